@@ -6,22 +6,25 @@ internal import SettingsModel
 package enum Finding: Sendable {
     /// The watcher needs the current state of its subject, but the subject is a single suite that does not exist.
     case missingSuite
-    /// The watcher needs the current state of its subject. `isReset` is false if the watcher has no state yet. It is
-    /// true if the watcher must discard its state, because the history (the recent commits in memory) lacks commits
-    /// after the resume point, which is the cursor or the revision of that state.
+    /// The watcher needs the current state of its subject. `isReset` is false if the watcher has no state yet.
+    /// `isReset` is true if the watcher must discard its state, because the resume point belongs to another epoch (name
+    /// of a history), or because the history (the recent commits in memory) lacks commits after the resume point. The
+    /// resume point is the revision (commit number), or the cursor (epoch and revision), of the state that the watcher
+    /// has.
     case state(isReset: Bool)
     /// The commits that match the subject, oldest first; never empty.
     case commits([RetainedCommit])
     /// No commit after the resume point matches the subject.
     case nothing
-    /// The search was stopped, because comparing the commits with the subject costs more than the limit.
+    /// The search stopped early, because comparing the commits with the subject costs more than the limit.
     case tooCostly
 }
 
-/// Finds the data that watchers receive from one state.
+/// Finds the data that watchers receive from one state (all suites and the history).
 package struct WatchReader: Sendable {
     /// The state for one caller. If the caller may not read everything, ``State/epoch`` ends in the digest of the
-    /// caller's grants (see ``State/withGrantsDigest(of:)``). ``State/baseCursor`` has the epoch without the digest.
+    /// caller's grants (rights; see ``State/withGrantsDigest(of:)``). ``State/baseCursor`` has the epoch without the
+    /// digest.
     package let state: State
 
     package init(_ state: State) { self.state = state }
@@ -32,8 +35,7 @@ extension WatchReader {
     /// Finds the data that a watcher does not have yet.
     ///
     /// - Parameters:
-    ///   - since: the resume point: the cursor (epoch and revision), or the revision only, of the state that the
-    ///     watcher has; nil if it has no state.
+    ///   - since: the resume point; nil if the watcher has no state.
     ///   - limit: the maximum cost of comparing commits with the subject.
     package func find(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost = .unlimited) -> Finding {
         guard let since, hasHistory(for: subject, since: since) else {
@@ -43,10 +45,9 @@ extension WatchReader {
         return commits.isEmpty ? .nothing : .commits(commits)
     }
 
-    /// True if a caller that may not read everything resumes from a cursor that was issued to a caller that may read
-    /// everything, and no commit after the cursor matches the subject. The epoch (name of the history) in this cursor
-    /// lacks the digest of the caller's grants, so ``find(_:since:within:)`` returns the state although nothing
-    /// changed.
+    /// True if a caller that may not read everything resumes from the cursor of a caller that may read everything, and
+    /// no commit after the cursor matches the subject. The epoch in this cursor lacks the digest of the caller's
+    /// grants, so ``find(_:since:within:)`` returns the state although nothing changed.
     package func isUpToDate(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost) -> Bool {
         guard subject.readLimits != nil, case .cursor(let cursor) = since, cursor.epoch == state.baseCursor.epoch,
             hasHistory(for: subject, after: cursor.revision)
@@ -59,7 +60,8 @@ extension WatchReader {
         return hasHistory(for: subject, after: since.revision)
     }
 
-    /// True unless the subject is a single suite that does not exist. The state of several suites lists missing suites.
+    /// True unless the subject is a single suite that does not exist. Any other subject has a state, which lists the
+    /// missing suites.
     package func hasState(for subject: WatchSubject) -> Bool {
         !subject.isSingleSuite || state.hasSuite(subject.suites[0])
     }
@@ -71,8 +73,8 @@ extension WatchReader {
         guard subject.suites.allSatisfy({ state.oldestAvailable(of: $0) <= revision }) else { return false }
         return subject.suitePrefixes.allSatisfy { prefix in
             // The history has a log for each suite that commits in memory affect: the list of these commits. The prefix
-            // also matches suites without a log, such as a suite that was dropped long ago. The history has evicted no
-            // commit of a suite without a log that is later than `oldestAvailableWithoutLog`.
+            // also matches suites without a log, such as a suite that was dropped long ago. After the revision
+            // `oldestAvailableWithoutLog`, the history has evicted (removed) no commit of a suite without a log.
             guard state.history.oldestAvailableWithoutLog <= revision else { return false }
             var isComplete = true
             state.history.forEachLog(prefix: prefix.string) { log in
@@ -92,8 +94,8 @@ extension WatchReader {
         }
     }
 
-    /// The suites whose commits are compared with the subject. If the subject has prefixes, the result is one nil,
-    /// which means the commits of all suites.
+    /// The suites whose commits are compared with the subject. If the subject has prefixes, the result has a single
+    /// nil, which stands for all suites.
     private func candidates(for subject: WatchSubject) -> [SuiteName?] {
         subject.suitePrefixes.isEmpty ? subject.suites : [nil]
     }
@@ -126,8 +128,8 @@ extension WatchReader {
 
     /// Returns the first commits after a revision that match a subject, and the revision `reached`, up to which the
     /// search is complete. If `reached` is before the revision of the state, the caller searches again after `reached`.
-    /// `limit` bounds the cost of comparing commits, for each suite that the subject names. `bytes` bounds the size of
-    /// the returned commits, but the first commit may exceed it.
+    /// `limit` bounds the cost of comparing commits. The cost of each suite of the subject is counted separately.
+    /// `bytes` bounds the size of the returned commits, but the first commit may exceed this bound.
     package func nextCommits(
         for subject: WatchSubject, after revision: Revision, within limit: Cost, bytes: Int
     ) -> (commits: [RetainedCommit], reached: Revision) {

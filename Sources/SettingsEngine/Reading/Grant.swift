@@ -41,7 +41,7 @@ package struct Rights: OptionSet, Hashable, Sendable {
         return rights
     }
 
-    /// The names of the rights, separated by commas, such as `read,write`.
+    /// The names of the rights, separated by commas, for example `read,write`.
     var text: String { Self.names.filter { contains($0.right) }.map(\.name).joined(separator: ",") }
 }
 
@@ -51,8 +51,7 @@ struct NamePattern: Hashable, Sendable {
     let start: String
     let isPrefix: Bool
 
-    /// Parses a pattern. A final `*` always means a prefix, so a pattern for exactly one name that ends in `*` cannot
-    /// exist.
+    /// Parses a pattern. A final `*` always means a prefix, so no pattern matches only a single name that ends in `*`.
     init(_ text: String) {
         isPrefix = text.utf8.last == UInt8(ascii: "*")
         start = isPrefix ? String(decoding: text.utf8.dropLast(), as: UTF8.self) : text
@@ -88,7 +87,8 @@ package struct Grant: Hashable, Sendable, CustomStringConvertible {
     let suites: NamePattern
     let keys: NamePattern
     let rights: Rights
-    /// A hash of the text, which is the same in every process. ``Grants/digest`` is computed from it.
+    /// A hash of the text. The hash is the same in every process, because ``Grants/digest`` depends on it and must be
+    /// the same after a restart.
     let fingerprint: UInt64
 
     /// Parses a grant. Throws an error that says how to correct the text.

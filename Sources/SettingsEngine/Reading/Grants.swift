@@ -2,15 +2,17 @@ package import SettingsAPI
 package import SettingsModel
 
 /// The grants of a caller: its rights on suites (named sets of settings) and keys. Callers with equal grants share
-/// cached responses. A parameter `readLimits` has the grants of a caller that may not read everything. It is nil if the
-/// caller may read everything, including secrets. `Rights.includingImplied` adds the rights that a set of
-/// rights implies.
+/// cached responses.
+///
+/// In this file, a parameter `readLimits` has the grants of a caller that may not read everything. It is nil if the
+/// caller may read everything, including secrets. `Rights.includingImplied` adds the rights that a set of rights
+/// implies; for example, `write` implies `read`.
 package struct Grants: Hashable, Sendable {
     package let list: [Grant]
     private let allowsReadingEverything: Bool
-    /// A digest of the grants, with ``Epoch/digestLength`` characters. It is a part of entity tags and of cursors (each
-    /// an epoch and a revision). It depends neither on the order of the grants nor on the process, so that tags and
-    /// cursors stay valid after a restart.
+    /// A digest of the grants, with ``Epoch/digestLength`` characters. Entity tags and cursors contain the digest. A
+    /// cursor has an epoch (the name of a history) and a revision (the number of a commit). The digest does not depend
+    /// on the order of the grants or on the process, so that tags and cursors stay valid after a restart.
     package let digest: String
 
     package init(_ list: [Grant]) {
@@ -41,7 +43,7 @@ package struct Grants: Hashable, Sendable {
         case prefix(String)
         /// The suite as a whole and all of its keys.
         case all
-        /// At least one key. The calling code must check each key of the request later.
+        /// At least one key. The calling code must check each key of the request afterwards.
         case some
     }
 
@@ -89,7 +91,7 @@ package struct Grants: Hashable, Sendable {
 
     /// The shortest prefix of a name such that the caller may read keys of every suite with this prefix; nil if no
     /// prefix of the name has this property. The error for a suite that does not exist suggests only suites with this
-    /// prefix, so that it does not reveal the names of other suites.
+    /// prefix, so that the error does not reveal the names of other suites.
     func shortestReadablePrefix(of name: String) -> String? {
         list.filter { $0.rights.includingImplied.contains(.read) && $0.suites.matchesAll(withPrefix: name) }
             .map(\.suites.start).min { $0.utf8.count < $1.utf8.count }
@@ -97,8 +99,8 @@ package struct Grants: Hashable, Sendable {
 }
 
 extension Cursor {
-    /// Returns the cursor for a response to a caller. Its epoch ends in the digest of the caller's grants, so that the
-    /// cursor is not valid for other grants.
+    /// Returns the cursor for a response to a caller. The epoch of the cursor ends in the digest of the caller's
+    /// grants, so that the cursor is not valid for other grants.
     package func withGrantsDigest(of readLimits: Grants?) -> Cursor {
         guard let readLimits else { return self }
         return Cursor(epoch: epoch.appending(digest: readLimits.digest), revision: revision)
@@ -109,8 +111,8 @@ extension SettingState {
     /// Returns the setting, without its value if the setting is a secret that the caller may not read.
     package func shown(to readLimits: Grants?) -> SettingState { isHidden(from: readLimits) ? concealed() : self }
 
-    /// The entity tag of the setting for a caller. The tag contains the digest of the grants only if they hide the
-    /// value.
+    /// The entity tag of the setting for a caller. The tag contains the digest of the caller's grants only if these
+    /// grants hide the value.
     package func tag(for readLimits: Grants?) -> EntityTag {
         EntityTag(revision, digest: isHidden(from: readLimits) ? readLimits?.digest : nil)
     }
@@ -145,27 +147,31 @@ extension Suite {
         return shown
     }
 
+    /// The entity tag of the suite for a caller.
     package func tag(for readLimits: Grants?) -> EntityTag { EntityTag(revision, digest: readLimits?.digest) }
 
-    /// The entity tag of a setting for a caller. The tag contains the digest of the grants only if they hide the value.
+    /// The entity tag of a setting for a caller. The tag contains the digest of the caller's grants only if these
+    /// grants hide the value.
     package func tag(of record: KeyRecord, for readLimits: Grants?) -> EntityTag {
         EntityTag(record.revision, digest: isHidden(record, from: readLimits) ? readLimits?.digest : nil)
     }
 
-    /// True if a caller gets the schema without defaults and examples, because they may be the values of secrets.
+    /// True if a caller gets the schema without some of its defaults and examples, because they may be the values of
+    /// secrets.
     package func hidesValuesInSchema(from readLimits: Grants?) -> Bool {
         guard let readLimits, schema?.schema.hasSecrets ?? false else { return false }
         return !readLimits.allows(.secrets, on: name, .all)
     }
 
-    /// The number of keys that a caller may read, and the number of these keys with an invalid stored value.
+    /// The number of keys that a caller may read, and how many of these keys have an invalid stored value.
     package func counts(for readLimits: Grants?) -> (keys: Int, invalid: Int) {
         guard let readLimits, !readLimits.canReadAll(of: id) else { return (keyCount, invalidCount) }
         let readable = keys(prefix: "", after: nil, limit: .max).records.filter { readLimits.canRead(id, $0.key) }
         return (readable.count, readable.count { $0.valueSource == .invalid })
     }
 
-    /// True if the value of a record (the stored value of a key) is a secret that a caller may not read.
+    /// True if the key of a record is a secret whose value a caller may not read. A record is the stored value of a
+    /// key, with its revision.
     package func isHidden(_ record: KeyRecord, from readLimits: Grants?) -> Bool {
         guard let readLimits else { return false }
         return isSecret(record) && !readLimits.canReadSecret(id, record.key)
@@ -174,7 +180,7 @@ extension Suite {
 
 extension Violation {
     /// True if a caller may read the key that the violation names. A violation without a key may reveal any key of the
-    /// suite, so the caller must be able to read all keys.
+    /// suite, so it is shown only to a caller that may read all keys.
     func isShown(to readLimits: Grants, of suite: SuiteName) -> Bool {
         if readLimits.canReadAll(of: suite) { return true }
         return key.map { readLimits.allows(.read, on: suite.text, .key($0)) } ?? false

@@ -1,8 +1,8 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// Reads the history and the earlier states of suites (named sets of settings), as far back as the commits in memory
-/// reach.
+/// Reads the history (the recent commits in memory) and the earlier states of suites (named sets of settings), as far
+/// back as the history reaches.
 package struct RecentPast: Sendable {
     let state: State
     var history: History { state.history }
@@ -36,15 +36,17 @@ extension RecentPast {
         return found
     }
 
-    /// The revision of the last commit not later than an instant, among the commits in memory and the last commit that
-    /// was evicted (removed from memory); nil if each of these commits is later.
+    /// The revision of the last commit that is not later than an instant. The candidates are the commits in memory and
+    /// the newest commit that was evicted (removed from memory). Nil if each candidate is later. An evicted commit
+    /// whose time is not known is not a candidate.
     package func lastKnownRevision(notAfter instant: Timestamp) -> Revision? {
         let last = history.last(notAfter: instant)?.revision
         let isOldestNotAfter = history.oldestAvailableTime.map { $0.milliseconds <= instant.milliseconds } ?? false
         return isOldestNotAfter ? max(last ?? .zero, history.oldestAvailable) : last
     }
 
-    /// Throws if a revision does not exist yet, or if the history cannot show the suite at that revision.
+    /// Throws if a revision does not exist yet, or if the history lacks commits that are needed to show the suite at
+    /// that revision.
     func checkAvailable(_ revision: Revision, of suite: SuiteName) throws(Problem) {
         guard revision <= state.revision else {
             throw Problem(
@@ -55,6 +57,8 @@ extension RecentPast {
         }
     }
 
+    /// The error for a read of the suite at a moment that the history no longer covers.
+    ///
     /// - Parameter missing: the beginning of the message, for example "revision 3".
     private func historyGone(_ missing: String, of suite: SuiteName) -> Problem {
         Problem(historyGone: missing, oldest: state.oldestAvailable(of: suite))
@@ -62,8 +66,8 @@ extension RecentPast {
 }
 
 extension Problem {
-    /// The error for a request that needs commits that were evicted from the history. `missing` begins the
-    /// message, for example "revision 3". `oldest` is the oldest revision that the request could read.
+    /// The error for a request that needs commits that were evicted from the history. `missing` begins the message, for
+    /// example "revision 3". `oldest` is the oldest revision that the request could read.
     package init(historyGone missing: String, oldest: Revision) {
         var problem = Problem(
             .historyGone, "\(missing) is no longer in the history; the oldest available revision is \(oldest)")
@@ -76,7 +80,7 @@ extension Problem {
 package struct HistoryQuery: Sendable {
     package let suite: SuiteName
     /// The page has only commits that change at least one key that this filter admits. If the filter admits all keys,
-    /// the page also has commits that change no key, but the suite or its schema.
+    /// the page also has commits that change only the suite as a whole or its schema.
     package let filter: KeyFilter
     /// The page has only commits of the caller with this name; nil for all callers.
     package let by: String?
@@ -137,9 +141,11 @@ package struct HistoryPage {
         return true
     }
 
-    /// Ends the page early, because the caller stops the search. The next page begins before `revision`.
+    /// Ends the page early, because the caller stops the search. The next page begins with the newest commit before
+    /// `revision`, unless the page already has a `next`.
     package mutating func end(before revision: Revision) { next = next ?? revision }
 
+    /// The page as a response. `oldest` is the oldest revision at which the suite can still be read.
     package func result(oldest: Revision) -> SuiteHistory {
         SuiteHistory(suite: historyQuery.suite, commits: commits, next: next, oldest: oldest)
     }
@@ -163,7 +169,7 @@ extension RecentPast {
     /// The estimated cost of rendering the page from the commits in memory.
     package func renderingCost(of historyQuery: HistoryQuery, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
-        // A filter may skip many commits, so only the size of the page limits the number of estimated commits.
+        // A filter may skip many commits, so `historyQuery.limit` then does not bound the number of visited commits.
         var remainingCommits = historyQuery.isFiltered ? .max : historyQuery.limit
         var bytes = 0
         history.forEachReversed(of: historyQuery.suite, before: historyQuery.endRevision(in: state)) { retained in
@@ -193,7 +199,8 @@ extension RecentPast {
             isDrop: suiteChanges.contains { $0.kind == .dropped }, changes: changes)
         for event in commit.pending where event.action.concerns(historyQuery.suite) {
             entry.pending.append(PendingHistoryEvent(event))
-            // The settings that the revert of a pending action did not restore.
+            // `kept` has the settings that the revert of a pending action (a revert or a write at a deadline) did not
+            // restore.
             entry.kept += (event.end?.kept ?? []).filter {
                 $0.suite == historyQuery.suite && $0.isShown(to: historyQuery.readLimits)
             }
@@ -227,8 +234,8 @@ extension RecentPast {
         of name: SuiteName, from before: Suite?, to after: Suite?, at end: Revision, keys: Set<KeyName>?,
         for readLimits: Grants?
     ) -> SuiteDifference {
-        let none = Suite(name, revision: .zero, unknownKeyRevision: .zero)
-        let (before, after) = (before ?? none, after ?? none)
+        let emptySuite = Suite(name, revision: .zero, unknownKeyRevision: .zero)
+        let (before, after) = (before ?? emptySuite, after ?? emptySuite)
         let keys = keys ?? Set(before.keysWithRecords + after.keysWithRecords)
         let changes = keys.ordered(by: <).compactMap { Change(of: $0, from: before, to: after, for: readLimits) }
         return SuiteDifference(

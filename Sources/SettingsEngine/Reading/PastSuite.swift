@@ -3,7 +3,7 @@ package import SettingsModel
 
 extension RecentPast {
     /// A suite (a named set of settings) as it was at a revision (the number of a commit): the current suite without
-    /// the later commits; nil if the suite did not exist then.
+    /// the later commits. Nil if the suite did not exist at the revision.
     package func suite(_ name: SuiteName, at revision: Revision) throws(Problem) -> Suite? {
         try checkAvailable(revision, of: name)
         return suite(
@@ -16,7 +16,7 @@ extension RecentPast {
     /// did not exist at the revision.
     ///
     /// - Parameters:
-    ///   - later: the suite after the last of the commits; nil if the suite did not exist then.
+    ///   - later: the suite after the last of the commits; nil if the suite did not exist after that commit.
     ///   - commits: all commits that affect (change) the suite, after the revision and up to the later version, in
     ///     order.
     ///   - last: the last commit up to the revision that affects the suite; nil if this commit is not known.
@@ -37,7 +37,7 @@ extension RecentPast {
         return past
     }
 
-    /// True if the last change of a suite up to a revision was not later than an instant; false also if the time of the
+    /// True if the last change of a suite up to a revision was not later than an instant. Also false if the time of the
     /// change is unknown.
     func isLastChange(of name: SuiteName, upTo revision: Revision, notAfter instant: Timestamp) -> Bool {
         guard let suite = try? suite(name, at: revision), let time = suite.changeTime else { return false }
@@ -49,7 +49,7 @@ extension RecentPast {
     package func renderingCost(ofPast name: SuiteName, at moment: Moment, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         state.suite(name)?.addRenderingCost(to: &meter)
-        // The search for the last commit before an instant may visit all commits.
+        // The revision of an instant is not known here, so the estimate includes all commits of the suite.
         let start: Revision = if case .revision(let revision) = moment { revision } else { .zero }
         history.addCost(ofCommitsOf: name, after: start, to: &meter, Cost.readingPast)
         return meter.cost
@@ -60,8 +60,8 @@ extension RecentPast {
         if let schema = state.suite(past.id)?.schema?.schema { past.markSecrets(of: schema) }
     }
 
-    /// The error for a suite that did not exist at a revision. The error names the later commit that created the suite,
-    /// if any. `readLimits` is the grants of a caller that may not read everything; otherwise nil.
+    /// The error for a suite that did not exist at a revision. If a later commit created the suite, the error names
+    /// this commit. `readLimits` is the grants (rights) of a caller that may not read everything; otherwise nil.
     package func unknownSuite(_ name: SuiteName, for readLimits: Grants?, at revision: Revision) -> Problem {
         let later = history.commits(of: name, after: revision)
         guard let creation = later.first(where: { $0.commit.creates(name) }) else {
@@ -77,8 +77,9 @@ extension Suite? {
     /// Undoes the changes of a commit to this suite. A suite that does not exist is nil, so the name is a parameter.
     /// `origin` finds the caller that made a commit, and the caller's reason (`note`).
     ///
-    /// A suite that is restored after a drop gets its `unknownKeyRevision` again: the revision of each key that has
-    /// neither a record nor a tombstone, because the key was never written or its tombstone was discarded.
+    /// A suite has a record for each key with a value, and a tombstone for each key that was removed recently. If this
+    /// method restores a dropped suite, the suite gets its `unknownKeyRevision` again. This revision applies to each
+    /// key that was never written, or whose tombstone was discarded.
     package mutating func undo(_ commit: Commit, of name: SuiteName, _ origin: (Revision) -> CommitOrigin?) {
         for change in commit.suiteChanges.reversed() where change.suite == name {
             switch change.kind {
@@ -93,8 +94,8 @@ extension Suite? {
             }
         }
         for change in commit.changes where change.suite == name {
-            // If a newer version of the daemon made the commit, this version may not know the source, and cannot make a
-            // record with it. The key then keeps its later record.
+            // If a newer version of the daemon made the commit, this version may not know the source of the value, and
+            // then cannot make the earlier record. The key then keeps its later record.
             guard let valueSource = KeyRecord.ValueSource(change.oldSource) else { continue }
             let revision = change.record.oldRevision ?? .zero
             self?.put(
@@ -113,7 +114,7 @@ extension Commit {
 }
 
 extension Suite {
-    /// The highest revision of the schema, the records and the tombstones (records of removed keys) of the suite.
+    /// The highest revision of the schema, the records and the tombstones of the suite.
     fileprivate var newestRevision: Revision { max(schemaRevision, newestRecord?.revision ?? .zero) }
 
     /// The time of the last commit that changed the suite; nil if the time is unknown, because that commit changed no
@@ -135,8 +136,8 @@ extension Suite {
         return newest
     }
 
-    /// Restores the schema that the suite had before a change. The schema is valid, because it was compiled when it was
-    /// set.
+    /// Restores the schema that the suite had before a change, or removes the schema if the suite had none. The old
+    /// schema compiles again, because the daemon compiled it when it was set.
     fileprivate mutating func restoreSchema(before change: SuiteChange) {
         guard let replaced = change.replaced, let schema = try? Schema(stored: replaced.document, text: replaced.text)
         else {
@@ -149,8 +150,8 @@ extension Suite {
 
 extension Suite {
     /// The keys without a value that have a record or a tombstone. The commit that drops (deletes) the suite records
-    /// these keys, so that an undo of the commit restores their revisions. The oldest tombstones come first, because
-    /// tombstones are discarded in this order.
+    /// these keys, so that an undo of the commit restores the revisions of the keys. The oldest tombstones come first,
+    /// because a suite discards its tombstones in this order.
     var forgottenKeys: ForgottenKeys {
         // A removed key that the schema lists has a record without a value instead of a tombstone.
         let recordsWithoutValue = records.elements.filter { $0.valueSource == .unset }

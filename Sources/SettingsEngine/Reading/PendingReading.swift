@@ -1,23 +1,27 @@
 package import SettingsAPI
 package import SettingsModel
 
-// Descriptions of pending actions for a caller. `readLimits` is the grants of a caller that may not read everything,
-// and nil for any other caller.
+// Descriptions of pending actions for a caller. A pending action is a revert or a scheduled write that the daemon
+// carries out at a deadline. `readLimits` is the grants (rights) of a caller that may not read everything; nil for any
+// other caller.
 extension State {
-    /// The action that will revert a setting, for the answer to a read; nil for nearly every setting.
+    /// The pending action that will revert a setting, for the response to a read; nil for nearly every setting.
     package func pendingRevert(of record: KeyRecord) -> PendingDescription? {
         guard !hasNoPendingActions else { return nil }
-        // A revert restores a setting only if the setting still has the revision of the commit.
+        // A revert restores a setting only if no later commit changed the setting. The setting then has the revision
+        // (the number) of the commit that the action reverts.
         return pending.revert(of: record.revision).map { PendingDescription($0.action) }
     }
 
-    /// The pending actions that a caller may see, by deadline. The name of a suite limits the result to its actions.
+    /// The pending actions that a caller may see, by deadline. If `suite` is the name of a suite (a named set of
+    /// settings), the result has only the actions that concern this suite.
     package func pendingListing(of suite: SuiteName?, for readLimits: Grants?) -> PendingListing {
         let entries = pending.byDeadline.filter { entry in suite.map(entry.action.concerns) ?? true }
         return PendingListing(entries.compactMap { describe($0, for: readLimits) }, revision: revision)
     }
 
-    /// Describes a pending action with all its members. Throws if it has ended, or if the caller may not see it.
+    /// Describes a pending action in full, including a scheduled write. Throws if the action has ended, or if the
+    /// caller may not see the action.
     package func pendingDescription(_ id: PendingID, for readLimits: Grants?) throws(Problem) -> PendingDescription {
         guard let entry = pending[id], let description = describe(entry, for: readLimits) else {
             throw problem(ofMissingPendingAction: id, for: readLimits, status: 410)
@@ -25,8 +29,8 @@ extension State {
         return description
     }
 
-    /// The error for an action that has ended, that never existed, or that the caller may not see. The status is for an
-    /// action whose end is in the history.
+    /// The error for an action that has ended, that never existed, or that the caller may not see. `status` is the HTTP
+    /// status if the history (the recent commits in memory) has the end of the action.
     package func problem(ofMissingPendingAction id: PendingID, for readLimits: Grants?, status: Int) -> Problem {
         let ended = pending[id] == nil ? endOfPendingAction(id) : nil
         guard let ended, let end = ended.end, ended.scopes.isVisible(to: readLimits) else {
@@ -44,9 +48,9 @@ extension State {
     private func endOfPendingAction(_ id: PendingID) -> PendingDescription? {
         guard id.revision <= revision else { return nil }
         var found: PendingDescription?
-        history.forEach(after: id.revision) { kept in
-            found = kept.commit.pending.first { $0.action.id == id && $0.end != nil }
-                .map { PendingDescription($0, in: kept.commit) }
+        history.forEach(after: id.revision) { retained in
+            found = retained.commit.pending.first { $0.action.id == id && $0.end != nil }
+                .map { PendingDescription($0, in: retained.commit) }
             return found == nil
         }
         return found
@@ -58,15 +62,15 @@ extension State {
         var description = PendingDescription(action)
         (description.created, description.origin, description.scopes) = (action.created, action.origin, action.scopes)
         if let command = action.write?.command {
-            description.operations = command.operations.compactMap { show($0, to: readLimits) }
-            description.conditions = command.conditions.compactMap { show($0, to: readLimits) }
+            description.operations = command.operations.compactMap { visibleJSON(of: $0, for: readLimits) }
+            description.conditions = command.conditions.compactMap { visibleJSON(of: $0, for: readLimits) }
         }
         return description.shown(to: readLimits)
     }
 
-    /// The JSON of an operation as a caller may see it: without values of secrets; nil if the caller may not read the
-    /// key. A schema is the document, not its text.
-    private func show(_ operation: WriteCommand, to readLimits: Grants?) -> JSONValue? {
+    /// The JSON of an operation as a caller may see it: without the values of secrets; nil if the caller may not read
+    /// the key. The JSON has the document of a schema, and not the text from which the document was parsed.
+    private func visibleJSON(of operation: WriteCommand, for readLimits: Grants?) -> JSONValue? {
         var json = operation.jsonObject
         switch operation {
         case .setting(let operation):
@@ -88,7 +92,9 @@ extension State {
         return .object(json)
     }
 
-    private func show(_ condition: Transaction.Condition, to readLimits: Grants?) -> JSONValue? {
+    /// The JSON of a condition as a caller may see it: without the value of a secret; nil if the caller may not read
+    /// the key.
+    private func visibleJSON(of condition: Transaction.Condition, for readLimits: Grants?) -> JSONValue? {
         var json = condition.jsonObject
         if case .setting(let suite, let key, _) = condition {
             guard canRead(suite, key, readLimits) else { return nil }
@@ -123,7 +129,8 @@ extension JSONWritable {
 }
 
 extension EntityTag {
-    /// Returns the tag of an answer that shows a pending action: another tag if the action ends or its deadline moves.
+    /// Returns the tag of a response that shows a pending action. The tag changes if the action ends, or if its
+    /// deadline is moved.
     package func including(_ pending: PendingDescription?) -> EntityTag {
         guard let pending else { return self }
         let deadline = pending.deadline.map(\.description) ?? ""
@@ -137,7 +144,7 @@ extension EntityTag {
 }
 
 extension PendingScope {
-    /// The scope without the keys that a caller may not read; nil if the caller may read none of them.
+    /// The scope without the keys that a caller may not read; nil if the caller may read none of the keys.
     fileprivate func shown(to readLimits: Grants) -> PendingScope? {
         guard let keys else { return readLimits.canRead(suite) ? self : nil }
         var shown = self

@@ -1,8 +1,8 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// Conversion of records (stored values of keys) to the settings of the API, and properties of keys that depend on the
-/// schema of their suite, which is a named set of settings.
+/// Conversion of records (stored values of keys, with their revisions) to the settings of the API, and properties of
+/// keys that depend on the schema of their suite, which is a named set of settings.
 extension Suite {
     package func setting(_ key: KeyName) -> SettingState { setting(record(key)) }
 
@@ -26,7 +26,7 @@ extension Suite {
     }
 
     /// The violations that make the stored value of a record invalid. Subtracts the steps of the validation from
-    /// `steps`, the number of steps that several validations together may take.
+    /// `steps`, the number of steps that this validation and later validations of the same write may take together.
     func violations(ofStoredValueIn record: KeyRecord, steps: inout Int) -> [Violation] {
         guard let schema, let stored = record.stored else { return [] }
         let setting = StoredSetting(key: record.key, value: stored, isSecret: record.isSecret)
@@ -54,7 +54,8 @@ extension Suite {
     /// True if the schema allows the key. A suite without a schema allows any key.
     package func schemaAllows(_ key: KeyName) -> Bool { schema.map { $0.schema.key(key.text) != nil } ?? true }
 
-    /// The given keys (nil: all keys) whose values are secret because of an earlier schema.
+    /// The keys whose records are marked as secret, because the present schema or an earlier schema declared the keys
+    /// secret. `names` limits the result to some keys; nil for all keys.
     func markedSecrets(of names: Set<UTF8Text>? = nil) -> [KeyName] {
         var keys: [KeyName] = []
         forEachRecord(of: names) { if $0.isSecret { keys.append($0.key) } }
@@ -95,10 +96,10 @@ extension Suite {
 package struct FoundSetting {
     package let suite: SuiteName
     package let record: KeyRecord
-    /// The cursor of the state in which the setting was found.
+    /// The cursor (the name of the history, and the number of the last commit) of the state that has the setting.
     package let cursor: Cursor
     let schema: SchemaVersion?
-    /// The pending action that will revert the setting; nil for nearly every setting.
+    /// The action that will revert the setting at a deadline; nil for nearly every setting.
     package var pendingRevert: PendingEntry?
 
     /// True if the schema declares the key secret, or if an earlier schema declared it secret after the value was
@@ -108,7 +109,8 @@ package struct FoundSetting {
 
 extension Suite {
     /// The error for a key that the schema does not allow. If `suggestsSimilarKeys` is true, the error names similar
-    /// keys that the caller may read. `readLimits` are the grants of a caller that may not read everything, or nil.
+    /// keys that the caller may read. `readLimits` is the grants (rights) of a caller that may not read everything;
+    /// otherwise nil.
     package func unknownKey(
         _ key: KeyName, for readLimits: Grants?, status: Int = 404, suggestsSimilarKeys: Bool = true
     ) -> Problem {
@@ -151,10 +153,10 @@ extension Suite {
 }
 
 extension Violation {
-    /// Returns the violation with the name of the suite, and with `bodyLocation` as the prefix of its JSON pointer.
+    /// Returns the violation with the name of the suite, and with `bodyLocation` as the prefix of its JSON Pointer.
     ///
-    /// - Parameter bodyLocation: the location of the value in the body of a request; the root if the value is the body,
-    ///   or if the value is stored.
+    /// - Parameter bodyLocation: the location of the value in the body of a request; the root if the value is the whole
+    ///   body, or if the value is a stored value.
     func located(inSuite suite: SuiteName, bodyLocation: JSONPointer = .root) -> Violation {
         var violation = self
         violation.suite = suite.text

@@ -8,7 +8,7 @@ package struct SuiteListQuery: Sendable {
     package let after: String?
     /// The maximum number of suites on the page.
     package let limit: Int
-    /// The grants of a caller that may not read everything; otherwise nil.
+    /// The grants (rights) of a caller that may not read everything; otherwise nil.
     package let readLimits: Grants?
 
     package init(prefix: String, after: String?, limit: Int, readLimits: Grants?) {
@@ -26,8 +26,9 @@ package struct SuiteListQuery: Sendable {
 }
 
 extension RecentPast {
-    /// The suites that do not exist and of which the history has commits, with the last of these commits. Returns the
-    /// first suites of the query: one suite more than fits on the page, if there are so many.
+    /// The dropped suites that the query admits, each with the revision (the number) of its last commit. A suite is
+    /// dropped if it does not exist and the history (the recent commits in memory) has commits of it. Returns at most
+    /// one suite more than fits on the page, so that the caller knows whether there is another page.
     package func droppedSuites(_ query: SuiteListQuery) -> [SuiteName: Revision] {
         var dropped: [SuiteName: Revision] = [:]
         history.forEachLog(startingAt: query.start) { log in

@@ -3,7 +3,7 @@ package import SettingsModel
 
 /// The values that a read of a suite (a named set of settings) returns: the query parameter `view`.
 package enum SuiteView: String, CaseIterable, Sendable {
-    /// For each key the stored value, otherwise the default of the schema.
+    /// For each key, the stored value or, without a stored value, the default of the schema.
     case effective
     /// The stored values only.
     case stored
@@ -55,7 +55,8 @@ extension Suite {
         return contents
     }
 
-    /// The violations of schema rules about the suite as a whole. A violation has a key only if it concerns one key.
+    /// The violations of schema rules about the suite as a whole. `isIncluded` gets the key of a violation; nil if the
+    /// violation does not concern a single key.
     private func violations(where isIncluded: (String?) -> Bool) -> [Violation] {
         guard let schema = schema?.schema, schema.hasSuiteRules else { return [] }
         let keys = schema.suiteRuleKeys
@@ -65,7 +66,7 @@ extension Suite {
     }
 
     /// Appends the value that a view shows for a record (the stored value of a key), if the view shows a value. If the
-    /// schema does not allow the stored value, appends the violations to `contents.invalid`.
+    /// schema does not allow the stored value, appends the value and its violations to `contents.invalid`.
     private func append(_ record: KeyRecord, _ view: SuiteView, to contents: inout SuiteContents) {
         switch record.valueSource {
         case .stored:
@@ -96,7 +97,7 @@ extension Suite {
     }
 
     /// One page of the list of keys, and whether more pages follow. The list has, in order, every key with a stored
-    /// value and every key that the schema lists. The page begins after the key `after` (nil: the first page).
+    /// value and every key that the schema lists. The page begins after the name `after`; nil for the first page.
     package func keys(
         prefix: String, after: String?, limit: Int, where isShown: (KeyName) -> Bool = { _ in true }
     ) -> (records: [KeyRecord], hasMore: Bool) {

@@ -9,8 +9,8 @@ package struct KeyFilter: Hashable, Sendable {
     package let keys: [KeyName]
     /// The prefixes of keys, sorted. No prefix begins with another prefix.
     package let prefixes: [UTF8Text]
-    /// A hash of all keys and prefixes. It is computed once, because a filter may have hundreds of keys and is often
-    /// hashed.
+    /// A hash of all keys and prefixes. The initializer computes the hash, because a filter may have hundreds of keys
+    /// and is often hashed.
     private let digest: Int
 
     package init(keys: [KeyName], prefixes: [String]) {
@@ -32,7 +32,8 @@ package struct KeyFilter: Hashable, Sendable {
 }
 
 extension [UTF8Text] {
-    /// Sorts prefixes, and removes each prefix that begins with another of the prefixes, because it is redundant.
+    /// Sorts prefixes. Removes each prefix that begins with another prefix, because the shorter prefix includes the
+    /// longer one.
     fileprivate init(ofPrefixes prefixes: [String]) {
         self = []
         for prefix in prefixes.map(UTF8Text.init).sortedUnique() {
@@ -80,7 +81,8 @@ package struct WatchSubject: Hashable, Sendable {
     /// Prefixes of the names of additional suites, sorted. No prefix begins with another prefix. The subject includes
     /// all suites with one of the prefixes, even suites that are created later.
     package let suitePrefixes: [UTF8Text]
-    /// True if the request is for a single suite. Its responses have another form than responses about several suites.
+    /// True if the request is for a single suite. The responses about a single suite have another form than the
+    /// responses about several suites.
     package let isSingleSuite: Bool
     /// The keys to watch in each of the suites.
     package let filter: KeyFilter

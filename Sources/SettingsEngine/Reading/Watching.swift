@@ -4,8 +4,8 @@ internal import SettingsModel
 // The data of responses and events for watchers: clients that wait for changes of a *subject* (``WatchSubject``), which
 // is a set of suites (named sets of settings) and of keys in these suites.
 extension WatchReader {
-    /// The values of a subject, for a response; nil if the subject is a single suite that does not exist. `isReset`
-    /// tells the client to discard its earlier state.
+    /// The values of a subject, for a response; nil if the subject is a single suite that does not exist. If `isReset`
+    /// is true, the response tells the client to discard its earlier state.
     package func observed(_ subject: WatchSubject, isReset: Bool) -> ObservedState? {
         var existing: [SuiteContents] = []
         var missing: [SuiteName] = []
@@ -27,7 +27,8 @@ extension WatchReader {
     package func renderingCost(of subject: WatchSubject, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         func add(_ suite: Suite) -> Bool {
-            // The fields of the suite itself, such as its name and schema revision, count as four units of extent.
+            // The extent is a measure of JSON (see `Cost`). The fields of the suite itself, such as its name and the
+            // revision of its schema, count as four units.
             meter.add(4 * .renderedUnit)
             suite.addRenderingCost(to: &meter)
             return !meter.isExceeded
@@ -66,16 +67,18 @@ extension WatchReader {
         state.suites.forEach(prefix: prefix.string, body)
     }
 
-    /// The maximum size in memory of the commits in one response. A single commit may exceed it. A client that needs
-    /// more commits sends another request with the cursor (epoch and revision) of the response.
+    /// The maximum size in memory of the commits in one response. A single commit may exceed the maximum. A client that
+    /// needs more commits sends another request with the cursor of the response (the name of the history, and the
+    /// revision of the last commit in the response).
     package static let maximumAnswerBytes = 8 << 20
 
     /// The changes that commits made to the keys of a subject, for a response.
     ///
     /// - Parameters:
     ///   - commits: the commits that match the subject, oldest first.
-    ///   - position: the revision of the data that the client has. It may be after the revision of this state: several
-    ///     daemons can share a log, and the client may have got the data from a daemon that has newer commits.
+    ///   - position: the revision (the number of the last commit) of the data that the client has. The client may be
+    ///     ahead of this state: several daemons can share a log, and another daemon may have sent newer commits to the
+    ///     client.
     ///   - limit: the maximum number of changes; nil for no limit. A response has only whole commits, and at least one
     ///     commit, which may exceed the limit.
     ///   - mergesByKey: true to merge the changes of each key into one change.
@@ -98,11 +101,11 @@ extension WatchReader {
         return ObservedChanges(
             scope(subject, commits[..<includedCount], later: commits[includedCount...]),
             cursor: Cursor(epoch: state.epoch, revision: last),
-            changes: state.shown(mergesByKey ? changes.latest : changes, to: subject.readLimits), hasMore: hasMore)
+            changes: state.shown(mergesByKey ? changes.mergedByKey : changes, to: subject.readLimits), hasMore: hasMore)
     }
 
-    /// The part of a response that concerns suites as a whole. The response has the commits `included`. The state also
-    /// contains the commits `later`, which the client gets in another response.
+    /// The part of a response that concerns suites as a whole. The response has the commits `included`. The client gets
+    /// the commits `later`, which the state also contains, in another response.
     private func scope(
         _ subject: WatchSubject, _ included: ArraySlice<RetainedCommit>, later: ArraySlice<RetainedCommit>
     ) -> ObservedChanges.Scope {
@@ -173,7 +176,7 @@ extension SuiteChange {
 extension [Change] {
     /// One change for each key: from the value before the first change of the key to the value after its last change.
     /// The order is the order of the last changes.
-    fileprivate var latest: [Change] {
+    fileprivate var mergedByKey: [Change] {
         var first: [KeyAddress: Change] = [:]
         for change in self where first[change.address] == nil { first[change.address] = change }
         var merged: Set<KeyAddress> = []

@@ -1,19 +1,19 @@
 package import SettingsAPI
 
-/// An estimate of the present time, from which the daemon computes the ages of commits. The daemon does not use the
-/// system clock for this, because a clock that runs ahead would make recent commits look old.
+/// An estimate of the present time, from which the daemon computes the ages of commits. The daemon does not compute the
+/// ages from the system clock, because a clock that runs ahead would make recent commits look old.
 ///
 /// The time of a commit becomes the agreed time when a commit follows whose time is at least a day later, and no commit
 /// between the two has an earlier time than the first. If the clock jumps years ahead and is corrected within a day,
-/// the history therefore evicts (removes) no commits. If the clock is set back, the agreed time goes back too, so the
-/// history keeps commits longer.
+/// the history (the recent commits in memory) therefore evicts (removes) no commits. If the clock is set back, the
+/// agreed time goes back too, so the history keeps commits longer.
 package struct AgreedTime: Sendable {
     /// A day in milliseconds.
     private static let day: Int64 = 86_400_000
 
-    /// Nil until the first time is agreed.
+    /// The agreed time; nil if there is none yet.
     private var agreed: Timestamp?
-    /// The time that becomes the agreed time when a commit follows that is a day later.
+    /// The time of an earlier commit. It becomes the agreed time when a commit follows that is at least a day later.
     private var candidate: Timestamp?
 
     package init() {}
@@ -21,7 +21,7 @@ package struct AgreedTime: Sendable {
     /// Adds the time of the next commit.
     ///
     /// - Parameter maximumAge: the maximum age of a commit in milliseconds. If it is less than a day, it replaces the
-    ///   day in the rule of ``AgreedTime``. Otherwise the history would keep commits up to a day too long.
+    ///   day in the rule of ``AgreedTime``, because the history would otherwise keep commits up to a day too long.
     package mutating func add(_ time: Timestamp, maximumAge: Int64) {
         agreed = agreed.map { min($0, time) }
         guard let first = candidate, first <= time else {

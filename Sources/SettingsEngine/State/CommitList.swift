@@ -1,18 +1,19 @@
 internal import SettingsAPI
 
-/// A list of commits in the order of their revisions. Copies share storage.
+/// A list of commits in the order of their revisions (numbers). Copies share storage.
 ///
-/// Commits are appended at the end, and mostly removed at the beginning. The commits between `oldest` and `newest` are
-/// in chunks of up to 64, so that a change of a shared list copies only one array of at most 64 references. The change
-/// copies the array of chunks only if a chunk becomes full or empty, or if a commit is removed from the middle.
+/// The history appends commits at the end, and removes most commits at the beginning. The commits between `oldest` and
+/// `newest` are in chunks of up to 64, so that a change of a shared list copies only one array of at most 64
+/// references. The change also copies the array of chunks if a chunk becomes full or empty, or if it removes a commit
+/// from the middle.
 struct CommitList: Sendable {
     private static let chunkCapacity = 64
 
     private struct Chunk {
         var commits: [RetainedCommit]
-        /// The revision (the number) of the first commit that the chunk had when it was made, even if this commit was
-        /// removed. It is after every commit of earlier chunks, and not after the first commit of this chunk. A search
-        /// reads `start` instead of the commits, because the commits are rarely in the processor cache.
+        /// The revision of the first commit that the chunk had when it was made, even if this commit was removed. The
+        /// value is higher than the revisions in earlier chunks, and not higher than the revisions in this chunk. A
+        /// search reads `start` instead of the commits, because the commits are rarely in the processor cache.
         let start: Revision
 
         init(_ commits: [RetainedCommit]) {
@@ -66,6 +67,7 @@ struct CommitList: Sendable {
         } else if index + 1 < chunks.count,
             chunks[index].commits.count + chunks[index + 1].commits.count <= Self.chunkCapacity / 2
         {
+            // Without this step, many removals from the middle would leave many small chunks.
             chunks[index].commits += chunks.remove(at: index + 1).commits
         }
         return true

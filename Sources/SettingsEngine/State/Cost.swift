@@ -3,9 +3,10 @@ package import SettingsModel
 
 /// An estimate of the processor time and the memory that a piece of work takes.
 ///
-/// The daemon estimates the cost before it does the work. It chooses by the estimate whether the work runs on an event
-/// loop (a thread that serves many connections) or in the background, and how much memory it reserves for the work. The
-/// estimate itself must be cheap, so every function that estimates a cost stops adding when the cost exceeds a limit.
+/// The daemon estimates the cost before it does the work. The estimate decides whether the work runs on an event loop
+/// (a thread that serves many connections) or in the background, and how much memory the daemon reserves for the work.
+/// The estimate itself must be cheap, so every function that estimates a cost stops adding when the cost exceeds a
+/// limit.
 package struct Cost: Hashable, Sendable {
     /// The processor time on one core, in microseconds, as measured with a release build on one machine.
     package var microseconds: Double
@@ -18,7 +19,7 @@ package struct Cost: Hashable, Sendable {
     }
 
     package static let zero = Cost(microseconds: 0)
-    /// The limit for an estimate that must be complete.
+    /// The limit for an estimate that must not stop early.
     package static let unlimited = Cost(microseconds: .infinity, bytes: .max)
 
     /// True if the time exceeds the time of the limit, or the memory exceeds the memory of the limit.
@@ -37,12 +38,12 @@ package struct Cost: Hashable, Sendable {
 
 extension Cost {
     /// The maximum cost of a request that an event loop handles itself. All other connections of the loop wait during
-    /// this time, so a more expensive request is handled in the background.
+    /// this time, so a background thread handles a more expensive request.
     package static let loopLimit = Cost(microseconds: 1_000, bytes: .max)
 }
 
-/// The costs of single operations, as measured with a release build. The time for a JSON value depends on its
-/// structure, and deviates from these constants by up to a third.
+/// The costs of single operations, as measured with a release build. The time for a JSON value depends on the structure
+/// of the value, and deviates from these constants by up to a third.
 ///
 /// The *extent* of a JSON value is the number of values in it, plus one for each eight bytes of text.
 extension Cost {
@@ -70,13 +71,14 @@ extension Cost {
         Cost(microseconds: Double(bytes) * 0.001, bytes: bytes)
     }
 
-    /// The cost of undoing commits of this size on a copy of a suite, to read an earlier state. An undo shares the
-    /// values of the commits, so it copies no values.
+    /// The cost of undoing commits of this size in memory on a copy of a suite, which gives an earlier state of the
+    /// suite. The earlier state shares the values of the commits, so the undo copies no values.
     package static func readingPast(commitBytes bytes: Int) -> Cost {
         Cost(microseconds: Double(bytes) * 0.001, bytes: bytes / 8)
     }
 
-    /// The cost of deciding a write that undoes commits of this size. The write compares and copies their values.
+    /// The cost of deciding a write that undoes commits of this size in memory. The decision compares and copies the
+    /// values of the commits.
     package static func undoing(commitBytes bytes: Int) -> Cost {
         Cost(microseconds: Double(bytes) * 0.0075, bytes: 2 * bytes)
     }
@@ -121,7 +123,7 @@ package struct CostMeter {
     private func remainingUnits(each unit: Cost) -> Int {
         let byTime = (limit.microseconds - cost.microseconds) / unit.microseconds
         let byMemory = (limit.bytes - cost.bytes) / max(1, unit.bytes)
-        // Without a time limit, `byTime` is infinite, and its conversion to an integer would trap.
+        // If the limit is infinite, `byTime` is infinite, and its conversion to an integer would trap.
         return min(byTime < 1e12 ? Int(byTime) : 1_000_000_000_000, byMemory)
     }
 }

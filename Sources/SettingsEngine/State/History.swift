@@ -4,13 +4,13 @@ internal import SettingsModel
 /// The recent commits of a state in memory, limited by number, by memory and by age.
 ///
 /// A commit *affects* a suite (a named set of settings) if it changes the suite, its schema or its keys. Each suite
-/// *protects* a limited number of the newest commits that affect it. When the history exceeds a limit, it takes the
-/// first commit of the list ``newest``. If no suite protects the commit, the history *evicts* (removes) it. Otherwise
-/// the commit moves to the list ``older``. It stays there until its suite protects enough newer commits, or until the
-/// list exceeds its share of the limits (see ``Limits/newestPercent``). A busy suite therefore evicts its own commits,
-/// and a quiet suite keeps its history.
+/// *protects* a limited number of the newest commits that affect it. When the history exceeds a limit, it examines the
+/// first commit of the list ``newest``. If no suite protects the commit, the history *evicts* (removes) the commit.
+/// Otherwise the history moves the commit to the list ``older``. The commit stays there until no suite protects it any
+/// more, or until ``older`` exceeds its share of the limits (see ``Limits/newestPercent``). The commits of a suite with
+/// frequent writes therefore do not evict the protected commits of a suite with rare writes.
 package struct History: Sendable {
-    /// The commits up to ``evictedThrough`` that were not evicted, because a suite protects them.
+    /// The commits up to the revision (number) ``evictedThrough`` that were not evicted, because a suite protects them.
     private(set) var older = CommitList()
     private var olderBytes = 0
     /// All commits after ``evictedThrough``.
@@ -21,8 +21,9 @@ package struct History: Sendable {
     package private(set) var size = 0
     /// The number and the total size of all commits that were ever appended, even if they were evicted later.
     package private(set) var appended = (count: 0, size: 0)
-    /// The estimate of the present time from which the ages of the commits are computed. It depends on the times of the
-    /// commits only, so that a clock that runs ahead for some hours does not evict recent commits.
+    /// The estimate of the present time from which the history computes the ages of the commits. The estimate depends
+    /// only on the times of the commits, so that the history evicts no recent commits if the clock runs ahead for some
+    /// hours.
     private var time = AgreedTime()
     /// The oldest revision at which every suite can still be read: the history has every later commit.
     package private(set) var oldestAvailable: Revision
@@ -59,8 +60,8 @@ package struct History: Sendable {
 // Methods that change the history.
 extension History {
     /// Appends the newest commit. Returns the commits that the history evicts. If the new commit is larger than
-    /// `limits.bytes`, it is the only evicted commit. Ignores a commit that is not newer than the commits of the
-    /// history.
+    /// `limits.bytes`, the history does not add it, and returns only this commit. Ignores a commit that is not newer
+    /// than the commits of the history.
     @discardableResult
     package mutating func append(_ commit: RetainedCommit, limits: Limits) -> [RetainedCommit] {
         guard commit.size <= limits.bytes else {
@@ -113,8 +114,8 @@ extension History {
                 }
             }
         }
-        // An outdated commit is evicted even if a suite protects it: the first iteration may move the commit to
-        // `older`, and the next iteration then evicts it.
+        // The history evicts an outdated commit even if a suite protects the commit: the first iteration may move the
+        // commit to `older`, and the next iteration then evicts it.
         while let oldest = older.first ?? newest.first, isOutdated(oldest, maximumAge: limits.age) {
             if older.isEmpty {
                 moveOrEvictFirstOfNewest(into: &evicted)
@@ -136,7 +137,8 @@ extension History {
             || olderBytes > limits.bytes - limits.bytes * limits.newestPercent / 100
     }
 
-    /// Removes the first commit from `newest`. Moves it to `older` if a suite protects it, and otherwise evicts it.
+    /// Removes the first commit from `newest`. Moves the commit to `older` if a suite protects it. Otherwise evicts the
+    /// commit.
     private mutating func moveOrEvictFirstOfNewest(into evicted: inout [RetainedCommit]) {
         guard let oldest = newest.popFirst() else { return }
         evictedThrough = oldest.revision
@@ -169,6 +171,8 @@ extension History {
         evicted.append(commit)
     }
 
+    /// Records that the history lacks a commit. The earlier revisions of the affected suites can then no longer be
+    /// read.
     private mutating func raiseOldestAvailable(to commit: RetainedCommit) {
         guard commit.revision > oldestAvailable else { return }
         (oldestAvailable, oldestAvailableTime) = (commit.revision, commit.commit.time)

@@ -1,28 +1,30 @@
 extension History {
-    /// The limits of the history, which is the recent commits in memory.
+    /// The limits of the history, which is the recent commits in memory. The initial values are the defaults of the
+    /// options `history.*`.
     package struct Limits: Sendable {
         /// The maximum number of commits.
         package var commits = 65_536
         /// The approximate maximum of the memory that the commits take, in bytes.
         package var bytes = 64 << 20
-        /// The maximum age of a commit in milliseconds, by the estimate of the present time in ``AgreedTime``.
+        /// The maximum age of a commit in milliseconds. ``AgreedTime`` estimates the present time.
         package var age = Int64.max
-        /// The maximum number of commits that each suite (named set of settings) protects: its newest commits, which
-        /// commits of other suites do not evict (remove from the history).
+        /// The maximum number of commits that each suite (named set of settings) protects. A suite protects its newest
+        /// commits: commits of other suites do not evict them (remove them from the history) until ``newestPercent``
+        /// requires it.
         package var suiteCommits = 256
         /// The maximum total size of the commits that each suite protects, in bytes.
         package var suiteBytes = 64 << 10
         /// The percentage of ``commits`` and ``bytes`` that is reserved for the newest commits regardless of their
-        /// suites. Otherwise the protected commits of many suites could fill the history, and a suite with frequent
-        /// writes would keep only its protected commits. These would be too few to recognise repeated requests: the
-        /// daemon recognises a repeated request by the commit of the first request.
+        /// suites. Without this reserve, the protected commits of many suites could fill the history, and a suite with
+        /// frequent writes would keep only its protected commits. The daemon could then not recognise many repeated
+        /// requests, because it recognises a repeated request by the commit of the first request.
         package var newestPercent = 50
 
         package init() {}
 
-        /// Limits that are smaller by 1/1024. A history that exceeds its limits evicts commits until it is within these
-        /// limits, so that most commits evict nothing. An eviction is expensive, because it copies parts of several
-        /// lists that readers share.
+        /// Limits whose number and memory are smaller by 1/1024. A history that exceeds its limits evicts commits until
+        /// it is within the smaller limits, so that most commits evict nothing. An eviction is expensive, because it
+        /// copies parts of several lists that readers share.
         var slightlyReduced: Limits {
             var limits = self
             limits.commits -= commits / 1024

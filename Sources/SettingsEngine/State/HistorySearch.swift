@@ -2,9 +2,9 @@ package import SettingsAPI
 package import SettingsModel
 
 // Methods that search the history. The history has the recent commits in two lists. `newest` has every commit after the
-// revision `evictedThrough`. A commit up to `evictedThrough` was either evicted (removed), or is in `older` because a
-// suite protects it as one of its own newest commits. `logs` has for each suite a log: the commits of both lists that
-// affect (change) the suite.
+// revision (commit number) `evictedThrough`. A commit up to `evictedThrough` was either evicted (removed), or is in
+// `older` because a suite (a named set of settings) protects it as one of the newest commits of the suite. `logs` has a
+// log for each suite: the commits of both lists that affect (change) the suite.
 extension History {
     /// The commits after a revision, in order. No commit is missing if the revision is not before ``oldestAvailable``.
     package func commits(after revision: Revision) -> [RetainedCommit] { collect { forEach(after: revision, $0) } }
@@ -21,8 +21,9 @@ extension History {
     /// The commits after a revision that affect a suite, in order.
     ///
     /// If the log of the suite lacks commits after the revision, this method searches all commits of the history. The
-    /// search also finds commits that left the log of this suite, but that another affected suite protects. The result
-    /// lacks commits only if the revision is before both ``oldestAvailable`` and ``oldestAvailable(of:)``.
+    /// search also finds commits that were removed from the log of this suite, but that another affected suite
+    /// protects. The result lacks commits only if the revision is before both ``oldestAvailable`` and
+    /// ``oldestAvailable(of:)``.
     package func commits(affecting suite: SuiteName, after revision: Revision) -> [RetainedCommit] {
         guard oldestAvailable(of: suite) > revision else { return commits(of: suite, after: revision) }
         return commits(after: revision).filter { $0.affects(suite) }
@@ -58,13 +59,13 @@ extension History {
         revision > evictedThrough ? newest.find(revision) : older.find(revision)
     }
 
-    /// The caller that made a commit, and the caller's reason (`note`); nil if the commit has neither, or if the
-    /// history does not have the commit.
+    /// The name of the caller that made a commit, and the caller's reason (`note`); nil if the commit has neither, or
+    /// if the history does not have the commit.
     package func origin(of revision: Revision) -> CommitOrigin? { commit(revision)?.commit.origin }
 
     /// The revision of the last commit up to `revision` that affects a suite; nil if the history does not have this
-    /// commit. Also nil if a later commit that affects the suite was too large for the history, because that commit may
-    /// be the last commit up to `revision`.
+    /// commit. Also nil if a commit after the found commit was too large for the history and affects the suite, because
+    /// the large commit may be the last commit up to `revision`.
     package func last(of suite: SuiteName, upTo revision: Revision) -> Revision? {
         guard let end = revision.advanced(by: 1) else { return nil }
         var last: Revision?
@@ -89,7 +90,7 @@ extension History {
     }
 
     /// Adds the cost of processing the commits after a revision that affect a suite, until the meter exceeds its limit.
-    /// `cost` returns the cost of processing one commit of a size in bytes.
+    /// `cost` returns the cost of processing one commit, given its size in bytes.
     func addCost(
         ofCommitsOf suite: SuiteName, after revision: Revision, to meter: inout CostMeter, _ cost: (Int) -> Cost
     ) {

@@ -1,15 +1,16 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// The stored value of a key, and the revision (number), the time and the origin of the commit that last changed the
-/// key.
+/// The stored value of a key, and the revision (number), the time and the origin (the caller and its reason) of the
+/// commit that last changed the key.
 ///
 /// A suite (a named set of settings) has a record for each key with a value, and for each key that the schema lists and
 /// that was ever written. There may be millions of records, so a record does not repeat data of the schema, such as
 /// default values.
 package struct KeyRecord: Equatable, TreeElement {
-    /// The source of the effective value (the value that readers get): a ``Source`` that this version of the program
-    /// knows, in one byte. `invalid`: the schema does not allow the stored value, so readers get no value.
+    /// The source of the effective value (the value that readers get). Unlike ``Source``, this type has only the
+    /// sources that this version of the program knows, and takes one byte. `invalid` means that the schema does not
+    /// allow the stored value, so readers get no value.
     package enum ValueSource: UInt8, Sendable {
         case stored, `default`, unset, invalid
     }
@@ -19,10 +20,11 @@ package struct KeyRecord: Equatable, TreeElement {
     package let stored: JSONValue?
     // The next three properties share one word of eight bytes. In another order, a record takes 72 bytes instead of 64.
     package var valueSource: ValueSource
-    /// True if any schema since the value was written declared the key secret. Then the value stays secret.
+    /// True if a schema declared the key secret since the value was written. The value then stays secret under later
+    /// schemas.
     package var isSecret: Bool
-    /// The value of ``size``, in four bytes. The record stores its size, so that the removal of a large value does not
-    /// compute the size again.
+    /// The value of ``size``, in four bytes. The record stores its size, so that the daemon need not compute the size
+    /// again when it removes a large value.
     private let size32: UInt32
     /// The revision of the last commit that changed the effective value or its source.
     package var revision: Revision
@@ -68,7 +70,8 @@ extension KeyRecord {
 
 extension Change.Record {
     /// Makes the part of a change that an undo needs, from the record before the change. `invalidValue` is the new
-    /// stored value if the schema does not allow it. `isSecret` is true if the new value stays secret under any schema.
+    /// stored value if the schema does not allow this value; otherwise nil. `isSecret` is true if the new value stays
+    /// secret under any schema.
     ///
     /// Inlined, because otherwise the compiler copies the borrowed record.
     @inline(__always)

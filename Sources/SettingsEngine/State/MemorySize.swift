@@ -33,10 +33,10 @@ extension JSONValue {
     }
 }
 
-/// Estimates of the heap memory of the objects of a state (all suites with their settings), in bytes. Quotas limit the
-/// total size of a state.
+/// Estimates of the heap memory of the objects of a state, in bytes. A state is all suites (named sets of settings).
+/// The quotas limit the total size of a state.
 enum MemorySize {
-    /// The header of a Swift object and the overhead of the allocator.
+    /// The size of the header of a Swift object, plus the overhead of the allocator.
     static let allocation = 48
 
     static func array<Element>(of element: Element.Type, _ count: Int) -> Int {
@@ -63,7 +63,8 @@ extension MemorySize {
         compiledSchemaFactor * document.memorySize + MemorySize.text(text)
     }
 
-    /// The `Suite`, the first leaf of its tree of settings, and its `SuiteLog` in the history.
+    /// The bytes of a `Suite`, of the first leaf of its tree of settings, and of its `SuiteLog` (its recent commits in
+    /// memory).
     private static let emptySuite = 1024
     /// The original and the compiled form of a schema together take about four times the memory of the JSON document.
     private static let compiledSchemaFactor = 4
@@ -75,8 +76,8 @@ extension Schema {
 }
 
 extension CommitOrigin {
-    /// The approximate number of bytes of memory that the origin (the caller and the note) takes. The sizes of all
-    /// commits and settings include their origins, although several of them may share one object: after a restart, few
-    /// share it.
+    /// The approximate number of bytes of memory that the origin (the caller and the note) takes. The size of each
+    /// commit and of each setting includes its origin, although several commits and settings may share one origin,
+    /// because few of them share it after a restart.
     var memorySize: Int { 2 * MemorySize.allocation + MemorySize.text(by) + MemorySize.text(note) }
 }

@@ -1,13 +1,13 @@
 /// The separators between the children of a branch of a B+ tree (``OrderedTree``), with an index for searches.
 ///
 /// A *bound* is a name that separates two neighbouring children of the branch: bound `i` comes after every name in
-/// child `i`, and not after any name in child `i + 1`. The number of bounds not after a name is therefore the index of
-/// the child that can contain the name.
+/// child `i`, and not after any name in child `i + 1`. The number of bounds that do not come after a name is therefore
+/// the index of the child that can contain the name.
 ///
 /// Neighbouring names often begin with the same bytes. The index skips the prefix that all names under the branch have
-/// in common, and stores the next eight bytes of each bound as a number: its *head*. A search compares heads, which are
-/// adjacent in memory, and names only if heads are equal. Without the index, a GET among a million settings takes 38 %
-/// more processor time.
+/// in common, and stores the next eight bytes of each bound as a number: the *head* of the bound. A search compares
+/// heads, which are adjacent in memory, and compares names only if heads are equal. Without the index, a GET of one of
+/// a million settings takes 38 % more processor time.
 struct NameBounds: Sendable {
     private var names: [String] = []
     /// `heads[i]` is the head of `names[i]`.
@@ -32,7 +32,8 @@ struct NameBounds: Sendable {
     }
 
     /// The index of the child in which a search for a name with the common prefix continues. Every name under the
-    /// branch has this prefix. For a name without this prefix, the result is an arbitrary child. No child has the name.
+    /// branch has this prefix. For a name without this prefix, the result is an arbitrary child, but no child has the
+    /// name.
     @inline(__always)
     func childIndex(forNameWithCommonPrefix name: Span<UInt8>) -> Int {
         let heads = heads.span

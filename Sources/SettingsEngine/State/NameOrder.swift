@@ -1,4 +1,4 @@
-// Names of suites and keys are ordered by their UTF-8 bytes.
+// The names of suites (sets of settings) and of keys are ordered by their UTF-8 bytes.
 
 extension Span<UInt8> {
     /// Compares these bytes with the UTF-8 bytes of a text in lexicographic order. Returns a negative number if these
@@ -21,7 +21,7 @@ extension Span<UInt8> {
 
 extension String {
     /// Calls the body with the UTF-8 bytes of the text. If the string has contiguous storage, the body gets a pointer
-    /// to it, because a span of the bytes takes three times as long.
+    /// to this storage, because access through a span takes three times as long.
     @inline(__always)
     fileprivate func withUTF8Bytes(_ body: (UnsafeRawBufferPointer) -> Int) -> Int {
         utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }

@@ -9,8 +9,9 @@ package protocol TreeElement: Sendable {
 /// A collection of named elements, sorted by the bytes of their names. Copies share storage.
 ///
 /// The collection is a B+ tree of arrays. If another copy of the tree refers to the arrays on the path to a changed
-/// element, a change copies these arrays. Otherwise it changes them in place. A reader can therefore keep a copy for as
-/// long as it needs, for example to render a large suite (a named set of settings) or to write the state to a file.
+/// element, a change copies these arrays. Otherwise the change modifies the arrays in place. A reader can therefore
+/// keep a copy for as long as necessary, for example to render a large suite (a named set of settings), or to write a
+/// state to a file.
 package struct OrderedTree<Element: TreeElement>: Sendable {
     private var root = Node()
     /// The number of elements.
@@ -87,9 +88,9 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
         return all
     }
 
-    /// Returns the `count` names next to the position of a name in the order, the nearest first: alternately a name
-    /// that is not before it, and a name before it. On each side, the search ends at the first name that `isIncluded`
-    /// rejects.
+    /// Returns up to `count` names next to the position of `name` in the order, the nearest first. The result
+    /// alternates between names that are not before `name` and names that are before `name`. On each side, the search
+    /// ends at the first name that `isIncluded` rejects.
     func neighbours(of name: String, _ count: Int, while isIncluded: (String) -> Bool = { _ in true }) -> [String] {
         var (before, after): ([String], [String]) = ([], [])
         func collect(_ name: String, into names: inout [String]) -> Bool {

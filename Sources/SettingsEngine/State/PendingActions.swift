@@ -1,14 +1,16 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A pending action of a state, with the commit that it reverts.
+/// A pending action of a state, with the commit that the action reverts. A pending action is a revert or a scheduled
+/// write that the daemon carries out at a deadline.
 package final class PendingEntry: Sendable {
     package let action: PendingAction
-    /// The commit that the action reverts, which also has the values before it; nil for a scheduled write. The entry
-    /// refers to the commit, so that a revert does not depend on the limits of the history.
+    /// The commit that the action reverts; nil for a scheduled write. The commit also contains the values before the
+    /// commit. The entry refers to the commit, so that the revert is possible after the history (the recent commits in
+    /// memory) has evicted the commit.
     package let commit: RetainedCommit?
     /// The suites (named sets of settings) that the commit dropped and that a later commit created again. The revert
-    /// does not restore them.
+    /// does not restore these suites.
     package let recreated: Set<SuiteName>
     /// The approximate number of bytes of memory that the entry takes.
     package let size: Int
@@ -33,14 +35,18 @@ extension Sequence<PendingEntry> {
 
 /// The pending actions of a state: the reverts and the scheduled writes that the daemon will carry out.
 package struct PendingActions: Sendable {
-    /// The maximum number of pending actions, and the maximum number that concern the same suite.
+    /// The maximum number of pending actions. It bounds the time of a commit that creates a suite, because such a
+    /// commit visits all entries.
     package static let maximumCount = 10_000
+    /// The maximum number of pending actions that concern the same suite, so that the actions of one suite cannot reach
+    /// ``maximumCount``.
     package static let maximumCountPerSuite = 1000
 
     private var entries: [PendingID: PendingEntry] = [:]
     private var idsByCommit: [Revision: PendingID] = [:]
     private var countsBySuite: [SuiteName: Int] = [:]
-    /// The revision of the last commit that changed the pending actions, or after a restart a later revision.
+    /// The revision (the number) of the last commit that changed the pending actions. The start value after a restart
+    /// is the revision of the snapshot (a file with a whole state) if it has pending actions, and otherwise zero.
     package private(set) var lastChange = Revision.zero
     /// The approximate number of bytes of memory that the entries take.
     package private(set) var size = 0
@@ -70,26 +76,27 @@ package struct PendingActions: Sendable {
 
     /// Applies the events of a commit. If the commit creates a suite that a pending revert would restore, records that
     /// the revert must not restore the suite.
-    mutating func apply(_ kept: RetainedCommit) throws(CommitMismatch) {
-        for event in kept.commit.pending {
+    mutating func apply(_ retained: RetainedCommit) throws(CommitMismatch) {
+        for event in retained.commit.pending {
             switch event {
-            case .created(let action): try set(action, from: kept)
+            case .created(let action): try set(action, from: retained)
             case .moved(let action), .ended(let action, _):
                 guard entries[action.id] != nil else { throw CommitMismatch("there is no pending action \(action.id)") }
-                if event.end == nil { try set(action, from: kept) } else { remove(action.id) }
+                if event.end == nil { try set(action, from: retained) } else { remove(action.id) }
             }
         }
-        if !kept.commit.pending.isEmpty { lastChange = kept.revision }
-        for change in kept.commit.suiteChanges where change.kind == .created {
-            noteCreation(of: change.suite, by: kept)
+        if !retained.commit.pending.isEmpty { lastChange = retained.revision }
+        for change in retained.commit.suiteChanges where change.kind == .created {
+            recordCreation(of: change.suite, by: retained)
         }
     }
 
-    private mutating func set(_ action: PendingAction, from kept: RetainedCommit) throws(CommitMismatch) {
+    /// Adds or replaces the entry of an action that a commit created or moved to another deadline.
+    private mutating func set(_ action: PendingAction, from retained: RetainedCommit) throws(CommitMismatch) {
         let before = entries[action.id]
         var commit: RetainedCommit?
         if let revision = action.commit {
-            commit = revision == kept.revision ? kept : before?.commit
+            commit = revision == retained.revision ? retained : before?.commit
             guard commit?.revision == revision else {
                 throw CommitMismatch("pending action \(action.id) reverts commit \(revision), which is not known")
             }
@@ -97,9 +104,10 @@ package struct PendingActions: Sendable {
         set(PendingEntry(action, commit: commit, recreated: before?.recreated ?? []))
     }
 
-    /// A revert must not restore a suite that its commit dropped and that another commit has created again.
-    private mutating func noteCreation(of suite: SuiteName, by kept: RetainedCommit) {
-        for entry in entries.values where entry.commit.map({ $0.revision < kept.revision }) ?? false {
+    /// Records in the entries that a commit creates a suite. A revert must not restore a suite that its commit dropped
+    /// and that a later commit has created again.
+    private mutating func recordCreation(of suite: SuiteName, by retained: RetainedCommit) {
+        for entry in entries.values where entry.commit.map({ $0.revision < retained.revision }) ?? false {
             guard let commit = entry.commit?.commit, !entry.recreated.contains(suite),
                 commit.suiteChanges.contains(where: { $0.suite == suite && $0.kind == .dropped })
             else { continue }
@@ -130,14 +138,15 @@ extension PendingAction {
     /// True if the action concerns this suite.
     package func concerns(_ suite: SuiteName) -> Bool { scopes.contains { $0.suite == suite } }
 
-    /// The approximate number of bytes of memory that the action takes, without the commit that it reverts. The memory
-    /// of a value takes up to eight times the bytes of its JSON.
+    /// The approximate number of bytes of memory that the action takes, without the commit that it reverts. A value
+    /// takes up to eight times as many bytes in memory as in JSON.
     ///
-    /// Rendering the action is slower than adding the sizes of its parts, but pending actions are rare.
+    /// This method renders the action as JSON, which is slower than adding the sizes of its parts, but pending actions
+    /// are rare.
     var memorySize: Int { MemoryLayout<PendingAction>.stride + 8 * jsonBytes().count }
 }
 
 extension PendingEvent {
-    /// The approximate number of bytes of memory that the event takes in a commit.
+    /// The approximate number of bytes of memory that the event takes in a commit, computed as for an action.
     var memorySize: Int { MemoryLayout<PendingEvent>.stride + 8 * jsonBytes().count }
 }

@@ -4,11 +4,11 @@ internal import SettingsModel
 /// The tombstones of one suite (a named set of settings). A tombstone is the record of a removed key that the schema
 /// does not list.
 ///
-/// A tombstone contains the revision of the removal, so that a conditional write (`If-Match`) with an earlier revision
-/// fails. The number of tombstones is limited. New tombstones enter the current *generation*. If it is full, it becomes
-/// the previous generation, and the tombstones of the earlier previous generation are discarded. Then
-/// ``unknownKeyRevision`` rises to the highest discarded revision. A conditional write may then fail although the key
-/// was not changed, but it never succeeds although the key was changed.
+/// A tombstone contains the revision (commit number) of the removal, so that a conditional write (`If-Match`) with an
+/// earlier revision fails. The number of tombstones is limited. New tombstones enter the current *generation*. When the
+/// current generation is full, it becomes the previous generation, and the suite discards the tombstones of the old
+/// previous generation. ``unknownKeyRevision`` then rises to the highest discarded revision. As a result, a conditional
+/// write may fail although the key was not changed, but it never succeeds if the key was changed.
 package struct RemovedKeys: Sendable {
     /// The number of tombstones in a full generation. A suite keeps at least its last 1,024 tombstones, and at most
     /// 2,048.
@@ -27,8 +27,8 @@ package struct RemovedKeys: Sendable {
         mutating func remove(_ name: Span<UInt8>) { size -= records.remove(name)?.size ?? 0 }
     }
 
-    /// An array with one element, so that a copy of the suite increments only one reference count; nil before the first
-    /// tombstone.
+    /// Both generations; nil before the first tombstone. They are in an array with one element, so that a copy of the
+    /// suite increments only one reference count.
     private var generations: [(current: Generation, previous: Generation)]?
     /// The revision of a key that has neither a record nor a tombstone.
     package private(set) var unknownKeyRevision: Revision
@@ -44,7 +44,8 @@ package struct RemovedKeys: Sendable {
     /// Adds a tombstone. If the current generation is full, begins a new generation.
     package mutating func add(_ record: KeyRecord) {
         var (current, previous) = generations?.first ?? (Generation(), Generation())
-        // Without this reference, the tombstones can be changed in place.
+        // Without the reference in `generations`, the suite can change the tombstones in place, unless a copy of the
+        // suite shares them.
         generations = nil
         if current.records.count >= Self.generationSize {
             unknownKeyRevision = max(unknownKeyRevision, previous.lastRevision)

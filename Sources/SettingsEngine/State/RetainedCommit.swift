@@ -4,8 +4,8 @@ package import SettingsModel
 /// A commit in memory, with its size and the suites (named sets of settings) that it affects: that it creates or drops,
 /// or whose schema or keys it changes.
 ///
-/// The history (the recent commits), the table of request keys (by which the daemon recognises repeated requests), and
-/// the result of the write refer to the same object.
+/// The history (the recent commits in memory), the table of request keys (by which the daemon recognises repeated
+/// requests), and the result of the write refer to the same object.
 package final class RetainedCommit: Sendable {
     package let commit: Commit
     /// The approximate number of bytes of memory that the commit takes.
@@ -56,7 +56,8 @@ package final class RetainedCommit: Sendable {
 
 extension Commit {
     /// The approximate number of bytes of memory that the commit takes, often several times the length of its text in a
-    /// file. Shared values are counted for each commit, because commits share no values after a restart.
+    /// file. The size includes values that the commit shares with other commits, because commits share no values after
+    /// a restart.
     package var memorySize: Int {
         var memorySize = MemorySize.allocation + MemoryLayout<Commit>.stride
         memorySize +=

@@ -1,7 +1,8 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// All suites (named sets of settings) and the history of recent commits, as of one revision (the number of a commit).
+/// All suites (named sets of settings) and the history (the recent commits), as of one revision (the number of a
+/// commit).
 ///
 /// A state is a value type: later commits do not change a copy that a reader has. Copies share their storage.
 package struct State: Sendable {
@@ -11,8 +12,8 @@ package struct State: Sendable {
 
     fileprivate struct Contents {
         var epoch: Epoch
-        /// The digest of a caller's grants (its rights), which is appended to the epoch in cursors (each an epoch and a
-        /// revision); nil unless this copy is for a caller that may not read everything (see
+        /// The digest of a caller's grants (rights), which ``State/epoch`` appends to the epoch (the name of the
+        /// history); nil unless this copy is for a caller that may not read everything (see
         /// ``State/withGrantsDigest(of:)``).
         var digest: String?
         var revision: Revision
@@ -51,8 +52,8 @@ package struct State: Sendable {
         ]
     }
 
-    /// The name of this history, which distinguishes its revisions from the revisions of other histories; with the
-    /// digest of a caller's grants if this copy is for a caller that may not read everything.
+    /// The name of this history, which distinguishes its revisions from the revisions of other histories. If this copy
+    /// is for a caller that may not read everything, the name ends in the digest of the caller's grants.
     package var epoch: Epoch {
         let epoch = contents.span[0].epoch
         return contents.span[0].digest.map(epoch.appending) ?? epoch
@@ -72,9 +73,9 @@ package struct State: Sendable {
     package var limits: History.Limits { contents.span[0].limits }
     /// The reverts and the writes that the daemon will carry out at their deadlines.
     package var pending: PendingActions { contents.span[0].pending }
-    /// True if there is no pending action. Cheaper than `pending.isEmpty`, because it copies nothing.
+    /// True if there is no pending action. This property is cheaper than `pending.isEmpty`, because it copies nothing.
     package var hasNoPendingActions: Bool { contents.span[0].pending.isEmpty }
-    /// The revision of the last commit that changed the pending actions.
+    /// The revision of the last commit that changed the pending actions. See ``PendingActions/lastChange``.
     package var lastPendingChange: Revision { contents.span[0].pending.lastChange }
     /// The epoch and the revision of the state. A client that waits for changes passes the cursor to get later commits.
     package var cursor: Cursor { Cursor(epoch: epoch, revision: revision) }
@@ -112,8 +113,8 @@ package struct State: Sendable {
     /// The oldest revision at which a suite can still be read: the history has all later commits that affect the suite.
     package func oldestAvailable(of name: SuiteName) -> Revision {
         // If no commit of the history affects the suite, the suite is unchanged since its own revision, and can be read
-        // from there on. It can also be read from `oldestAvailableWithoutLog` on, because no later commit of a suite
-        // without commits in the history was evicted.
+        // at each revision from then on. The suite can also be read from `oldestAvailableWithoutLog` on: no later
+        // commit that affects a suite without commits in the history was evicted (removed from memory).
         if !history.hasCommits(of: name), let suite = suite(name) {
             return min(suite.revision, history.oldestAvailableWithoutLog)
         }
@@ -121,8 +122,8 @@ package struct State: Sendable {
     }
 }
 
-/// The error if a commit contradicts the state, for example if its suite does not exist. The stored commits
-/// are damaged, or the program has a defect.
+/// The error if a commit contradicts the state, for example if its suite does not exist. The cause is damage of the
+/// stored commits, or a defect of the program.
 package struct CommitMismatch: Error, Equatable, CustomStringConvertible {
     package let description: String
 
@@ -130,11 +131,11 @@ package struct CommitMismatch: Error, Equatable, CustomStringConvertible {
 }
 
 extension State {
-    /// Applies a commit: of a write, or of a journal (a file of commits) when the daemon starts. No other method
-    /// changes the suites.
+    /// Applies a commit: of a write, of another daemon, or of a journal (a file of commits) when the daemon starts. No
+    /// other method changes the suites.
     ///
     /// - Parameter schema: the compiled form of the schema that the commit sets; nil to compile the schema here.
-    /// - Returns: the commits that the history evicted (removed from memory) to stay within its limits.
+    /// - Returns: the commits that the history evicted to stay within its limits.
     @discardableResult
     package mutating func apply(_ retained: RetainedCommit, schema: Schema? = nil) throws(CommitMismatch)
         -> [RetainedCommit]
@@ -174,8 +175,8 @@ extension State {
         contents[0].history.applyLimits(limits)
     }
 
-    /// Begins a new epoch, which invalidates all cursors. The history keeps its commits, so that a client that repeats
-    /// a request gets the answer to the first request.
+    /// Begins a new epoch: the history gets another name, which invalidates all cursors. The history keeps its commits,
+    /// so that a client that repeats a request gets the answer to the first request.
     package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
         contents[0].epoch = epoch
         contents[0].revision = revision
@@ -243,8 +244,8 @@ extension State.Contents {
         let (changes, revision) = (retained.commit.changes, retained.revision)
         let change = changes.span
         let name = change[index].suite
-        // A commit that drops a suite also has a change for each key that had a value. The keys were already removed
-        // with the suite.
+        // A commit that drops a suite also has a change for each key that had a value. The removal of the suite has
+        // already removed the keys.
         if lastDropRevision == revision && !hasSuite(name) { return }
         guard let valueSource = KeyRecord.ValueSource(change[index].source) else {
             throw CommitMismatch("\(name)/\(change[index].key) has the unknown source \(change[index].source)")
@@ -264,7 +265,8 @@ extension State.Contents {
         _ document: JSONValue, _ text: String?, of suite: SuiteName
     ) throws(CommitMismatch) -> Schema {
         do {
-            // A stored schema may have features that a new schema may not have, because an earlier version accepted it.
+            // A stored schema may have features that a new schema may not have, because an earlier version of the
+            // program accepted these features.
             return try Schema(stored: document, text: text)
         } catch {
             throw CommitMismatch("the schema of suite \(suite) is not valid: \(error)")

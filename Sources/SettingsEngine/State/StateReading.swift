@@ -1,11 +1,12 @@
 package import SettingsAPI
 package import SettingsModel
 
-// Methods that find settings and suites by the bytes of their names.
+// Methods that find settings and suites (named sets of settings) by the bytes of their names.
 extension State {
-    /// Finds the record of a key by the bytes of the names.
+    /// Finds the record (the stored value and its revision) of a key by the bytes of the names of its suite and the
+    /// key.
     ///
-    /// The caller holds a lock that all readers of the current state need, so this method must be fast.
+    /// The caller holds the lock that every reader of the published state needs, so this method must be fast.
     package func find(_ suite: Span<UInt8>, _ key: Span<UInt8>) -> FoundSetting? {
         // The closures capture the cursor and not the state, because a closure that captures the state copies it.
         let cursor = cursor
@@ -39,14 +40,14 @@ extension State {
 
 // Readers for watchers and for earlier states.
 extension State {
-    /// Reads this state for watchers: clients that wait for changes.
+    /// A reader of this state for watchers, which are clients that wait for changes.
     package var watchReader: WatchReader { WatchReader(self) }
 
-    /// Reads earlier states, as far back as the commits in ``history`` reach.
+    /// A reader of earlier states, as far back as the commits in ``history`` (the recent commits in memory) reach.
     package var recentPast: RecentPast { RecentPast(self) }
 
-    /// True if a write is an undo or a restore that may need past files: the files with commits that were evicted from
-    /// the history, which is the recent commits in memory.
+    /// True if a write is an undo or a restore that may need past files, which have the commits that the history
+    /// evicted (removed from memory).
     package func mayNeedPastFiles(for command: WriteCommand?) -> Bool {
         switch command {
         case .undo(let undo, of: let name, onConflict: _):
@@ -84,18 +85,18 @@ extension State {
         }
     }
 
-    /// The names of readable suites that are most similar to the name of a suite that does not exist.
+    /// The names of the readable suites that are most similar to the name of a suite that does not exist.
     ///
-    /// The search visits a limited number of names, and only names with a prefix under which the caller may read every
-    /// suite, so that the result reveals nothing about other suites.
+    /// The search visits a limited number of names. It visits only names with a prefix under which the caller may read
+    /// every suite, so that the result reveals nothing about other suites.
     func suggestions(for suite: String, to readLimits: Grants?) -> [String] {
         // `nearest` requests the names next to `suite`. If there are very many suites, it also requests the names next
         // to likely corrections of `suite`, which may begin with another prefix.
         NameSuggestion.nearest(to: suite) { requested, count in
             guard let prefix = readLimits.map({ $0.shortestReadablePrefix(of: requested) }) ?? "" else { return [] }
             let names = suites.neighbours(of: requested, count) { $0.hasBytePrefix(prefix) }
-            // The filter is needed for a read of an earlier revision: the suite may exist in this state, although it
-            // did not exist then.
+            // A read of an earlier revision needs the filter: the suite may exist in this state, although it did not
+            // exist at that revision.
             return names.filter { !$0.hasSameBytes(as: suite) }
         }
     }

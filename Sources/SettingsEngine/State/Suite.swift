@@ -1,11 +1,11 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// The schema of a suite, compiled once and shared by all states: two states have the same schema of a suite if and
-/// only if they refer to the same object.
+/// The schema of a suite (a named set of settings). The schema is compiled once, and all states share it: two states
+/// have the same schema of a suite if and only if they refer to the same object.
 package final class SchemaVersion: Sendable {
     package let schema: Schema
-    /// The revision of the commit that set the schema.
+    /// The revision (the number) of the commit that set the schema.
     package let revision: Revision
 
     package init(_ schema: Schema, revision: Revision) {
@@ -17,7 +17,7 @@ package final class SchemaVersion: Sendable {
 /// A suite: a named set of settings, with or without a schema.
 ///
 /// A suite has a ``KeyRecord`` for each key with a value. A removed key has a *tombstone* in ``RemovedKeys``: a record
-/// without a value, with the revision (the number of the commit) of the removal.
+/// without a value, with the revision of the removal.
 package struct Suite: TreeElement {
     package let id: SuiteName
     /// The schema; nil if the suite has no schema and therefore allows any key and any value.
@@ -82,8 +82,8 @@ extension Suite {
     }
 
     func addRenderingCost(to meter: inout CostMeter) {
-        // A response lists the violations of the schema's rules about the whole suite, so a read checks the rules
-        // again.
+        // A response lists the violations of the schema's rules about the suite as a whole. The state does not store
+        // these violations, so a read checks the rules again.
         if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.schemaRevalidation) }
         records.forEach { record in
             addRenderingCost(of: record, to: &meter)
@@ -92,10 +92,10 @@ extension Suite {
     }
 
     package func addRenderingCost(of record: KeyRecord, to meter: inout CostMeter) {
-        // The extent is a measure of JSON (see ``Cost``): four units for the revision and the time, and one unit for
-        // each 8 bytes of the name.
+        // The extent is a measure of JSON (see ``Cost``). The revision and the time count as four units, and the name
+        // as one unit for each eight bytes.
         meter.add((4 + record.name.utf8.count / 8) * .renderedUnit)
-        // The violations of an invalid value are not stored, so a read validates it again.
+        // The state does not store the violations of an invalid value, so a read validates the value again.
         if record.valueSource == .invalid { meter.add(.schemaRevalidation) }
         meter.add(record.stored, each: .renderedUnit)
     }
@@ -105,8 +105,8 @@ extension Suite {
         Self.effectiveValue(of: record.key, record.valueSource, record.stored, under: schema)
     }
 
-    /// Returns the value that readers get, given the properties of a record. The parameters are not the record itself,
-    /// so that a caller that borrows a record need not copy the record.
+    /// Returns the value that readers get, given the properties of a record. The record itself is not a parameter, so
+    /// that a caller that borrows a record need not copy it.
     static func effectiveValue(
         of key: KeyName, _ valueSource: KeyRecord.ValueSource, _ stored: JSONValue?, under schema: SchemaVersion?
     ) -> JSONValue? {

@@ -1,14 +1,14 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// The commits of the ``History`` that affect one suite (a named set of settings): that change the suite, its schema or
-/// its keys. The suite itself may have been dropped (deleted).
+/// The commits of the ``History`` (the recent commits in memory) that affect one suite (a named set of settings): that
+/// change the suite, its schema or its keys. The suite itself may have been dropped (deleted).
 ///
 /// A suite protects a limited number of its newest commits: the history evicts (removes) unprotected commits first.
 package struct SuiteLog: TreeElement {
     package let suite: SuiteName
-    /// The log has no commits up to this revision, and has every later commit that affects the suite, except commits
-    /// that are too large for the history.
+    /// The log has no commits up to this revision (commit number). It has every later commit that affects the suite,
+    /// except commits that are too large for the history.
     package private(set) var evictedThrough: Revision
     /// The revision of the last commit that affects the suite and is too large for the history; zero without such a
     /// commit.
@@ -53,8 +53,9 @@ package struct SuiteLog: TreeElement {
         protectedBytes += commit.size
     }
 
-    /// Ends the protection of the oldest protected commits until the protected commits are within the limits. If the
-    /// protection of a commit up to `revision` ends, removes the commit from the log. Returns the removed commits.
+    /// Ends the protection of the oldest protected commits until the protected commits are within the limits. If a
+    /// commit that loses its protection is not after `revision`, removes the commit from the log. Returns the removed
+    /// commits.
     ///
     /// - Parameter revision: the revision up to which the history has evicted all commits that no suite protects.
     mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [RetainedCommit] {
@@ -70,6 +71,7 @@ package struct SuiteLog: TreeElement {
         return removed
     }
 
+    /// Ends the protection of the oldest protected commit and returns the commit.
     private mutating func unprotectOldest() -> RetainedCommit? {
         guard let oldest = commits.first(after: unprotectedThrough) else { return nil }
         unprotectedThrough = oldest.revision
@@ -78,6 +80,7 @@ package struct SuiteLog: TreeElement {
         return oldest
     }
 
+    /// Removes the first commit of the log, and ends its protection.
     mutating func removeFirst() {
         guard let first = commits.first else { return }
         if protects(first) { _ = unprotectOldest() }

@@ -1,12 +1,13 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// One ``SuiteLog`` for each suite (named set of settings) that commits of the ``History`` affect: a commit affects a
-/// suite if it changes the suite, its schema or its keys. A log has the commits that affect its suite.
+/// One ``SuiteLog`` for each suite (named set of settings) that commits of the ``History`` (the recent commits in
+/// memory) affect: a commit affects a suite if it changes the suite, its schema or its keys. A log has the commits that
+/// affect its suite.
 struct SuiteLogs: Sendable {
     private var logs: OrderedTree<SuiteLog>
-    /// The oldest revision at which every suite without a log can still be read. It rises when an empty log is removed,
-    /// and when a commit is too large for the history.
+    /// The oldest revision (commit number) at which every suite without a log can still be read. It rises when an empty
+    /// log is removed, and when a commit that affects a suite without a log is too large for the history.
     private(set) var oldestAvailableWithoutLog: Revision
 
     init(_ logs: OrderedTree<SuiteLog> = OrderedTree(), oldestAvailableWithoutLog: Revision) {
@@ -50,14 +51,14 @@ struct SuiteLogs: Sendable {
 
 // Methods that change the logs.
 extension SuiteLogs {
-    /// Appends a commit to the log of a suite that the commit affects. The suite protects the commit from eviction, and
-    /// may cease to protect older commits. If it ceases to protect a commit up to `evictedThrough`, this method removes
-    /// the commit from the log. Returns the removed commits.
+    /// Appends a commit to the log of a suite that the commit affects. The suite then protects the commit from eviction
+    /// (removal from the history), and may no longer protect older commits. If the suite no longer protects a commit up
+    /// to `evictedThrough`, this method removes that commit from the log. Returns the removed commits.
     mutating func append(
         _ commit: RetainedCommit, to suite: SuiteName, evictedThrough: Revision, limits: History.Limits
     ) -> [RetainedCommit] {
         func append(to log: inout SuiteLog) -> [RetainedCommit] {
-            // A snapshot (a file with a whole state) can contain a commit that this log has evicted, because another
+            // A snapshot (a file with a whole state) can contain a commit that this log no longer has, because another
             // suite protects the commit.
             guard !log.hasEvicted(commit) else { return [] }
             log.append(commit)
@@ -70,9 +71,9 @@ extension SuiteLogs {
         return removed
     }
 
-    /// Applies changed limits to all logs. Removes from each log the commits up to a revision that its suite no longer
-    /// protects. Returns the removed commits. The result contains a commit once for each log that the commit was
-    /// removed from.
+    /// Applies changed limits to all logs. Removes from each log the commits up to a revision that the suite no longer
+    /// protects. Returns the removed commits. If a commit was removed from several logs, the result contains it several
+    /// times.
     mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [RetainedCommit] {
         logs.elements.flatMap { log in
             logs.update(log.name.utf8Span.span) { $0.removeUnprotected(through: revision, limits: limits) } ?? []
@@ -90,8 +91,8 @@ extension SuiteLogs {
         }
     }
 
-    /// Removes a commit from the logs that begin with this commit. If `keepingProtected` is true, the logs of suites
-    /// that protect the commit keep it.
+    /// Removes the first commit of each log that begins with `commit`. If `keepingProtected` is true, the logs of
+    /// suites that protect the commit keep the commit.
     mutating func removeFirst(_ commit: RetainedCommit, keepingProtected: Bool) {
         commit.forEachSuite { suite in
             let isEmpty = logs.update(suite.text.utf8Span.span) { log in

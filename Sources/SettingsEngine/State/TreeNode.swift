@@ -3,9 +3,9 @@ internal import SettingsModel
 extension OrderedTree {
     /// A node of the B+ tree: a leaf with elements, or a branch with child nodes.
     struct Node: Sendable {
-        /// The number of elements in a full leaf. A write copies the leaves that it changes if readers share them. A
-        /// leaf of 15 `KeyRecord` values takes less than 1,032 bytes, the maximum of the allocator's fast cache for
-        /// each thread.
+        /// The number of elements in a full leaf. A write copies the leaves that it changes if readers share them, so a
+        /// leaf should be fast to allocate. A leaf of 15 `KeyRecord` values takes less than 1,032 bytes, the maximum
+        /// size of an allocation from the allocator's fast cache for each thread.
         static var leafCapacity: Int { 15 }
         /// The number of children of a full branch.
         static var branchCapacity: Int { 32 }
@@ -37,8 +37,9 @@ extension OrderedTree {
         }
 
         /// Computes the common prefix of all names under this branch again, and the index of the bounds, which depends
-        /// on the prefix. The order of the names makes the prefix that the first and the last name share common to all
-        /// names. Must be called after the bounds were made or split, because `NameBounds` then has no valid index.
+        /// on the prefix. Because the names are in order, all names share the prefix that the first name and the last
+        /// name share. Must be called after the bounds were made or split, because `NameBounds` then has no valid
+        /// index.
         private mutating func rebuildBoundsIndex() {
             guard let firstName, let lastName else { return }
             bounds.rebuildIndex(firstName: firstName, lastName: lastName)
@@ -58,14 +59,16 @@ extension OrderedTree {
 // under the branch. The exact lookups may use it without a check, because no child contains a name without this prefix,
 // so the lookup finds nothing in any child.
 extension OrderedTree.Node {
-    /// Returns the elements of the leaf that contains a name, and the index of the element; nil if no leaf contains it.
+    /// Returns the elements of the leaf that contains a name, and the index of the element with this name; nil if no
+    /// leaf contains the name.
     func leaf(of name: Span<UInt8>) -> (elements: [Element], index: Int)? {
         if !children.isEmpty { return children[bounds.childIndex(forNameWithCommonPrefix: name)].leaf(of: name) }
         let (index, isFound) = self.index(of: name)
         return isFound ? (elements, index) : nil
     }
 
-    /// The index in this leaf of the first element whose name is not before a name, and whether the names are equal.
+    /// The index in this leaf of the first element whose name is not before the given name, and whether both names are
+    /// equal.
     private func index(of name: Span<UInt8>) -> (index: Int, isFound: Bool) {
         let elements = elements.span
         var (low, high) = (0, elements.count)

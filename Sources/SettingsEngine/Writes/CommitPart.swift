@@ -10,7 +10,8 @@ struct CommitPart {
 }
 
 extension Commit {
-    /// The commit split by suite: first the suites of ``suiteChanges``, then the other suites, each in order.
+    /// The parts of the commit, one for each suite: first the suites in ``suiteChanges``, then the other suites in
+    /// ``changes``. Both groups are in the order in which the commit first names the suites.
     var parts: [CommitPart] {
         var parts: [CommitPart] = []
         var positions: [SuiteName: Int] = [:]

@@ -2,15 +2,16 @@ package import SettingsAPI
 internal import SettingsModel
 
 /// A state (all suites of settings, and the recent commits) to which commits of other daemons were applied, and a list
-/// of these commits. A daemon follows other daemons if they add commits to a log that it shares with them.
+/// of these commits. Several daemons can share a commit log. Each daemon *follows* the others: it applies the commits
+/// that the other daemons add to the log.
 ///
-/// ``StagedState/follow(_:)`` takes a followed state. It needs the list of commits to update its table of the request
-/// keys (`Idempotency-Key`) by which repeated requests are recognised.
+/// ``StagedState/follow(_:)`` has a parameter of this type. The method needs the list of commits to update the table of
+/// request keys (`Idempotency-Key`), by which the daemon recognises repeated requests.
 package struct FollowedState: Sendable {
     package private(set) var state: State
     /// The applied commits, oldest first.
     private(set) var commits: [RetainedCommit] = []
-    /// The older commits that the history (the recent commits in memory) evicted when it added ``commits``.
+    /// The older commits that the history (the recent commits in memory) evicted when the daemon applied ``commits``.
     private(set) var evicted: [RetainedCommit] = []
     /// True if ``replace(with:)`` was called. ``commits`` then has only the commits that were applied afterwards.
     private(set) var wasReplaced = false
@@ -25,12 +26,13 @@ package struct FollowedState: Sendable {
         commits.append(retained)
     }
 
-    /// Begins a new epoch (the name of a history). Its revisions cannot be compared with the revisions so far.
+    /// Begins a new epoch: the history gets another name. The revisions (numbers of commits) of different epochs cannot
+    /// be compared.
     package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
         state.beginEpoch(epoch, at: revision)
     }
 
-    /// Replaces the state, with its history, by a state that was loaded.
+    /// Replaces the state and its history by a state that the daemon has loaded as a whole.
     package mutating func replace(with state: State) {
         self = FollowedState(state)
         wasReplaced = true

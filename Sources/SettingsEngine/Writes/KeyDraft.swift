@@ -2,22 +2,24 @@ internal import SettingsAPI
 internal import SettingsModel
 
 extension WriteDraft {
-    /// A key that the write names. A class, so that several operations on one key change the same object.
+    /// A key that a write names, with the value that the key gets. `KeyDraft` is a class, so that several operations on
+    /// one key change the same object.
     final class KeyDraft {
         /// The suite (named set of settings) that contains the key.
         let suite: SuiteName
         /// True if the suite does not exist before the write.
         let isInNewSuite: Bool
-        /// True if the schema has rules about the suite as a whole.
+        /// True if the schema of the suite has rules about the suite as a whole, such as `minProperties`.
         let isUnderSuiteRules: Bool
-        /// The record of the key before the write.
+        /// The record of the key before the write: its stored value, and the revision (the number) and the time of the
+        /// commit that last changed the key.
         let before: KeyRecord
         /// The effective value before the write: the stored value, otherwise the default of the schema.
         let valueBefore: JSONValue?
         /// The schema of the key; nil if the suite has no schema, or a schema that does not admit the key.
         let schema: KeySchema?
-        /// True if the key is a secret that the caller may not read. Storing a value then always counts as a change,
-        /// because an answer that nothing changed would reveal that the values are equal.
+        /// True if the key is a secret that the caller may not read. Then a write of a value always counts as a change,
+        /// because the answer that nothing changed would reveal that the new value equals the secret.
         let isHidden: Bool
         /// The stored value after the operations so far; nil for none.
         var stored: JSONValue?
@@ -25,13 +27,15 @@ extension WriteDraft {
         var isStoredSecret: Bool
         /// True if an operation of the write has set, removed or changed the value.
         var isWritten = false
-        /// The location of the value in the request body, to which errors about the value point.
+        /// The location of the value in the request body. Errors about the value point to this location.
         var pointer = JSONPointer.root
-        /// True if the event loop has validated ``stored``, so that ``check()`` need not validate it.
+        /// True if ``stored`` was validated before the write was queued. ``WriteDraft/check()`` then does not validate
+        /// it.
         var isChecked = false
-        /// True if the schema of the suite does not admit the key. Operations on the key are then not applied.
+        /// True if the schema of the suite does not admit the key. ``WriteDraft/check()`` then refuses the write.
         var isUnknown = false
-        /// The value of ``differsFromBefore`` after all operations. Stored, because comparing long values takes time.
+        /// The value of ``differsFromBefore`` after all operations. The value is stored, because a comparison of long
+        /// values takes time.
         var isDifferent = false
 
         init(
@@ -65,7 +69,8 @@ extension WriteDraft {
             return stored != nil ? .stored : schema?.defaultValue != nil ? .default : .unset
         }
 
-        /// True if the write changes the stored value or the source of the key.
+        /// True if the write changes the stored value or the source of the value, or stores a value and ``isHidden`` is
+        /// true.
         var differsFromBefore: Bool {
             guard isWritten else { return false }
             if isHidden, stored != nil { return true }
@@ -82,7 +87,8 @@ extension WriteDraft.KeyDraft {
             record: Change.Record(before: before, isSecret: isStoredSecret))
     }
 
-    /// The setting in the answer to a write that is not applied: the value after the write, with the present revision.
+    /// The setting in the answer to a dry run, or to a write that changes nothing: the value after the write, with the
+    /// revision before the write.
     var setting: SettingState {
         var setting = SettingState(
             suite: suite, key: key, value: isDifferent ? value : valueBefore, source: valueSource.source,

@@ -1,13 +1,15 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Storing values and schemas of the past again, for undo, for restore, and for the reverts of pending actions. A draft
-/// is a write that is being decided: checked against the staged state (the newest state, with the commits that are not
-/// durable yet), to compute its commit or its refusal.
+/// Storing values and schemas of the past again: for an undo, for a restore, and for a revert at a deadline. A draft is
+/// a write that is being decided: checked against the staged state (the newest state, with the commits that are not
+/// durable yet), to compute its commit or its refusal. A suite is a named set of settings.
 extension WriteDraft {
+    /// The value of a key in the past, which the write stores again.
     struct PastValue {
         let key: KeyName
-        /// The value; nil if the key had no stored value, so that the write removes its value.
+        /// The stored value in the past; nil if the key had no stored value, so that the write removes the present
+        /// value.
         let stored: JSONValue?
         /// True if the value was a secret in the past.
         let isSecret: Bool
@@ -18,17 +20,19 @@ extension WriteDraft {
             self.isSecret = isSecret
         }
 
-        /// The value before a change.
+        /// Makes the value of a key before a change.
         init(before change: Change) {
             key = change.key
             stored = change.oldStored
-            // `wasSecret` can be false for a value that was stored before a schema declared the key secret. The change
-            // of such a value has `isSecret`.
+            // `wasSecret` can be false for a value that was stored before a schema declared the key secret. `isSecret`
+            // is true for the change of such a value.
             isSecret = change.record.wasSecret || change.isSecret && change.oldStored != nil
         }
     }
 
-    /// Makes a draft for a part of the write, without the preconditions, request key and quotas of the whole write.
+    /// Makes a draft for a part of the write, without the preconditions, the request key (`Idempotency-Key`) and the
+    /// quotas of the whole write. The draft is never a dry run, because ``state(after:)`` needs the commit of its
+    /// decision.
     func makeSubdraft(on state: State) -> WriteDraft {
         var request = request
         (request.guards, request.requestKey, request.isDryRun, request.steps) = ([], nil, false, steps)
@@ -37,7 +41,7 @@ extension WriteDraft {
             commitKeys: commitKeys, quotas: .none)
     }
 
-    /// Returns the state after the commit of a decision, if there is a commit.
+    /// Returns the state after the commit of a decision; the unchanged state if the decision has no commit.
     func state(after decision: WriteDecision) throws(Problem) -> State {
         var state = state
         guard let commit = decision.commit else { return state }
@@ -49,7 +53,8 @@ extension WriteDraft {
         return state
     }
 
-    /// Restores the schema before a change, or removes the schema if there was none. Recreates a dropped suite.
+    /// Restores the schema that a suite had before a change. If the suite had no schema, removes the present schema. If
+    /// the change dropped the suite, creates the suite again.
     mutating func restoreSchema(
         before change: SuiteChange, onConflict policy: ConflictPolicy
     ) throws(Problem) -> WriteDecision {
@@ -97,7 +102,8 @@ extension WriteDraft {
         }
     }
 
-    /// Returns the values that the present schema does not allow. Does not check its rules about the suite as a whole.
+    /// Returns the values that the present schema does not allow. Does not check the schema's rules about the suite as
+    /// a whole.
     mutating func conflicts(_ values: [PastValue], in suite: Suite?) -> StoredConflicts {
         guard let schema = suite?.schema?.schema else { return StoredConflicts(keys: []) }
         let settings = values.compactMap { value in
@@ -107,7 +113,8 @@ extension WriteDraft {
         return StoredConflicts(keys: found.keys, unlisted: found.unlisted)
     }
 
-    /// Makes the error for values that the present schema does not allow. Counts, but does not list, `more` conflicts.
+    /// Makes the error for values that the present schema does not allow. The error lists `conflicts`, and adds the
+    /// number `more` of further conflicts to the count in its message.
     private func conflict(_ conflicts: [SchemaConflict], more: Int, in suite: SuiteName) -> Problem {
         let listed = conflicts.map { $0.located(inSuite: suite) }
         let others = listed.count + more - 1
@@ -124,7 +131,8 @@ extension WriteDraft {
         return problem
     }
 
-    /// Throws if the caller may not read a secret: the answer would show whether the secret has the restored value.
+    /// Throws if the caller may not read a secret, because the answer to the write would show whether the present value
+    /// of the secret equals the restored value.
     func checkSecret(_ key: KeyName, of suite: SuiteName) throws(Problem) {
         guard let readLimits = request.readLimits, !readLimits.canReadSecret(suite, key) else { return }
         throw Problem(secret: key, of: suite, to: "restore")
@@ -132,7 +140,7 @@ extension WriteDraft {
 }
 
 extension SchemaConflict {
-    /// The conflict with the name of the suite in each of its errors.
+    /// Returns the conflict with the name of the suite in each of its errors.
     fileprivate func located(inSuite suite: SuiteName) -> SchemaConflict {
         var conflict = self
         conflict.errors = errors.map { $0.located(inSuite: suite) }

@@ -1,12 +1,13 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Carries out pending actions. A draft is a write that is being decided: checked against the staged state (the newest
-/// state, with the commits that are not durable yet), to compute its commit or its refusal.
+/// Carries out pending actions. A pending action is a revert or a scheduled write that the daemon carries out at a
+/// deadline. A draft is a write that is being decided: checked against the staged state (the newest state, with the
+/// commits that are not durable yet), to compute its commit or its refusal. A suite is a named set of settings.
 extension WriteDraft {
-    /// Carries out a pending action. The same commit also ends the action, or makes the action revert a scheduled write
-    /// at its next deadline. Therefore each task of an action is carried out exactly once. Makes no commit if the action
-    /// has ended, or if its deadline was moved.
+    /// Carries out a pending action. The same commit also ends the action, or turns a scheduled write into the revert
+    /// of this write at another deadline. The daemon therefore carries out each task of an action exactly once. Makes
+    /// no commit if the action has ended, or if its deadline was moved.
     func carryOut(_ id: PendingID, deadline: Timestamp) throws(Problem) -> WriteDecision {
         guard let entry = state.pending[id], entry.action.deadline == deadline else {
             let summary = WriteSummary(revision: state.revision, changed: false, changes: [])
@@ -16,17 +17,18 @@ extension WriteDraft {
         return carryOut(write, of: entry.action)
     }
 
-    /// Reverts the commit of a pending action: restores each setting and schema that no later commit changed,
-    /// unless a schema does not allow a resulting value. The event that ends the action lists the settings and schemas
-    /// that were not restored, with the reasons.
+    /// Reverts the commit of a pending action: restores each setting and schema that no later commit changed, unless a
+    /// schema does not allow a resulting value. The event that ends the action lists the settings and schemas that were
+    /// not restored, with the reasons.
     ///
-    /// The daemon has checked the grants, the guards and the quotas of the original write. Therefore the revert ignores
-    /// grants, guards and quotas. The revert also overrides locks.
+    /// The daemon has checked the grants (rights), the guards (preconditions) and the quotas of the original write, so
+    /// the revert ignores grants, guards and quotas. The revert also changes locked (read-only) keys.
     func revert(_ entry: PendingEntry, by origin: CommitOrigin?) throws(Problem) -> WriteDecision {
         var request = request
         request.origin = origin
         (request.grants, request.overridesLocks, request.guards) = (nil, true, [])
-        // Deciding the revert takes about as many steps as deciding the commit, which had a limit.
+        // In effect, a revert has no limit of validation steps. It needs none, because deciding the revert takes about
+        // as many steps as deciding the reverted commit, which had a limit.
         request.steps = 1 << 40
         var draft = WriteDraft(
             request: request, state: state, revision: revision, time: time, createsSuites: true, commitKeys: .max,
@@ -40,6 +42,8 @@ extension WriteDraft {
         return decision
     }
 
+    /// Adds the inverse of a commit in one suite to `inverse`. Adds to `kept` the settings and the schema that the
+    /// revert does not restore.
     private mutating func revert(
         _ part: CommitPart, of entry: PendingEntry, _ inverse: inout Inverse, _ kept: inout [KeptSetting]
     ) throws(Problem) {
@@ -92,14 +96,14 @@ extension WriteDraft {
             let valueCommit = try draft.restoreValues(values, in: name).commit
             inverse.add(schemaCommit, valueCommit)
         } catch {
-            // The schema has a rule about the suite as a whole that the previous values violate.
+            // The previous values violate a rule of the schema about the suite as a whole.
             for value in values { keep(value.key, error.detail) }
             inverse.add(schemaCommit, nil)
         }
     }
 
-    /// Returns the reason for which a revert keeps the schema that its commit set, removed or dropped; nil if no later
-    /// commit changed the schema.
+    /// Returns the reason for which a revert does not restore the schema that a suite had before the change: a later
+    /// commit changed the schema, or dropped or created the suite. Returns nil if there is no such commit.
     private func reasonToKeepSchema(_ change: SuiteChange, of entry: PendingEntry, _ suite: Suite?) -> String? {
         if change.kind == .dropped {
             return suite == nil && !entry.recreated.contains(change.suite) ? nil : Self.droppedAndRecreated
@@ -112,8 +116,9 @@ extension WriteDraft {
     private static let dropped = "the suite was dropped"
     private static let droppedAndRecreated = "the suite was dropped and created again"
 
-    /// Returns the reason for which a revert keeps the present schema: the previous schema does not allow a value that
-    /// was stored after the commit; nil if there is no such value.
+    /// Returns the reason for which a revert does not restore the previous schema: this schema does not allow a value
+    /// that was stored after the commit `revision`. Returns nil if there is no such value. `decision` restores the
+    /// schema.
     private func reasonToKeepSchema(_ decision: WriteDecision, _ suite: Suite?, since revision: Revision) -> String? {
         for change in decision.commit?.changes ?? [] where change.source == .invalid {
             guard let current = suite?.record(change.key).revision, current > revision else { continue }
@@ -135,7 +140,8 @@ extension WriteDraft {
 
     private static let refusalByPresentSchema = "the schema does not allow the previous value"
 
-    /// Carries out a scheduled write. If the write is refused, the commit has no changes and records the refusal.
+    /// Carries out a scheduled write. If the write is refused, the commit changes no settings, and its event records
+    /// the refusal.
     private func carryOut(_ write: ScheduledWrite, of action: PendingAction) -> WriteDecision {
         var request = request
         request.origin = action.origin
@@ -167,7 +173,7 @@ extension WriteDraft {
 }
 
 extension PendingAction {
-    /// The origin of the commit that reverts a commit at the deadline.
+    /// The origin (the name of a caller, and a note) of the commit that reverts another commit at the deadline.
     fileprivate var originOfRevert: CommitOrigin? {
         let reason =
             kind == .confirm

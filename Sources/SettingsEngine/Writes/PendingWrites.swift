@@ -1,12 +1,13 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Writes with a deadline, and requests about pending actions. A draft is a write that is being decided: checked
-/// against the staged state (the newest state, with the commits that are not durable yet), to compute its commit or its
-/// refusal.
+/// Writes with a deadline, and requests about pending actions. A pending action is a revert or a write that the daemon
+/// carries out at a deadline. A draft is a write that is being decided: checked against the staged state (the newest
+/// state, with the commits that are not durable yet), to compute its commit or its refusal. `readLimits` is the grants
+/// (rights) of a caller that may not read everything; otherwise nil.
 extension WriteDraft {
-    /// Decides a write with deadlines: either decides it now and creates an action that reverts the commit, or creates
-    /// an action that carries out the command later.
+    /// Decides a write with deadlines. If the write takes effect now, makes its commit, and creates an action that
+    /// reverts the commit. If the write takes effect later, creates an action that carries out the command.
     mutating func decide(with deadlines: WriteRequest.Deadlines) throws(Problem) -> WriteDecision {
         let until = try deadlines.until.map { until throws(Problem) in
             let start = deadlines.effective?.instant(from: time) ?? time
@@ -32,7 +33,8 @@ extension WriteDraft {
         return decision
     }
 
-    /// Returns the instant of a deadline. Throws if it is not later than the commit, or too far away.
+    /// Returns the instant of a deadline. Throws if the instant is not later than the commit of this write, or is too
+    /// far in the future.
     private func instant(
         _ deadline: PendingTime, from start: Timestamp, in field: String, atMost maximum: Int64? = nil
     ) throws(Problem) -> Timestamp {
@@ -48,7 +50,7 @@ extension WriteDraft {
         return instant
     }
 
-    /// Throws if there is no room for another pending action.
+    /// Throws if there are too many pending actions for another action, or if the stored data would exceed its quota.
     private func checkRoom(for entry: PendingEntry) throws(Problem) {
         func problem(_ cause: String, limit: Int) -> Problem {
             var problem = Problem(.insufficientStorage, "cannot create a pending action: \(cause)")
@@ -68,12 +70,13 @@ extension WriteDraft {
         }
         guard state.size + entry.size <= max(quotas.totalBytes, state.size) else {
             throw problem(
-                "with its data, the stored data would exceed quotas.totalBytes, \(quotas.totalBytes) bytes; end other "
-                    + "pending actions, or raise quotas.totalBytes", limit: quotas.totalBytes)
+                "the data of the action would increase the stored data beyond quotas.totalBytes, "
+                    + "\(quotas.totalBytes) bytes; end other pending actions, or raise quotas.totalBytes",
+                limit: quotas.totalBytes)
         }
     }
 
-    /// Validates a write now, and creates an action that carries it out later.
+    /// Validates a write now, and creates an action that carries out the write later. A dry run creates no action.
     private func schedule(at deadline: Timestamp, until: Timestamp?) throws(Problem) -> WriteDecision {
         var validation = request
         (validation.deadlines, validation.requestKey, validation.isDryRun) = (nil, nil, true)
@@ -171,9 +174,9 @@ extension WriteDraft {
             commitKeys: commitKeys, quotas: quotas)
     }
 
-    /// Adds the ends of pending actions that the write makes pointless: an undo of a commit ends the action that would
-    /// revert the commit, unless the undo concerns only one of several suites. A drop of a suite ends the actions that
-    /// concern only this suite.
+    /// Adds events to the commit that end the pending actions that the write makes pointless. An undo of a commit ends
+    /// the action that would revert the commit, unless the undo concerns only one of several suites (named sets of
+    /// settings). A drop of a suite ends the actions that concern only this suite.
     func endingPendingActions(with decision: WriteDecision, except id: PendingID? = nil) -> WriteDecision {
         guard !request.isDryRun, decision.answer.remainder == nil else { return decision }
         var decision = decision
@@ -231,7 +234,7 @@ extension Problem {
 }
 
 extension PendingTime {
-    /// The longest time to confirm a commit: one day in milliseconds.
+    /// The longest time that a client may have to confirm a commit: one day in milliseconds.
     package static let maximumConfirmation: Int64 = 86_400_000
 }
 
@@ -247,7 +250,7 @@ extension Commit {
 }
 
 extension PendingScope {
-    /// Throws a 403 error unless the grants permit to write everything in the scope.
+    /// Throws a 403 error unless the grants permit the caller to write everything in the scope.
     fileprivate func demandWriteAccess(of grants: Grants) throws(Problem) {
         if concernsSchema { return try grants.demand(.schema, on: suite, .all) }
         guard let keys else { return try grants.demand(.write, on: suite, prefix.map { .prefix($0) } ?? .all) }

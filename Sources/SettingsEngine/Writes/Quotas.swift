@@ -2,15 +2,18 @@ internal import SettingsAPI
 internal import SettingsModel
 
 /// The limits of the stored data, initially the defaults of the options `quotas.*`. The daemon refuses writes that
-/// would increase an amount beyond its limit, but never a write that only removes data. Bytes are estimates of memory.
+/// would increase an amount beyond its limit, but never a write that only removes data. A limit in bytes applies to the
+/// estimated memory of the data.
 package struct Quotas: Equatable, Sendable {
     /// The maximum number of suites, which are named sets of settings.
     package var suites = 100_000
     /// The maximum number of keys of a suite that have a stored value or are listed in the schema of the suite.
     package var keysPerSuite = 1_000_000
+    /// The maximum memory of one value.
     package var valueBytes = 64 << 20
+    /// The maximum memory of one suite.
     package var suiteBytes = 256 << 20
-    /// The maximum for all suites together.
+    /// The maximum memory of all suites and pending actions (reverts and writes at a deadline) together.
     package var totalBytes = 384 << 20
 
     package init() {}
@@ -30,9 +33,9 @@ struct StoredGrowth: Sendable {
 }
 
 extension Quotas {
-    /// Throws if a commit would increase the stored data of all suites beyond a quota. `readLimits` is the grants of a
-    /// caller that may not read everything; nil if the caller may read everything. An error for a caller with
-    /// `readLimits` contains no amounts, because they include hidden suites and keys.
+    /// Throws if a commit would increase the stored data of all suites beyond a quota. `readLimits` is the grants
+    /// (rights) of a caller that may not read everything; nil if the caller may read everything. An error for a caller
+    /// with `readLimits` contains no amounts, because the amounts include suites and keys that the caller may not see.
     private func check(_ growth: StoredGrowth, on state: State, for readLimits: Grants?) throws(Problem) {
         let count = state.suites.count + growth.suites
         if count > max(suites, state.suites.count) {
@@ -48,9 +51,9 @@ extension Quotas {
         }
     }
 
-    /// Throws if a commit would increase an amount beyond its quota. `origin` is the name and the note of the caller,
-    /// which every changed record stores; the record of a removed key stores the name only. `readLimits` is nil for a
-    /// caller that may read everything.
+    /// Throws if a commit would increase an amount beyond its quota. `origin` is the name and the note of the caller.
+    /// The record of each changed key stores the name and the note, and the record of a removed key stores the name
+    /// only. `readLimits` is nil for a caller that may read everything.
     func checkGrowth(
         _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?, on state: State,
         for readLimits: Grants?
@@ -93,7 +96,7 @@ extension Quotas {
 
 /// The memory size and the number of keys of one suite, before and after the changes of a commit.
 private struct SuiteUsage {
-    /// The keys that a schema lists. They count toward the quota even without a value.
+    /// The keys that the schema of the suite lists. These keys count toward the quota even without a value.
     private enum ListedKeys {
         case none
         case schema(Schema)
@@ -161,9 +164,10 @@ private struct SuiteUsage {
 }
 
 extension [Change] {
-    /// Returns true for most commits: each change removes a value, or, without an origin (name and note of the caller),
-    /// replaces a stored value with a value that allocates no memory, such as a number. A removal is never refused,
-    /// even if its record grows by the origin.
+    /// Returns true for most commits, so that the daemon need not compute their sizes. Each change of such a commit
+    /// removes a stored value, or replaces a stored value with a value that allocates no memory, such as a number. A
+    /// change that replaces a value must have no origin. A removal may have an origin, although the record of the key
+    /// may grow by the origin: the daemon never refuses a commit that only removes values.
     fileprivate func cannotExceedQuota(by origin: CommitOrigin?) -> Bool {
         // A loop over the array, or a method of a change, would copy each change. Access through a span copies nothing.
         let changes = span

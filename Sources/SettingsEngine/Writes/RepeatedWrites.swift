@@ -1,10 +1,12 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Answers to repeated requests. A client repeats a request with the same `Idempotency-Key` if it got no answer.
+/// Answers to repeated requests. A client repeats a request with the same `Idempotency-Key` if it got no answer. A
+/// suite is a named set of settings.
 extension WriteRequest {
-    /// Answers a repeated request from the commit of the first request. Throws if the two requests differ. The present
-    /// state has the cursor (epoch and revision) of the answer, and knows the keys that are secret now.
+    /// Answers a repeated request from the commit of the first request. Throws if the two requests differ. `state` is
+    /// the present state. The answer has the cursor of this state (the name of the history, and the number of the last
+    /// commit). The schemas of this state say which keys are secret now.
     func replay(_ commit: Commit, on state: State) throws(Problem) -> WriteAnswer {
         guard couldHaveMade(commit) else {
             throw Problem(
@@ -13,7 +15,8 @@ extension WriteRequest {
         }
         var answer = replayWithoutPendingAction(commit, on: state)
         guard !commit.pending.isEmpty else { return answer }
-        // The commit of an undo or of a drop may also have ended actions that the answer does not mention.
+        // The commit may also have ended other pending actions (reverts and writes at a deadline), for example the
+        // commit of an undo or of a drop. The answer does not mention these actions.
         let id = if case .pending(let id, _) = task { id } else { PendingID(commit.revision) }
         if let event = commit.pending.first(where: { $0.action.id == id }) {
             answer.pending = WriteAnswer.Pending(PendingDescription(event, in: commit))
@@ -31,7 +34,7 @@ extension WriteRequest {
                 .setting(setting), created: change.oldStored == nil && change.stored != nil, cursor: state.cursor,
                 commit: commit.revision)
         }
-        // A commit that has no changes and stores no answer only changes pending actions.
+        // A commit without changes and without a stored answer only changes pending actions.
         let isChanged = !changes.isEmpty || !commit.suiteChanges.isEmpty
         var summary = WriteSummary(revision: commit.revision, changed: isChanged, changes: changes)
         summary.isReplayed = true
@@ -61,8 +64,8 @@ extension WriteRequest {
         return commit.changes.map(\.key) == [operation.key] && commit.changes.map(\.suite) == [operation.suite]
     }
 
-    /// Returns the answer that the commit stores. A commit stores an answer that does not follow from its changes: the
-    /// request changed nothing, or a restore skipped values.
+    /// Returns the answer that the commit stores. A commit stores its answer if the answer does not follow from the
+    /// changes of the commit: the request changed nothing, or a restore skipped values.
     private func replay(_ answer: Commit.Answer, of commit: Revision, on state: State) -> WriteAnswer {
         switch answer {
         case .setting(var setting):
@@ -76,15 +79,15 @@ extension WriteRequest {
         }
     }
 
-    /// The revision for the `ETag` of the answer: the revision of the suite or schema after the commit. Zero if the
-    /// suite was dropped; nil for a request that names no single suite or schema.
+    /// The revision (commit number) for the `ETag` of the answer: the revision of the suite or schema after the commit.
+    /// Zero if the suite was dropped; nil for a request that names no single suite or schema.
     private func tag(afterCommit revision: Revision) -> Revision? {
         switch command {
         case .mergeSuite, .replaceSuite, .resetSuite, .setSchema, .removeSchema, .restore: revision
         case .undo(_, let suite, _): suite == nil ? nil : revision
         case .dropSuite: .zero
         case .setting, .transaction: nil
-        // The commit set the schema, but since an upgrade, the daemon no longer accepts the document.
+        // The first request set the schema. After an upgrade, the daemon no longer accepts the schema of the request.
         case nil: if case .refuseSchema = task { revision } else { nil }
         }
     }

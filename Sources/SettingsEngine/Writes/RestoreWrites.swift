@@ -1,12 +1,13 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Restore, which stores the values of a moment in the past again. A draft is a write that is being decided: checked
-/// against the staged state (the newest state, with the commits that are not durable yet), to compute its commit or its
-/// refusal.
+/// Restore: a write that stores the values of a moment in the past again. A draft is a write that is being decided:
+/// checked against the staged state (the newest state, with the commits that are not durable yet), to compute its
+/// commit or its refusal. A suite is a named set of settings.
 extension WriteDraft {
-    /// Makes a suite store the values of a moment in the past. The present schema stays in force. With
-    /// `skipsConflicts`, leaves out values that the present schema does not allow, instead of throwing.
+    /// Stores the values that a suite had at a moment in the past. The present schema stays in force. If
+    /// `skipsConflicts` is true, the restore skips the values that the present schema does not allow. If it is false,
+    /// this method throws if there are such values.
     mutating func restore(
         _ name: SuiteName, _ restore: RestoreRequest, skipsConflicts: Bool
     ) throws(Problem) -> WriteDecision {
@@ -45,21 +46,23 @@ extension WriteDraft {
         return past
     }
 
-    /// Throws if a restore may change a secret, past or present, that the caller may not read.
+    /// Throws if the restore may change a secret that the caller may not read. A value counts as a secret if it is a
+    /// secret now, or was a secret at the moment in the past.
     private func checkSecrets(of past: Suite, _ suite: Suite?, _ filter: KeyFilter) throws(Problem) {
         guard request.readLimits != nil else { return }
         let keys = Set((past.records.elements + (suite?.records.elements ?? [])).map(\.key).filter(filter.admits))
         for key in keys.ordered(by: <) {
-            let (then, now) = (past.record(key), suite?.record(key))
-            guard past.isSecret(then) || now.map({ suite?.isSecret($0) ?? false }) ?? false else { continue }
-            if then.revision != now?.revision { try checkSecret(key, of: past.id) }
+            let (pastRecord, record) = (past.record(key), suite?.record(key))
+            guard past.isSecret(pastRecord) || record.map({ suite?.isSecret($0) ?? false }) ?? false else { continue }
+            if pastRecord.revision != record?.revision { try checkSecret(key, of: past.id) }
         }
     }
 }
 
 extension WriteDecision {
-    /// Adds the values that a restore skipped to the answer. A commit with a request key then stores the answer,
-    /// because the skipped values do not follow from the commit.
+    /// Returns the decision with an answer that lists the values that a restore skipped. If the commit has a request
+    /// key (`Idempotency-Key`), the commit then stores the answer for repeated requests, because the skipped values do
+    /// not follow from the commit.
     fileprivate consuming func listing(skipped: [SchemaConflict]) -> WriteDecision {
         guard !skipped.isEmpty, case .summary(var summary) = answer.body else { return self }
         summary.skipped = skipped
@@ -70,7 +73,7 @@ extension WriteDecision {
 }
 
 extension Suite {
-    /// Returns the keys, in order, whose stored values differ between two states of the same suite.
+    /// Returns the keys, in order, whose stored values differ between this state and another state of the same suite.
     fileprivate func differences(from other: Suite?, _ filter: KeyFilter) -> [KeyName] {
         var keys: [KeyName] = []
         records.forEach { record in

@@ -2,8 +2,11 @@ package import SettingsAPI
 package import SettingsModel
 
 /// The writes that set or remove the schema of a suite, which is a named set of settings. A draft is a write that is
-/// being decided: checked against the staged state, to compute its commit or its refusal.
+/// being decided: checked against the staged state (the newest state, with the commits that are not durable yet), to
+/// compute its commit or its refusal.
 extension WriteDraft {
+    /// Sets the schema of a suite. Creates the suite if it does not exist. The policy says whether stored values that
+    /// the schema does not allow are kept or removed, or whether the write is refused.
     mutating func setSchema(
         _ name: SuiteName, _ schema: Schema, onConflict policy: ConflictPolicy
     ) throws(Problem) -> WriteDecision {
@@ -14,8 +17,8 @@ extension WriteDraft {
             return try decide(.schema(of: name), suites: [], [])
         }
         try checkCount((suite?.records.count ?? 0) + schema.keys.count)
-        // The budget of validation steps grows by the lookups of each key: in the new schema, and in the old schema to
-        // find out whether the key was a secret.
+        // The number of allowed validation steps grows by the lookups of each key: one in the new schema, and one in
+        // the old schema (if any) to find out whether the key was a secret.
         steps += Self.stepsPerKey * (suite?.records.count ?? 0) * (suite?.schema == nil ? 1 : 2)
         // Each write checks a keyword such as `propertyNames` on all keys of the suite, so the number of keys is
         // limited.
@@ -36,7 +39,8 @@ extension WriteDraft {
             // `unlisted` has the conflicting keys beyond the maximum number that an error lists.
             resetKeys = Set(conflicts.keys.compactMap(\.key) + conflicts.unlisted)
             let kept = stored.filter { !resetKeys.contains($0.key) }
-            // The rules about the suite as a whole do not apply to a suite without stored values.
+            // The daemon accepts a schema for a suite without stored values even if the suite violates a rule about the
+            // suite as a whole, such as `minProperties`.
             let conflictsAfterReset =
                 kept.isEmpty ? nil : conflicts.isEmpty ? conflicts : schema.conflicts(storing: kept, steps: &steps)
             try checkSteps()
@@ -55,7 +59,8 @@ extension WriteDraft {
         return try decide(.schema(of: name), suites: suites, changes, created: suite?.schema == nil, schema: schema)
     }
 
-    /// Returns the error for a document that is not a valid schema: of a failed guard, otherwise the given problem.
+    /// Returns the error for a document that is not a valid schema: the error of the first guard (precondition such as
+    /// `If-Match`) that does not hold; the given problem if all guards hold.
     func refusal(of name: SuiteName, _ problem: Problem) -> Problem {
         do throws(Problem) {
             try checkSchemaGuards(of: name, state.suite(name))
@@ -78,14 +83,14 @@ extension WriteDraft {
         return try decide(.schema(of: name), suites: [removed], changes)
     }
 
-    /// Returns the changes of all keys if the suite gets another schema (nil: none) and the keys for which `isReset` is
-    /// true lose their stored values. A change has the effective value (the stored value, otherwise the default of the
-    /// schema) and its source (stored, default, unset or invalid).
+    /// Returns the changes of the keys of a suite that gets another schema (nil: none). The keys for which `isReset`
+    /// returns true lose their stored values. A change has the effective value (the stored value, otherwise the default
+    /// of the schema) and the source of the value (stored, default, unset or invalid).
     private mutating func changes(
         of suite: Suite?, _ name: SuiteName, to schema: Schema?, removing isReset: (KeyName) -> Bool
     ) -> [Change] {
-        // The keys of a new suite have the revision of the last commit that dropped a suite, because a dropped suite
-        // may have had the same keys.
+        // The keys of a new suite have the revision (the number) of the last commit that dropped a suite, because a
+        // dropped suite may have had the same keys.
         let suite = suite ?? Suite(name, revision: .zero, unknownKeyRevision: state.lastDropRevision)
         var changes: [Change] = []
         var recorded: Set<KeyName> = []
@@ -108,7 +113,8 @@ extension WriteDraft {
         return changes.ordered { $0.key < $1.key }
     }
 
-    /// Throws if the new schema would reveal a secret that the caller may not read, or change the rules of the secret.
+    /// Throws if the new schema would reveal a secret that the caller may not read, or change the rules of such a
+    /// secret. `readLimits` is the grants (rights) of a caller that may not read everything; nil for any other caller.
     private func checkSecretsStay(in suite: Suite?, under schema: Schema?) throws(Problem) {
         guard let readLimits = request.readLimits, let suite else { return }
         var exposed: KeyName?
@@ -122,7 +128,7 @@ extension WriteDraft {
         if let exposed { throw Problem(secret: exposed, of: suite.id, to: "change the rules of") }
     }
 
-    /// Throws if a guard (precondition such as `If-Match`) does not hold for the schema of the suite.
+    /// Throws if a guard does not hold for the schema of the suite.
     private func checkSchemaGuards(of name: SuiteName, _ suite: Suite?) throws(Problem) {
         let revision = suite?.schemaRevision ?? .zero
         try checkGuards(
@@ -156,14 +162,14 @@ extension WriteDraft {
 
 extension Schema {
     /// True if a key is a secret in this schema and has the same rules as in the old schema. With new rules, a caller
-    /// could guess the secret by reading whether the secret satisfies them.
+    /// could guess the secret, because a reader learns whether the secret satisfies the new rules.
     fileprivate func keepsSecret(_ name: String, of old: Schema?) -> Bool {
         guard isSecret(name), let rules = key(name), let old, let oldRules = old.key(name) else { return false }
         return standaloneDocument(of: rules) == old.standaloneDocument(of: oldRules)
             && (!hasSuiteRules || suiteRules == old.suiteRules)
     }
 
-    /// The schema document without the rules for single keys.
+    /// The schema document without `properties`, which has the rules for the keys that the schema lists.
     private var suiteRules: JSONObject {
         var rules = document.object ?? [:]
         rules["properties"] = nil
@@ -172,8 +178,9 @@ extension Schema {
 }
 
 extension Change {
-    /// Makes the change of a key if its stored value becomes `stored` and its suite gets `schema`; nil stands for none.
-    /// Returns nil if neither the value nor the source changes. Subtracts the steps of validation from `steps`.
+    /// Makes the change of a key whose stored value becomes `stored` (nil: no value) and whose suite gets `schema`
+    /// (nil: no schema). Returns nil if neither the value nor its source changes. Subtracts the steps of the validation
+    /// from `steps`.
     init?(
         from record: KeyRecord, of suite: Suite, to stored: JSONValue?, schema: Schema?, revision: Revision,
         time: Timestamp, steps: inout Int
@@ -204,7 +211,7 @@ extension Change {
 }
 
 extension Problem {
-    /// The error for a document that is not a valid schema, with all faults of the document.
+    /// The error for a document that is not a valid schema. The error lists all faults of the document.
     package init(_ error: SchemaError) {
         let violations = error.problems.map { problem in
             Violation(pointer: problem.pointer, keyword: problem.keyword, detail: problem.detail)

@@ -3,8 +3,9 @@ internal import SettingsModel
 
 /// Writes of a single key: set, delete, or change in place. A draft is a write that is being decided: checked against
 /// the staged state (the newest state, with the commits that are not durable yet), to compute its commit or its
-/// refusal. A schema can lock keys, and make keys secret. `steps` is what remains of the budget of the request for
-/// validation against schemas; `readLimits` is the grants of a caller that may not read everything.
+/// refusal. A suite is a named set of settings. The schema of a suite can lock keys (declare them read-only) and
+/// declare keys secret. `steps` is the number of validation steps that the request may still take. `readLimits` is the
+/// grants (rights) of a caller that may not read everything; otherwise nil.
 extension WriteDraft {
     mutating func writeSetting(_ operation: Transaction.Operation) throws(Problem) -> WriteDecision {
         let suite = state.suite(operation.suite)
@@ -40,7 +41,7 @@ extension WriteDraft {
         return makeCommitDecision(.change(changes), created: created, suites: suites, changes)
     }
 
-    /// The setting in the answer to a write without a commit: a dry run, or a write that changes nothing.
+    /// The setting in the answer to a dry run, or to a write that changes nothing.
     private func unwrittenSetting(_ key: KeyDraft) -> SettingState {
         var setting = key.setting
         setting.isDryRun = request.isDryRun
@@ -48,7 +49,8 @@ extension WriteDraft {
     }
 }
 
-/// Transactions: several operations, which the daemon applies all or not at all, and conditions for applying them.
+/// Transactions. A transaction has operations and conditions. The daemon applies all operations or none, and refuses
+/// the transaction if a condition does not hold.
 extension WriteDraft {
     mutating func writeTransaction(_ transaction: Transaction) throws(Problem) -> WriteDecision {
         var keys: [KeyDraft] = []
@@ -61,11 +63,12 @@ extension WriteDraft {
                 throw error.attributed(to: operation, index, member: "key", on: state)
             }
         }
-        // A condition on the value of a secret would reveal whether the caller has guessed the secret.
+        // The result of a condition on the value of a secret would tell the caller whether a guess is correct.
         for case .setting(let suite, let key, .value) in transaction.conditions {
             try checkSecret(key, in: state.suite(suite))
         }
-        // The limit also counts conditions, because checking a condition costs as much as applying an operation.
+        // The limit of the number of keys also counts conditions, because a check of a condition takes about as long as
+        // an operation.
         try checkCount(transaction.operations.count + transaction.conditions.count)
         lazy var suitesWithSets = Self.suitesWithSets(in: transaction)
         for (index, operation) in transaction.operations.enumerated() {
@@ -119,13 +122,15 @@ extension WriteDraft {
     }
 
     /// The maximum number of failed conditions about one setting that an error lists. Each listed condition contains
-    /// the whole setting, and a short request can contain a hundred thousand conditions about one large setting.
+    /// the whole setting, and a short request can contain a hundred thousand conditions (the default of
+    /// `limits.commitKeys`) about one large setting.
     private static let maximumFailuresPerSetting = 4
 
+    /// Throws if a condition does not hold. The error lists the failed conditions with the present settings and suites.
     private mutating func check(_ conditions: [Transaction.Condition]) throws(Problem) {
         var failed: [Problem.FailedCondition] = []
         var count = 0
-        var listed: [KeyAddress: Int] = [:]
+        var failureCounts: [KeyAddress: Int] = [:]
         for (index, condition) in conditions.enumerated() {
             switch condition {
             case .suite(let name, let revision):
@@ -137,7 +142,8 @@ extension WriteDraft {
                         index: Int64(index), current: .suite(SuiteRevision(suite: name, revision: current))))
             case .setting(let name, let key, let test):
                 let suite = state.suite(name)
-                // The keys of a missing suite have the revision of the last commit that dropped a suite.
+                // The keys of a missing suite have the revision (commit number) of the last commit that dropped a
+                // suite.
                 let record = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDropRevision)
                 if let suite, let schema = suite.schema?.schema, record.stored == nil {
                     if schema.key(key.text, steps: &steps) == nil {
@@ -148,10 +154,9 @@ extension WriteDraft {
                 guard !holds(test, of: record, suite?.effectiveValue(of: record)) else { continue }
                 try subtractStepsForViolations(of: record, in: suite)
                 count += 1
-                listed[KeyAddress(suite: name, key: key), default: 0] += 1
-                guard listed[KeyAddress(suite: name, key: key), default: 0] <= Self.maximumFailuresPerSetting else {
-                    continue
-                }
+                let address = KeyAddress(suite: name, key: key)
+                failureCounts[address, default: 0] += 1
+                guard failureCounts[address, default: 0] <= Self.maximumFailuresPerSetting else { continue }
                 failed.append(Problem.FailedCondition(index: Int64(index), current: state.current(name, key)))
             }
         }
@@ -174,7 +179,7 @@ extension WriteDraft {
 }
 
 extension Transaction.Condition {
-    /// Returns the reason that the condition does not hold. Omits the current value, because it may be a secret.
+    /// Returns the reason for which the condition does not hold, without the current value, which may be a secret.
     fileprivate func failure(at current: Problem.Current) -> String {
         let revision =
             switch current {
@@ -199,8 +204,9 @@ extension Transaction.Condition {
 }
 
 extension Problem {
-    /// Makes the error of a transaction from the error of one operation: lists the operation in `failed`, and makes
-    /// JSON Pointers relative to the request body. `member` is the wrong member of the operation; nil if none is known.
+    /// Makes the error of a transaction from the error of one operation: lists the operation in `failed`, and makes the
+    /// JSON Pointers relative to the request body. `member` is the name of the member of the operation that caused the
+    /// error; nil if no single member did.
     fileprivate func attributed(
         to operation: Transaction.Operation, _ index: Int, member: String? = nil, on state: State
     ) -> Problem {
@@ -219,7 +225,7 @@ extension Problem {
         return problem
     }
 
-    /// Lists in `failed` the operations that the JSON Pointers of the errors name, the first for each setting.
+    /// Lists in `failed`, for each setting, the first operation to which a JSON Pointer of an error points.
     fileprivate func listingFailures(of operations: [Transaction.Operation], on state: State) -> Problem {
         var problem = self
         var listed: Set<KeyAddress> = []

@@ -4,26 +4,28 @@ internal import SettingsModel
 /// The state (all suites of settings, and the recent commits) with the commits that are decided but not yet durable. To
 /// decide a write is to check it against this state, and to compute its commit or its refusal.
 ///
-/// The decide stage of the daemon owns a staged state, and so does a Swift client that keeps suites in memory. The
-/// owner calls ``confirm(upTo:)`` after the commits became durable, or discards the commits with ``rollBack(to:)``.
+/// The decide stage of the daemon owns a staged state. A Swift client that keeps suites in memory owns another staged
+/// state. The owner calls ``confirm(upTo:)`` after the commits became durable, or discards the commits with
+/// ``rollBack(to:)``.
 package struct StagedState: Sendable {
     /// The state after the last decided write.
     package private(set) var state: State
-    /// The revision and the cursor (epoch and revision) of ``state``, read without copying the state.
+    /// The revision (the number of the last commit) and the cursor (the name of the history, and the revision) of
+    /// ``state``. A caller that reads them here does not copy the state.
     package var revision: Revision { state.revision }
     package var cursor: Cursor { state.cursor }
-    /// The reason why a decided commit could not be applied, which is a defect of the program; nil if every commit was
-    /// applied. Otherwise the owner must call ``rollBack(to:)``.
+    /// The reason for which a decided commit could not be applied, which is a defect of the program; nil if every
+    /// commit was applied. If it is not nil, the owner must call ``rollBack(to:)``.
     package private(set) var mismatch: CommitMismatch?
     /// True if a write that stores a value may create its suite.
     package var createsSuites: Bool
-    /// The maximum number of keys that one write may change.
+    /// The maximum number of keys that one write may change or check.
     package var commitKeys: Int
     package var quotas: Quotas
-    /// The highest revision that any commit was given, including commits that were rolled back.
+    /// The highest revision of any commit so far, including commits that were rolled back.
     private var lastIssuedRevision: Revision
     /// The commits in the history (the recent commits) that have a request key, which is the `Idempotency-Key` of a
-    /// write. A repeated request finds here the commit of the first request.
+    /// write. The daemon answers a repeated request from the commit of the first request.
     private var commitsByKey: [CallerRequestKey: RetainedCommit] = [:]
     /// The changes that unconfirmed commits made to ``commitsByKey``, oldest first: the key, the entry before the
     /// change (nil if there was none), and the revision of the commit.
@@ -73,8 +75,8 @@ package struct StagedState: Sendable {
             throw Problem(.storageFailed, "no revision numbers are left")
         }
         var decision = try state.decide(
-            request, revision: revision, time: time(now), createsSuites: createsSuites, commitKeys: commitKeys,
-            quotas: quotas)
+            request, revision: revision, time: commitTime(at: now), createsSuites: createsSuites,
+            commitKeys: commitKeys, quotas: quotas)
         guard let commit = decision.commit.take() else { return (decision.answer, nil) }
         let retained = RetainedCommit(commit)
         lastIssuedRevision = revision
@@ -110,7 +112,8 @@ package struct StagedState: Sendable {
         }
     }
 
-    /// Notes that the commits up to a revision are durable. ``rollBack(to:)`` must not be called for an older state.
+    /// Records that the commits up to a revision are durable. Afterwards, ``rollBack(to:)`` must not be called with an
+    /// older state.
     package mutating func confirm(upTo revision: Revision) {
         guard !unconfirmedChanges.isEmpty else { return }
         let confirmedCount = unconfirmedChanges.firstIndex { $0.revision > revision } ?? unconfirmedChanges.count
@@ -118,7 +121,8 @@ package struct StagedState: Sendable {
     }
 
     private mutating func applyCommit(_ commit: RetainedCommit, schema: Schema?) throws(CommitMismatch) {
-        // The entry comes first: if the commit is larger than the history may be, it evicts itself in the loop.
+        // The entry must be set before the loop. If the commit is larger than the history may be, the history evicts
+        // (removes) this commit, and the loop removes the entry.
         if let key = CallerRequestKey(commit) { setEntry(key, commit, at: commit.revision) }
         for evicted in try state.apply(commit, schema: schema) {
             guard let key = CallerRequestKey(evicted), commitsByKey[key]?.revision == evicted.revision else { continue }
@@ -126,7 +130,8 @@ package struct StagedState: Sendable {
         }
     }
 
-    /// Changes ``commitsByKey``, and records the change so that a rollback of the commit with the revision reverts it.
+    /// Changes ``commitsByKey``. Records the change, so that ``rollBack(to:)`` reverts the change if it discards the
+    /// commit `revision`.
     private mutating func setEntry(_ key: CallerRequestKey, _ commit: RetainedCommit?, at revision: Revision) {
         unconfirmedChanges.append((key, commitsByKey[key], revision))
         commitsByKey[key] = commit
@@ -151,9 +156,10 @@ package struct StagedState: Sendable {
     /// The largest backward step of the clock, in milliseconds, that counts as a small correction of the clock.
     private static let maximumClockCorrection: Int64 = 60_000
 
-    /// Returns the time of the next commit. If the clock was set back a little, this is the time of the last commit, so
-    /// that times do not decrease. If the clock was set back further, the time of the last commit was wrong.
-    private func time(_ now: Timestamp) -> Timestamp {
+    /// Returns the time of the next commit: the time of the clock. If the clock was set back a little, returns the time
+    /// of the last commit, so that the times do not decrease. If the clock was set back further, the time of the last
+    /// commit was probably wrong, so this method returns the time of the clock.
+    private func commitTime(at now: Timestamp) -> Timestamp {
         let isBehind = now < state.time && state.time.milliseconds - now.milliseconds <= Self.maximumClockCorrection
         return isBehind ? state.time : now
     }

@@ -5,7 +5,8 @@ internal import SettingsModel
 ///
 /// A draft is a write that is being decided: checked against the staged state (the newest state, with the commits that
 /// are not durable yet), to compute its commit or its refusal. A method adds the keys of the write to the draft, checks
-/// the guards (preconditions such as `If-Match`), changes the keys in the draft, and makes the decision.
+/// the guards (preconditions such as `If-Match`), changes the keys in the draft, and makes the decision. A schema can
+/// lock keys (declare them read-only). A caller with the right `override` can write locked keys.
 extension WriteDraft {
     /// Merges a map into the suite (RFC 7396): null removes the key, an object is merged into the effective value (the
     /// stored value, otherwise the default of the schema), and any other value is stored.
@@ -21,8 +22,8 @@ extension WriteDraft {
                 remove(key)
                 continue
             }
-            // If the key has no value, merge into null: this also removes the nulls in an object, so that the same
-            // merge changes nothing when it is sent again.
+            // If the key has no value, the object is merged into null. A merge into null removes the null members of
+            // the object, so that the same merge changes nothing if a client sends it again.
             do {
                 let merged = try (key.value ?? .null).merging(value)
                 set(key, to: merged, at: pointer, isDerived: value.object != nil)
@@ -35,8 +36,8 @@ extension WriteDraft {
 
     /// Replaces all stored values of the suite with a map, and removes the stored keys that the map does not have.
     ///
-    /// A schema can lock keys. Unless the request overrides locks, a member with the present value of a locked key is
-    /// not written. A client can therefore read a map, change other keys in it, and send it back.
+    /// Unless the request overrides locks, this method ignores a member that repeats the present value of a locked key.
+    /// A client can therefore read a map, change other keys in the map, and send the map back.
     mutating func replace(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
         var written = values
@@ -63,7 +64,8 @@ extension WriteDraft {
         return try checkAndDecide(.suite(name))
     }
 
-    /// Removes the stored values of the keys that begin with a prefix.
+    /// Removes the stored values of the keys that begin with a prefix. If the prefix is empty and the suite has more
+    /// keys than one commit may change, removes only a part of the stored values.
     mutating func reset(_ name: SuiteName, prefix: String) throws(Problem) -> WriteDecision {
         let suite = try requireSuite(name)
         if prefix.isEmpty, let part = firstPart(of: suite) {
@@ -86,12 +88,13 @@ extension WriteDraft {
         return try checkAndDecide(.suite(name))
     }
 
-    /// Removes the suite and its schema.
+    /// Removes the suite and its schema. If the suite has more keys than one commit may change, removes only a part of
+    /// the stored values.
     mutating func drop(_ name: SuiteName) throws(Problem) -> WriteDecision {
         let suite = try requireSuite(name)
         if let part = firstPart(of: suite) { return try removePart(part, of: suite) }
         try checkLocks(in: suite) { _ in true }
-        // A dry run, and a write that must be one commit, are not split into parts, so the answer lists all keys.
+        // A dry run and a write that must be one commit are not split into parts, so the limit applies to all keys.
         if request.isDryRun || request.takesOneCommit { try checkCount(suite.records.count) }
         try checkGuards(of: name)
         let changes = suite.records.elements.compactMap { record -> Change? in
@@ -99,13 +102,14 @@ extension WriteDraft {
             return Change(from: record, of: suite, to: nil, schema: nil, revision: revision, time: time, steps: &steps)
         }
         var dropped = SuiteChange(name, .dropped, recordingOldSchemaOf: suite)
-        // A read of the past needs the revisions of the keys without a value, which `changes` does not contain.
+        // A read of the past needs the revisions (numbers of commits) of the keys without a value. `changes` does not
+        // contain these keys.
         dropped.forgotten = suite.forgottenKeys
         return try decide(.suite(name), suites: [dropped], changes)
     }
 
-    /// Returns as many stored keys as one commit may change; nil if these are all stored keys,
-    /// for a dry run, and for a write that must be one commit.
+    /// Returns the first keys with a stored value, as many as one commit may change. Returns nil if the suite has no
+    /// other keys with a stored value, for a dry run, and for a write that must be one commit.
     private func firstPart(of suite: Suite) -> [KeyName]? {
         guard suite.records.count > commitKeys, !request.isDryRun, !request.takesOneCommit else { return nil }
         var keys: [KeyName] = []
@@ -119,9 +123,10 @@ extension WriteDraft {
         return hasMore ? keys : nil
     }
 
-    /// Removes a part of the keys of a suite that a request resets or drops, because a single commit of all keys would
-    /// delay other writes for too long. The answer contains the remaining request. The schema's rules about the suite
-    /// as a whole need not hold between the parts: `reset` checks them for the suite without any stored value.
+    /// Removes the stored values of a part of the keys. The request resets or drops the suite, and a single commit of
+    /// all keys would delay other writes for too long. The answer contains the remaining request. The schema's rules
+    /// about the suite as a whole need not hold between the parts. `reset` checks these rules for the suite without any
+    /// stored value, and `drop` removes the schema.
     private mutating func removePart(_ part: [KeyName], of suite: Suite) throws(Problem) -> WriteDecision {
         try checkLocks(in: suite) { _ in true }
         try checkGuards(of: suite.id)
@@ -132,8 +137,8 @@ extension WriteDraft {
             key.isDifferent = true
         }
         var decision = try decide(.suite(suite.id), suites: [], changes())
-        // The preconditions of the request apply to the suite before the first part. Only the last commit has the
-        // request key, so that a repeated request continues the removal.
+        // The guards of the request apply to the suite before the first part. Only the last commit has the request key
+        // (`Idempotency-Key`), so that a repeated request continues the removal.
         decision.commit?.requestKey = nil
         decision.commit?.requestDigest = nil
         var remainder = request
@@ -180,7 +185,8 @@ extension WriteDraft {
         return keys
     }
 
-    /// Throws if a stored key that the write removes, for which `isAffected` returns true, is locked.
+    /// Throws if a locked key has a stored value that the write removes. `isAffected` returns true for the keys whose
+    /// values the write removes.
     private mutating func checkLocks(in suite: Suite?, where isAffected: (KeyRecord) -> Bool) throws(Problem) {
         guard let suite, suite.schema != nil, !request.overridesLocks else { return }
         for record in suite.records.elements where record.stored != nil && isAffected(record) {
@@ -190,7 +196,8 @@ extension WriteDraft {
 }
 
 extension Suite {
-    /// True if a member names a locked key that the caller may read, and has the present value of the key.
+    /// True if a member names a locked key that the caller may read, and repeats the present value of the key.
+    /// `readLimits` is the grants (rights) of a caller that may not read everything; otherwise nil.
     fileprivate func repeatsLockedValue(_ member: JSONObject.Member, for readLimits: Grants?) -> Bool {
         guard let key = try? KeyName(member.name), isLocked(key), let listed = schema?.schema.key(key.text) else {
             return false
@@ -208,9 +215,9 @@ extension SuiteChange {
         let replaced = suite?.schema.map {
             ReplacedSchema(document: $0.schema.document, text: $0.schema.text, revision: $0.revision)
         }
-        let removal = replaced == nil ? suite?.schemaRevision : nil
+        let revisionOfRemoval = replaced == nil ? suite?.schemaRevision : nil
         self.init(
             suite: name, kind: kind, replaced: replaced, oldRevision: suite?.revision,
-            oldSchemaRevision: removal == .zero ? nil : removal)
+            oldSchemaRevision: revisionOfRemoval == .zero ? nil : revisionOfRemoval)
     }
 }

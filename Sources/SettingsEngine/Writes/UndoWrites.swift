@@ -1,8 +1,9 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Undo, which applies the inverse of a commit. A draft is a write that is being decided: checked against the staged
-/// state (the newest state, with the commits that are not durable yet), to compute its commit or its refusal.
+/// Undo: a write that applies the inverse of an earlier commit. A draft is a write that is being decided: checked
+/// against the staged state (the newest state, with the commits that are not durable yet), to compute its commit or its
+/// refusal. `readLimits` is the grants (rights) of a caller that may not read everything; otherwise nil.
 extension WriteDraft {
     /// Undoes a commit, in one suite (a named set of settings) or, if the name is nil, in all suites that it changed.
     mutating func undo(
@@ -32,7 +33,7 @@ extension WriteDraft {
         guard let grants = request.grants else {
             return try state.recentPast.commit(toUndo: revision, in: name, for: nil, fromFile: fromFile)
         }
-        let hidden = Problem(
+        let hiddenCommitProblem = Problem(
             .forbidden,
             "cannot undo commit \(revision): it does not exist, is no longer kept or changed nothing, or this caller "
                 + "may not read all of its changes")
@@ -40,30 +41,33 @@ extension WriteDraft {
         do throws(Problem) {
             commit = try state.recentPast.commit(toUndo: revision, in: name, for: grants.readLimits, fromFile: fromFile)
         } catch {
-            // A caller that may not see all suites gets the same error for a commit in hidden suites as for no commit.
-            throw name == nil && grants.readLimits != nil ? hidden : error
+            // A caller that may not see all suites gets the same error for a commit in hidden suites as for a commit
+            // that does not exist.
+            throw name == nil && grants.readLimits != nil ? hiddenCommitProblem : error
         }
-        // An undo keeps a suite that the commit created, so it needs no right to drop the suite.
+        // An undo keeps a suite that the commit created, so the caller needs no right to drop the suite.
         for change in commit.suiteChanges where change.kind != .created && (name == nil || change.suite == name) {
-            guard grants.canReadAll(of: change.suite) else { throw hidden }
+            guard grants.canReadAll(of: change.suite) else { throw hiddenCommitProblem }
             try grants.demand(.schema, on: change.suite, .all)
         }
         let rights: [Rights] = request.overridesLocks ? [.write, .override] : [.write]
         for change in commit.changes where name == nil || change.suite == name {
-            guard grants.canRead(change.suite, change.key) else { throw hidden }
+            guard grants.canRead(change.suite, change.key) else { throw hiddenCommitProblem }
             for right in rights { try grants.demand(right, on: change.suite, .key(change.key.text)) }
         }
         return commit
     }
 
-    /// The inverse of a commit: the changes that undo it.
+    /// The inverse of a commit: the changes that undo the commit.
     struct Inverse {
         var suites: [SuiteChange] = []
         var changes: [Change] = []
-        /// The compiled schema that the inverse sets; nil for none, or for several, which `State.apply` compiles.
+        /// The compiled schema that the inverse sets. Nil if the inverse sets no schema. Also nil if the inverse may
+        /// set several schemas, because `State.apply` then compiles each of them.
         var schema: Schema?
 
-        /// Adds the commit that restores the schema of a suite, and the commit that restores values of this suite.
+        /// Adds the changes of two commits: `schemaCommit` restores the schema of a suite, and `valueCommit` then
+        /// restores values of this suite. A commit is nil if there is nothing to restore.
         mutating func add(_ schemaCommit: Commit?, _ valueCommit: Commit?) {
             suites += (schemaCommit?.suiteChanges ?? []) + (valueCommit?.suiteChanges ?? [])
             changes += (schemaCommit?.changes ?? []).merged(with: valueCommit?.changes ?? [])
@@ -108,8 +112,9 @@ extension WriteDraft {
 }
 
 extension RecentPast {
-    /// Returns the commit to undo: `fromFile` if it was read from a past file (a file with older commits), otherwise
-    /// from memory. Throws if it is no longer kept, or did not change the suite (any suite, if the name is nil).
+    /// Returns the commit to undo. `fromFile` is the commit if it was read from a past file (a file with older
+    /// commits); if it is nil, the commit must be in the history (the recent commits in memory). Throws if the commit
+    /// is in neither, or if the commit did not change the suite (any suite, if the name is nil).
     fileprivate func commit(
         toUndo revision: Revision, in name: SuiteName?, for readLimits: Grants?, fromFile: RetainedCommit?
     ) throws(Problem) -> Commit {
@@ -152,7 +157,7 @@ extension RecentPast {
             case .schemaSet, .schemaRemoved: suite?.schemaRevision != revision
             }
         }
-        // The keys of a dropped suite do not exist, so that only later commits show whether the keys changed.
+        // The keys of a dropped suite do not exist, so only later commits show whether the keys changed.
         let isDropped = suite == nil && part.suiteChanges.contains { $0.kind == .dropped }
         guard isSuiteChanged || !keys.isEmpty && !isDropped || isDropped && !commits.isEmpty else { return nil }
         let later = commits.flatMap(\.changes)
@@ -173,7 +178,8 @@ extension [Change] {
 }
 
 extension Change {
-    /// True if the change alters the stored value, the effective value, or its source.
+    /// True if the change alters the stored value, the effective value (the value that readers get), or the source of
+    /// the effective value.
     var hasEffect: Bool {
         old != new || oldSource != source || oldStored != stored
     }

@@ -1,9 +1,9 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The limits of a write that is being decided: checked against the staged state (the newest state, with the commits
-/// that are not durable yet), to compute its commit or its refusal. Each write has a budget of validation steps, so
-/// that validation does not delay other writes for long.
+/// The limits of a draft. A draft is a write that is being decided: checked against the staged state (the newest state,
+/// with the commits that are not durable yet), to compute its commit or its refusal. Each write has a budget of
+/// validation steps, so that its validation does not delay other writes for long.
 extension WriteDraft {
     /// Throws if the budget is exhausted. Inlined, because the compiler would copy the draft for a call.
     @inline(__always)
@@ -11,14 +11,15 @@ extension WriteDraft {
         if steps <= 0 { throw .tooManySteps }
     }
 
-    /// Throws if a write names too many keys, which would delay other writes. Inlined for the same reason.
+    /// Throws if a write concerns too many keys, because it would delay other writes. Inlined, because the compiler
+    /// would copy the draft for a call.
     @inline(__always)
     func checkCount(_ keys: Int) throws(Problem) {
         if keys > commitKeys { throw Problem(tooManyKeys: commitKeys) }
     }
 
-    /// Subtracts the steps of finding the violations of an invalid stored value (which the schema no longer allows),
-    /// because an error about the setting lists them.
+    /// Subtracts the steps of finding the violations of an invalid stored value, which the schema does not allow. An
+    /// error about the setting lists the violations. Throws if the budget is exhausted.
     mutating func subtractStepsForViolations(of record: KeyRecord, in suite: Suite?) throws(Problem) {
         guard record.valueSource == .invalid, let suite else { return }
         _ = suite.violations(ofStoredValueIn: record, steps: &steps)
@@ -28,9 +29,10 @@ extension WriteDraft {
 
 /// Validation of the values that a write stores, after all its operations.
 extension WriteDraft {
-    /// The maximum number of unknown keys for which the error suggests similar keys. Each takes a search of all keys.
+    /// The maximum number of unknown keys (keys that the schema does not admit) for which the error suggests similar
+    /// keys. The number is small, because each suggestion takes a search of all keys.
     private static let maximumSuggestions = 16
-    /// The number of violations after which no further value is validated, which limits the size of the error.
+    /// The number of violations after which the daemon validates no further value. It limits the size of the error.
     private static let maximumViolations = 1000
 
     /// Throws if the schemas do not allow the write. The error lists unknown keys and invalid values. If there are no
@@ -40,6 +42,7 @@ extension WriteDraft {
         try check(keyDrafts)
     }
 
+    /// Does the same as ``check()`` for the given keys. Also sets `isDifferent` of each key.
     mutating func check(_ keys: some Collection<KeyDraft>) throws(Problem) {
         var violations: [Violation] = []
         var bodyLocation = JSONPointer.root
@@ -161,7 +164,8 @@ extension WriteDraft.UnknownKey {
 }
 
 extension Violation {
-    /// Returns the violation. Removes the details if `readLimits` (nil: no limits) do not permit to read its key.
+    /// Returns the violation as a caller may see it: without its details if the caller may not read the key.
+    /// `readLimits` is the grants (rights) of a caller that may not read everything; otherwise nil.
     fileprivate func shown(to readLimits: Grants?, of suite: SuiteName) -> Violation {
         guard let readLimits, !isShown(to: readLimits, of: suite) else { return self }
         return Violation(

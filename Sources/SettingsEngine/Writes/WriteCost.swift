@@ -1,8 +1,9 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The estimated processor time and memory for deciding a write: checking it, and computing its commit or its refusal.
-/// The size of values is measured in units of extent: one for each JSON value and for each eight bytes of text.
+/// The estimated processor time and memory for deciding a write: checking the write, and computing its commit or its
+/// refusal. A suite is a named set of settings. The size of a JSON value is measured in units of *extent*: one unit for
+/// each JSON value in it, and one unit for each eight bytes of text.
 package struct WriteCost {
     /// The cost of reading and replacing stored values, and of checking the schema's rules about a suite as a whole.
     package var cost = Cost.zero
@@ -23,11 +24,12 @@ extension State {
     private func addCost(of request: WriteRequest, to meter: inout CostMeter) -> Bool {
         switch request.task {
         case .command(let command): return addCost(of: command, request.checkedAgainst, to: &meter)
-        // The document is not a valid schema. Deciding only checks the preconditions, then throws the error.
+        // The document is not a valid schema. Deciding only checks the preconditions, and throws an error.
         case .refuseSchema: return false
         case .pending(let id, let pendingRequest):
             guard let entry = pending[id] else {
-                // The search for the end of the action may visit all commits of the history.
+                // The pending action (a revert or a write at a deadline) has ended or never existed. The search for its
+                // end may visit all commits of the history (the recent commits in memory).
                 meter.add(history.count * .examinedCommit)
                 return false
             }
@@ -103,7 +105,7 @@ extension State {
         return schema.schema.hasSuiteRules || valueSource == .invalid || !isChecked
     }
 
-    /// Adds the cost of a write that reads and replaces all values of a suite (a named set of settings).
+    /// Adds the cost of a write that reads and replaces all values of a suite.
     private func addCost(ofWhole suite: SuiteName, to meter: inout CostMeter) {
         guard !meter.isExceeded else { return }
         self.suite(suite)?.addDecisionCost(to: &meter)
@@ -113,7 +115,7 @@ extension State {
         guard let retained = history.commit(undo.revision) else { return }
         meter.add(.undoing(commitBytes: retained.size))
         retained.forEachSuite { history.addCost(ofCommitsOf: $0, after: undo.revision, to: &meter, Cost.undoing) }
-        // If the undo restores a schema, the validator checks all stored values against it.
+        // If the undo restores a schema, the validator checks all stored values against the schema.
         for suite in Set(retained.commit.suiteChanges.map(\.suite)) { addCost(ofWhole: suite, to: &meter) }
     }
 
@@ -124,8 +126,9 @@ extension State {
 
     private func addCost(of restore: RestoreRequest, in name: SuiteName, to meter: inout CostMeter) {
         addCost(ofWhole: name, to: &meter)
-        // The search for the last commit before an instant may compare all commits. Add twice the limit of an event
-        // loop, so that the write is certainly prepared in the background.
+        // The search for the last commit before an instant may compare all commits. The estimate includes twice the
+        // maximum cost of a request that an event loop (a thread that serves many connections) handles itself, so that
+        // the write is prepared in the background.
         let start: Revision = if case .revision(let revision) = restore.moment { revision } else { .zero }
         if start == .zero { meter.add(Cost(microseconds: 2 * Cost.loopLimit.microseconds)) }
         history.addCost(ofCommitsOf: name, after: start, to: &meter, Cost.undoing)
@@ -135,7 +138,7 @@ extension State {
     private func addCost(ofChanging names: some Sequence<String>, in suite: SuiteName, to meter: inout CostMeter) {
         guard let suite = self.suite(suite) else { return }
         meter.add(suite.suiteRuleCost)
-        // A written key costs four units of extent for its record, plus the extent of its stored value.
+        // The record of a written key counts as four units of extent, plus the extent of the stored value.
         for name in names where !meter.isExceeded {
             meter.add(4 * .decidedUnit)
             meter.add(suite.records.find(name)?.stored, each: .decidedUnit)
@@ -144,14 +147,14 @@ extension State {
 }
 
 extension Suite {
-    /// Adds the cost of reading and replacing all values of the suite. A record costs four units of extent for its
-    /// fields, plus one unit for each eight bytes of its name, plus the extent of its stored value.
+    /// Adds the cost of reading and replacing all values of the suite. The fields of a record count as four units of
+    /// extent, plus one unit for each eight bytes of the name, plus the extent of the stored value.
     fileprivate func addDecisionCost(to meter: inout CostMeter) {
-        // A check of expensive rules about the suite as a whole is estimated like the validation of one value.
+        // The estimate for a check of expensive rules about the suite as a whole is the cost of validating one value.
         if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.schemaRevalidation) }
         records.forEach { record in
             meter.add((4 + record.name.utf8.count / 8) * .decidedUnit)
-            // A write that sets a schema validates all stored values, and its error lists their violations. The other
+            // A write that sets a schema validates all stored values, and its error lists the violations. The other
             // writes of a whole suite have the same estimate.
             if record.valueSource == .invalid { meter.add(.schemaRevalidation) }
             meter.add(record.stored, each: .decidedUnit)

@@ -2,22 +2,25 @@ package import SettingsAPI
 package import SettingsModel
 
 /// The decision on an accepted write: its answer and its commit. To decide a write is to check it against a state, and
-/// to compute its commit or its refusal. For a refusal, the deciding functions throw a `Problem` instead.
+/// to compute its commit (an atomic change of settings) or its refusal. A function that decides a write throws a
+/// `Problem` to refuse the write.
 package struct WriteDecision: Sendable {
     /// The answer, which is sent after the commit is durable.
     package var answer: WriteAnswer
-    /// The commit; nil for a dry run, and for a write without a request key that changes nothing.
+    /// The commit; nil for a dry run, and for a write that changes nothing and has no request key (`Idempotency-Key`).
     package var commit: Commit?
     /// The compiled schema that the commit sets; nil if it sets none.
     package var schema: Schema?
 }
 
 extension State {
-    /// Decides a write on this state. Does not apply the commit, which gets the revision and the time.
+    /// Decides a write on this state. Does not apply the commit to the state.
     ///
     /// - Parameters:
-    ///   - createsSuites: true if a write that stores a value may create its suite.
-    ///   - commitKeys: the maximum number of keys that the write may change.
+    ///   - revision: the number of the commit.
+    ///   - time: the time of the commit.
+    ///   - createsSuites: true if a write that stores a value may create its suite (a named set of settings).
+    ///   - commitKeys: the maximum number of keys that the write may change or check.
     package func decide(
         _ request: WriteRequest, revision: Revision, time: Timestamp, createsSuites: Bool = true,
         commitKeys: Int = .max, quotas: Quotas = .none
@@ -27,17 +30,18 @@ extension State {
             commitKeys: commitKeys, quotas: quotas)
         if let deadlines = request.deadlines { return try draft.decide(with: deadlines) }
         let decision = try draft.decideTask()
-        // An undo or a drop also ends the pending actions that have nothing left to revert.
+        // An undo or a drop also ends the pending actions (reverts and writes at a deadline) that it makes pointless.
         return hasNoPendingActions ? decision : draft.endingPendingActions(with: decision)
     }
 }
 
 extension WriteDraft {
-    /// Decides the task of the request, without the deadlines at which the daemon reverts the write or carries it out.
+    /// Decides the task of the request. Ignores the deadlines at which the daemon reverts or carries out the write.
     mutating func decideTask() throws(Problem) -> WriteDecision {
         switch request.task {
         case .command(let command): return try decide(command)
-        // The document is not a valid schema. The error of a guard that does not hold takes precedence.
+        // The document is not a valid schema. If a guard (a precondition such as `If-Match`) does not hold, `refusal`
+        // returns the error of the guard.
         case .refuseSchema(let suite, let problem): throw refusal(of: suite, problem)
         case .pending(let id, let pendingRequest): return try decide(pendingRequest, about: id)
         case .carryOut(let id, let deadline): return try carryOut(id, deadline: deadline)
@@ -62,9 +66,9 @@ extension WriteDraft {
     }
 }
 
-/// Making the decision of a draft.
+/// Making the decision of a draft, which is a write that is being decided.
 extension WriteDraft {
-    /// The suite (named set of settings) or schema that a write names. The `ETag` of the answer contains its revision.
+    /// The suite or the schema that a write names. The `ETag` of the answer contains the revision of the target.
     enum Target {
         case suite(SuiteName)
         case schema(of: SuiteName)
@@ -84,14 +88,14 @@ extension WriteDraft {
         try quotas.checkGrowth(suites, changes, by: request.origin, on: state, for: request.readLimits)
         let isChanged = !suites.isEmpty || !changes.isEmpty
         let appliesChanges = isChanged && !request.isDryRun
-        // If nothing is applied, the answer has the present revision, which a client can use in a precondition.
+        // If the write makes no changes, the answer has the present revision, which a client can use in a precondition.
         let shownRevision = appliesChanges ? revision : target.map(currentRevision) ?? state.revision
         var changes = changes
         if let origin = request.origin {
             for index in changes.indices { changes[index].origin = origin }
         }
         if request.isDryRun {
-            // A dry run makes no commit, so another write will get the next revision.
+            // A dry run makes no commit, so the next revision will be the revision of another write.
             for index in changes.indices { changes[index].revision = shownRevision }
         }
         var summary = WriteSummary(
@@ -119,8 +123,8 @@ extension WriteDraft {
     }
 
     /// Makes the decision of a write that changes nothing, or of a dry run. If a write that changes nothing has a
-    /// request key (`Idempotency-Key`), its commit has no changes and stores the answer. A repeat then gets the same
-    /// answer, even if other writes came between.
+    /// request key, its commit has no changes and stores the answer. A repeated request then gets the same answer, even
+    /// if other writes came in between.
     func makeEmptyDecision(_ body: WriteAnswer.Body, created: Bool, tag: Revision? = nil) -> WriteDecision {
         guard request.requestKey != nil, !request.isDryRun else {
             return WriteDecision(answer: WriteAnswer(body, created: created, cursor: state.cursor, tag: tag))
@@ -129,7 +133,7 @@ extension WriteDraft {
         switch body {
         case .setting(let setting): decision.commit?.answer = .setting(setting)
         case .summary(let summary): decision.commit?.answer = .summary(summary)
-        // Only a write that changes a setting has this body, and such a write makes a decision with changes.
+        // Only a write that changes a setting has this body, and such a write calls `makeCommitDecision` instead.
         case .change: break
         }
         return decision
@@ -144,12 +148,14 @@ extension WriteDraft {
     }
 }
 
-/// Guards (preconditions such as `If-Match`), locked keys and secrets.
+/// Checks of guards, locked keys and secrets. The `readLimits` of the request are the grants (rights) of a caller that
+/// may not read everything; nil if the caller may read everything.
 extension WriteDraft {
     /// Throws if a guard of the request does not hold for the setting, suite or schema to which the write applies.
     ///
     /// - Parameters:
     ///   - name: the name of the setting, suite or schema for the error message.
+    ///   - revision: the present revision of the setting, suite or schema.
     ///   - exists: true if the suite or schema exists, or if the setting has a stored value.
     ///   - current: the present setting or suite, which the error contains.
     func checkGuards(
@@ -171,7 +177,7 @@ extension WriteDraft {
             current: .suite(SuiteRevision(suite: name, revision: revision)))
     }
 
-    /// Throws if the schema locks the key and the request does not override locks.
+    /// Throws if the schema locks the key (declares it read-only) and the request does not override locks.
     mutating func checkLock(_ key: KeyName, in suite: Suite?) throws(Problem) {
         guard !request.overridesLocks, let suite, let schema = suite.schema?.schema else { return }
         let isLocked = schema.isLocked(key.text, steps: &steps)
@@ -179,7 +185,8 @@ extension WriteDraft {
         if isLocked { throw suite.lockedKey(key) }
     }
 
-    /// Throws if the key is a secret that the caller may not read, because a change or comparison could reveal it.
+    /// Throws if the key is a secret that the caller may not read, because a change or a comparison of the value could
+    /// reveal the secret.
     func checkSecret(_ key: KeyName, in suite: Suite?) throws(Problem) {
         guard request.readLimits != nil, let suite, suite.isHidden(suite.record(key), from: request.readLimits) else {
             return
@@ -194,7 +201,8 @@ extension WriteDraft {
 }
 
 extension WriteGuard {
-    /// True if the guard holds. For a setting, `exists` means that the setting has a stored value.
+    /// True if the guard holds for a setting, suite or schema at the revision `current`. `exists` is true if the suite
+    /// or schema exists, or if the setting has a stored value.
     package func holds(revision current: Revision, exists: Bool) -> Bool {
         switch self {
         case .isAt(let revisions): revisions.contains(current)

@@ -1,11 +1,13 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// A write that is being decided: an unchanging state, and the pending changes of the keys that the write names. To
-/// decide a write is to check it against the state, and to compute its commit or its refusal.
+/// A write that is being decided: a state, which does not change, and a draft of each key that the write names. To
+/// decide a write is to check it against the state, and to compute its commit (an atomic change of settings) or its
+/// refusal. A suite is a named set of settings.
 ///
 /// The operations change the drafts of the keys one after another, so each operation sees the results of earlier
-/// operations. ``check()`` validates the final values against the schemas. The decision contains the changes.
+/// operations. ``check()`` validates the final values against the schemas. The decision has a change for each draft
+/// that differs from the state.
 struct WriteDraft {
     /// The part of a request that names a key. The status for an unknown key is 422 in a body, and otherwise 404.
     enum RequestLocation {
@@ -17,26 +19,29 @@ struct WriteDraft {
 
     let request: WriteRequest
     let state: State
-    /// The revision and the time that the commit of the write gets.
+    /// The revision (the number) and the time of the commit of the write.
     let revision: Revision
     let time: Timestamp
     /// True if storing a value may create a suite.
     let createsSuites: Bool
-    /// The maximum number of keys that the write may change.
+    /// The maximum number of keys that the write may change or check.
     let commitKeys: Int
     let quotas: Quotas
-    /// The keys that the write names, in the order in which it first names them.
+    /// The drafts of the keys, in the order in which the write first names the keys.
     private(set) var keyDrafts: [KeyDraft] = []
-    /// The keys in the request body that the schemas do not admit. The error lists them together with invalid values.
+    /// The keys in the request body that the schemas do not admit. The error lists these keys and the invalid values.
     private(set) var unknownKeys: [UnknownKey] = []
-    /// The drafts by key. Empty while there are less than two drafts, because most writes name one key.
-    private var index: [KeyAddress: KeyDraft] = [:]
-    /// The remaining extent of all results of in-place changes, initially the extent of 128 MB of text. The extent
-    /// counts one unit for each JSON value, and one for each eight bytes of text.
+    /// The drafts by key. The dictionary is empty while the write has fewer than two drafts, because most writes name
+    /// one key.
+    private var draftsByKey: [KeyAddress: KeyDraft] = [:]
+    /// The extent that the results of further in-place changes may have together. The extent of a JSON value is one
+    /// unit for each JSON value in it, and one unit for each eight bytes of text. The initial value is the extent of
+    /// 128 MB of text, which limits the memory that one request can use.
     private var remainingResultExtent = 16 << 20
     /// The remaining validation steps of the whole write. Each value also has its own limit of steps.
     var steps: Int
-    /// The validation steps that each key adds to ``steps``, so that its lookup in the schema is free.
+    /// The validation steps that each key adds to ``steps``. They suffice for the lookup of the key in most schemas, so
+    /// that a write of many keys does not exhaust ``steps``.
     static let stepsPerKey = 32
 
     /// A key in a request body that the schema of its suite does not admit.
@@ -72,8 +77,10 @@ struct WriteDraft {
         }
         let new = try makeKeyDraft(suite, name, key, namedIn: location, isRemoval: isRemoval)
         keyDrafts.append(new)
-        if keyDrafts.count == 2 { index[KeyAddress(suite: keyDrafts[0].suite, key: keyDrafts[0].key)] = keyDrafts[0] }
-        if keyDrafts.count >= 2 { index[KeyAddress(suite: name, key: key)] = new }
+        if keyDrafts.count == 2 {
+            draftsByKey[KeyAddress(suite: keyDrafts[0].suite, key: keyDrafts[0].key)] = keyDrafts[0]
+        }
+        if keyDrafts.count >= 2 { draftsByKey[KeyAddress(suite: name, key: key)] = new }
         return new
     }
 
@@ -100,8 +107,8 @@ struct WriteDraft {
         return new
     }
 
-    /// Reports a key that the schema of the suite does not admit: adds a key in a body to ``unknownKeys``, and throws
-    /// an error for any other key. Does nothing for a suite without a schema.
+    /// Reports a key that the schema of the suite does not admit. Adds the key to ``unknownKeys`` if the request body
+    /// names the key, and otherwise throws an error. Does nothing for a suite without a schema.
     private mutating func reportUnknownKey(
         _ suite: Suite, _ key: KeyDraft, namedIn location: RequestLocation
     ) throws(Problem) {
@@ -111,7 +118,8 @@ struct WriteDraft {
         unknownKeys.append(UnknownKey(suite: suite, key: key.key, pointer: pointer))
     }
 
-    /// Adds a key in a condition of a transaction that the schema of the suite does not admit to ``unknownKeys``.
+    /// Adds a key to ``unknownKeys``. A condition of a transaction names the key, and the schema does not admit the
+    /// key.
     mutating func reportUnknownKey(_ key: KeyName, in suite: Suite, at pointer: JSONPointer) {
         unknownKeys.append(UnknownKey(suite: suite, key: key, pointer: pointer))
     }
@@ -122,7 +130,7 @@ struct WriteDraft {
         switch keyDrafts.count {
         case 0: nil
         case 1: keyDrafts[0].suite == suite && keyDrafts[0].key == key ? keyDrafts[0] : nil
-        default: index[KeyAddress(suite: suite, key: key)]
+        default: draftsByKey[KeyAddress(suite: suite, key: key)]
         }
     }
 }
@@ -130,8 +138,8 @@ struct WriteDraft {
 /// Operations on a key.
 extension WriteDraft {
     /// Sets the stored value of a key draft. Converts `1.0` to an integer if the schema requires an integer.
-    /// `isChecked` is true if the event loop has validated the value. `isDerived` is true if the value was computed
-    /// from the previous value. A value that was computed from a secret is a secret.
+    /// `isChecked` is true if the value was validated before the write was queued. `isDerived` is true if the value was
+    /// computed from the previous value. A value that was computed from a secret is a secret.
     mutating func set(
         _ key: KeyDraft, to value: JSONValue, at pointer: JSONPointer = .root, isChecked: Bool = false,
         isDerived: Bool = false
@@ -168,8 +176,8 @@ extension WriteDraft {
         set(key, to: result, at: pointer, isDerived: true)
     }
 
-    /// Throws if the result of an in-place change, or all results of the write together, are too large. Otherwise a
-    /// value that grows with each request could use all memory.
+    /// Throws if the result of an in-place change, or all results of the write together, are too large. Without this
+    /// limit, a value that grows with each request could use all memory.
     private mutating func checkResultExtent(of result: JSONValue, for key: KeyDraft) throws(Problem) {
         let before = remainingResultExtent
         guard result.subtractExtent(from: &remainingResultExtent),
@@ -182,10 +190,11 @@ extension WriteDraft {
         }
     }
 
-    /// The extent of about 16 MB of text, the default limit of a request body.
+    /// The maximum extent of one result: the extent of about 16 MB of text, the default limit of a request body.
     private static let maximumResultExtent = (2 << 20) + 1024
 
-    /// Makes the problem of an in-place operation that failed: it cannot be applied, or its test of the value failed.
+    /// Makes the error of an in-place operation that failed: the operation cannot be applied to the value, or the
+    /// operation has a test that the value does not pass.
     func problem(_ error: OperationError, in operation: String, of key: KeyDraft) -> Problem {
         var problem = Problem(error, ofSecret: key.isSecret)
         switch error.kind {
@@ -209,7 +218,7 @@ extension WriteDraft {
         keyDrafts.filter(\.isDifferent).map { $0.change(revision: revision, time: time, by: request.origin) }
     }
 
-    /// The creations of suites that do not exist before the write, and in which the write stores a value.
+    /// The creations of the suites that do not exist before the write and in which the write stores a value.
     func createdSuites() -> [SuiteChange] {
         var created: [SuiteChange] = []
         var names: Set<SuiteName> = []

@@ -2,15 +2,16 @@ package import SettingsAPI
 package import SettingsModel
 
 /// A write that a client requests: a task, its preconditions, and the rights of the caller. A suite is a named set of
-/// settings. To decide a write is to check it against a state, and to compute its commit or its refusal.
+/// settings. To decide a write is to check it against a state, and to compute its commit (an atomic change of settings)
+/// or its refusal.
 package struct WriteRequest: Sendable {
     /// The work of a write. The large cases are indirect, so that a copy of the request copies a reference.
     package enum Task: Sendable {
         case command(WriteCommand)
-        /// Refuses a document that is not a valid schema. The answer is the problem, unless a ``WriteGuard`` does not
-        /// hold.
+        /// Refuses a document that is not a valid schema. The answer is the error `Problem`. If a ``WriteGuard`` (a
+        /// precondition such as `If-Match`) does not hold, the answer is the error of the guard.
         indirect case refuseSchema(SuiteName, Problem)
-        /// A request of a client about a pending action.
+        /// A request of a client about a pending action: a revert or a write that the daemon carries out at a deadline.
         indirect case pending(PendingID, PendingRequest)
         /// Carries out a pending action, unless the action has ended or has another deadline. The daemon itself makes
         /// this write.
@@ -18,9 +19,10 @@ package struct WriteRequest: Sendable {
     }
 
     package var task: Task
-    /// The command of the write; nil for another task.
+    /// The command of the write; nil if the task is not a command.
     package var command: WriteCommand? { if case .command(let command) = task { command } else { nil } }
-    /// True for a removal of all keys of a suite, which is split into several commits if there are very many keys.
+    /// True if the write removes all keys of a suite. The daemon splits such a write into several commits if the suite
+    /// has more keys than one commit may change.
     package var mayTakeSeveralCommits: Bool {
         switch command {
         case .resetSuite(_, let prefix): prefix.isEmpty
@@ -36,7 +38,7 @@ package struct WriteRequest: Sendable {
     package var grants: Grants?
     /// The grants of a caller that may not read everything; nil if the caller may read everything.
     package var readLimits: Grants? { grants?.readLimits }
-    /// True if the write may change keys that a schema locks.
+    /// True if the write may change keys that a schema locks (declares read-only).
     package var overridesLocks = false
     /// The name of the caller, and the reason that it gave for the write.
     package var origin: CommitOrigin?
@@ -44,23 +46,24 @@ package struct WriteRequest: Sendable {
     package var requestKey: RequestKey?
     /// A digest of the request, which shows whether another request with the same request key is a repeat of it.
     package var digest: String?
-    /// The schema against which the event loop has validated the value of a `set`; nil if it has not. If the suite
-    /// still has this schema, the value is not validated again.
+    /// The schema that allows the value of a `set`, as a validation found before the write was queued; nil if there was
+    /// no such validation. If the suite still has this schema, deciding the write does not validate the value again.
     package var checkedAgainst: SchemaVersion?
     /// The number of bytes of memory that the request uses.
     package var size = 0
-    /// The maximum validation steps, in addition to some for each key. Two million take some hundred milliseconds.
+    /// The maximum number of validation steps. ``WriteDraft/stepsPerKey`` more are allowed for each key. Two million
+    /// steps take some hundred milliseconds, for which all later writes wait.
     package var steps = 2_000_000
 
-    /// The data that an undo or a restore needs from past files, which have older commits than the history in memory;
-    /// nil if the write needs no past file.
+    /// The data that an undo or a restore needs from past files, which have older commits than the history (the recent
+    /// commits in memory); nil if the write needs no past file.
     package var past: Past?
 
-    /// Data from past files. A class, so that most requests store only a nil reference.
+    /// Data from past files. `Past` is a class, so that most requests store only a nil reference.
     package final class Past: Sendable {
         /// The commit to undo; nil for a restore.
         let commit: RetainedCommit?
-        /// Later commits that changed the same suites as the commit to undo, oldest first.
+        /// Commits after the commit to undo that changed the same suites, oldest first.
         let later: [RetainedCommit]
         /// The suite as it was at the moment to restore; nil for an undo.
         let suite: Suite?
@@ -76,14 +79,17 @@ package struct WriteRequest: Sendable {
 
     /// The deadlines of the write; nil for a write that takes effect now and stays in effect.
     package var deadlines: Deadlines?
-    /// True if the write must be one commit, so that a single commit can be reverted.
+    /// True if the daemon must not split the write into several commits. Only a single commit can be reverted.
     package var takesOneCommit = false
 
-    /// The deadlines in the fields of a request. A class, so that most requests store only a nil reference.
+    /// The deadlines in the header fields of a request. `Deadlines` is a class, so that most requests store only a nil
+    /// reference.
     package final class Deadlines: Sendable {
         /// The time after which the commit is reverted unless a client confirms it, in milliseconds.
         let confirm: Int64?
+        /// The time at which the daemon reverts the commit.
         let until: PendingTime?
+        /// The time at which the daemon carries out the write.
         let effective: PendingTime?
 
         package init(confirm: Int64?, until: PendingTime?, effective: PendingTime?) {
@@ -114,8 +120,8 @@ package struct WriteRequest: Sendable {
             self.init(confirm: milliseconds, until: nil, effective: nil)
         }
 
-        /// The deadlines as text: equal for requests that mean the same deadlines. The text must not change: commits
-        /// store digests that depend on it.
+        /// The deadlines as text. Requests with the same deadlines have equal texts. A later version of the daemon must
+        /// make the same texts, because commits store digests of them.
         package var canonicalTexts: [String] {
             [
                 confirm.map { "confirm \($0)" }, until.map { "until \($0.canonicalText)" },
@@ -124,7 +130,8 @@ package struct WriteRequest: Sendable {
         }
     }
 
-    /// The approximate number of bytes of memory that a request takes in addition to its body.
+    /// An estimate of the memory in bytes that a request takes in addition to its body. The ``size`` of an HTTP request
+    /// includes it.
     package static let overhead = 512
 }
 
@@ -140,32 +147,33 @@ extension WriteRequest {
 
 /// An answer to a write.
 package struct WriteAnswer: Sendable {
-    /// The content of an answer. Large cases are indirect, so that a copy of the answer copies a reference.
+    /// The content of an answer. The large cases are indirect, so that a copy of the answer copies a reference.
     package enum Body: Sendable {
-        /// The setting in an answer without a commit, or in the answer to a repeated request.
+        /// The setting in the answer to a dry run, to a write that changes nothing, or to a repeated request.
         indirect case setting(SettingState)
-        /// The setting after the only change of a commit, in the array of the commit, so that nothing is copied.
+        /// The only change of a commit, which the answer shows as a setting. The array is the array of the commit, so
+        /// that the change is not copied.
         case change([Change])
         /// The changes of a write that is not about a single setting.
         indirect case summary(WriteSummary)
     }
 
     package var body: Body
-    /// True if the write stored a value, or set a schema, where there was none.
+    /// True if the write stored a value for a key without a stored value, or set a schema for a suite without a schema.
     package var created: Bool
-    /// The cursor (epoch and revision) of the state that the answer describes.
+    /// The cursor (the name of a history, and the number of a commit in it) of the state that the answer describes.
     package var cursor: Cursor
     /// The revision of the suite or schema after a write to a whole suite or a schema, for the `ETag` of the answer.
-    /// Zero if the suite was dropped; nil for a write of a setting, or in several suites.
+    /// Zero if the suite was dropped; nil for a write of a setting, and for a write in several suites.
     package var tag: Revision?
     /// The revision of the commit of this write, or of the write that it repeats; nil if there is no commit.
     package var commit: Revision?
     /// The part of the request that further commits must carry out; nil if the request is complete.
     package var remainder: Remainder?
-    /// The pending action that the write created, moved or ended; nil for nearly every write.
+    /// The pending action that the write created, ended, or moved to another deadline; nil for nearly every write.
     package var pending: Pending?
 
-    /// A description of a pending action. A class, so that most answers store only a nil reference.
+    /// A description of a pending action. `Pending` is a class, so that most answers store only a nil reference.
     package final class Pending: Sendable {
         package let description: PendingDescription
 
@@ -174,7 +182,7 @@ package struct WriteAnswer: Sendable {
         }
     }
 
-    /// The remaining part of a request. A class, so that an answer without a remainder stores only a nil reference.
+    /// The remaining part of a request. `Remainder` is a class, so that most answers store only a nil reference.
     package final class Remainder: Sendable {
         package let request: WriteRequest
 
@@ -191,6 +199,7 @@ package struct WriteAnswer: Sendable {
         self.commit = commit
     }
 
+    /// The estimated cost of rendering the answer as JSON. The estimate ends when it exceeds the limit.
     package func renderingCost(within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         switch body {
@@ -207,7 +216,8 @@ package struct WriteAnswer: Sendable {
         // A span, because a loop over the array would copy each change.
         let changes = changes.span
         for index in changes.indices where !meter.isExceeded {
-            // The fields of a change count as four units of extent, plus one unit for each eight bytes of its key.
+            // The extent is a measure of JSON (see `Cost`). The fields of a change other than its values have an
+            // estimated extent of four units, plus one unit for each eight bytes of the key.
             meter.add((4 + changes[index].key.text.utf8.count / 8) * .renderedUnit)
             meter.add(changes[index].old, each: .renderedUnit)
             meter.add(changes[index].new, each: .renderedUnit)
