@@ -29,7 +29,7 @@ struct ClientComparison {
 
     /// Returns the commits that a client has not applied; nil if they are not known, because the history does not have
     /// all of them, or because comparing commits with subjects has taken a second.
-    private mutating func missingCommits(of client: SuiteClient) -> MissingCommits? {
+    mutating func missingCommits(of client: SuiteClient) -> MissingCommits? {
         guard let applied = client.applied else { return nil }
         if applied >= suite.revision { return MissingCommits(count: 0, first: nil) }
         guard applied >= state.oldestAvailable(of: suite.id), !meter.isExceeded else { return nil }
