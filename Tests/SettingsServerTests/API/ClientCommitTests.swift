@@ -59,13 +59,14 @@ struct ClientCommitTests {
         let (state, commits) = try history(&random, limits: limits)
         let name = try SuiteName("app")
         let suite = try #require(state.suite(name))
+        let filters = try filters()
         var table = ClientTable(forgetTime: 90)
         let time = ClientTable.Time(monotonic: 1, wall: Timestamp(milliseconds: 1))
         for number in 0..<60 {
             let applied = Cursor(epoch: state.epoch, revision: try #require(Revision(Int64(random.below(61)))))
             let sighting = ClientSighting(
                 name: try #require(ClientName("n\(number)")), report: ClientReport(applied: applied), caller: nil,
-                peer: .unknown, readLimits: nil, filter: try random.pick(filters()))
+                peer: .unknown, readLimits: nil, filter: random.pick(filters))
             _ = try table.record(sighting, of: [name], startsWatch: false, on: state, at: time)
         }
         let listed = table.clients(of: name, at: 1)
@@ -85,9 +86,11 @@ struct ClientCommitTests {
                 let isKnown = applied >= state.oldestAvailable(of: name)
                 #expect((outcome == .applied) == missing.isEmpty || !isKnown, context)
                 #expect(outcome != .applied || missing.isEmpty, context)
-                #expect(comparison.lacks(target, client) == !missing.isEmpty || !isKnown, context)
+                let lacksTarget = comparison.lacks(target, client)
+                #expect(lacksTarget == !missing.isEmpty || !isKnown, context)
                 guard isKnown, number == 60 else { continue }
-                let found = try #require(comparison.missingCommits(of: client))
+                let known = comparison.missingCommits(of: client)
+                let found = try #require(known)
                 #expect(found.count == missing.count && found.first?.revision == missing.first?.revision, context)
             }
         }
