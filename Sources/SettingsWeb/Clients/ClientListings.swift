@@ -34,7 +34,9 @@ struct ClientComparison {
         if applied >= suite.revision { return MissingCommits(count: 0, first: nil) }
         guard applied >= state.oldestAvailable(of: suite.id), !meter.isExceeded else { return nil }
         let later = commits[index(after: applied)...]
-        guard let subject = client.subject?.subject else { return MissingCommits(count: later.count, first: later.first) }
+        guard let subject = client.subject?.subject else {
+            return MissingCommits(count: later.count, first: later.first)
+        }
         var missing = (count: 0, first: RetainedCommit?.none)
         for retained in later {
             meter.add(.commitComparison + retained.commit.changes.count * .changeComparison)
