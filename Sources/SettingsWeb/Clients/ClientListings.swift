@@ -29,12 +29,14 @@ struct ClientComparison {
 
     /// Returns the commits that a client has not applied; nil if they are not known, because the history does not have
     /// all of them, or because comparing commits with subjects has taken a second.
-    private mutating func missingCommits(of client: SuiteClient) -> MissingCommits? {
+    mutating func missingCommits(of client: SuiteClient) -> MissingCommits? {
         guard let applied = client.applied else { return nil }
         if applied >= suite.revision { return MissingCommits(count: 0, first: nil) }
         guard applied >= state.oldestAvailable(of: suite.id), !meter.isExceeded else { return nil }
         let later = commits[index(after: applied)...]
-        guard let subject = client.subject?.subject else { return MissingCommits(count: later.count, first: later.first) }
+        guard let subject = client.subject?.subject else {
+            return MissingCommits(count: later.count, first: later.first)
+        }
         var missing = (count: 0, first: RetainedCommit?.none)
         for retained in later {
             meter.add(.commitComparison + retained.commit.changes.count * .changeComparison)

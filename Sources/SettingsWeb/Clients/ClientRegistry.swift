@@ -61,7 +61,8 @@ package final class ClientRegistry: Sendable {
     }
 
     /// Reads the clients of a suite at the present time, in nanoseconds of the monotonic clock.
-    func read<Result>(_ suite: SuiteName, on state: State, _ body: (borrowing ClientTable, UInt64) -> Result) -> Result {
+    func read<Result>(_ suite: SuiteName, on state: State, _ body: (borrowing ClientTable, UInt64) -> Result) -> Result
+    {
         let now = clock.now()
         return table.withLock { table in
             table.adopt(state)

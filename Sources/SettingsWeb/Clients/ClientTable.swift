@@ -35,9 +35,9 @@ struct ClientTable: Sendable {
     /// The number of clients of all suites.
     private(set) var count = 0
     /// The number of clients that were dropped because of the limits.
-    var droppedCount = 0
-    var rolloutTimes = RolloutTimes()
-    let limits: Limits
+    private(set) var droppedCount = 0
+    private(set) var rolloutTimes = RolloutTimes()
+    private let limits: Limits
     /// The history to which all stored revisions belong.
     private var epoch: Epoch?
     private var suites: [SuiteName: SuiteClients] = [:]
@@ -89,7 +89,7 @@ extension ClientTable {
         return names.map { record(sighting, of: $0, startsWatch: startsWatch, on: state, at: now) }
     }
 
-    func checkName(
+    private func checkName(
         of sighting: ClientSighting, in suite: SuiteName, at now: Time
     ) throws(ClientNameConflict) {
         let own = suites[suite]?.clients[sighting.name].flatMap { client in

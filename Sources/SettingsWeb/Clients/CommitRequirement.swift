@@ -43,16 +43,19 @@ struct CommitRequirement {
     mutating func search(_ subjects: Set<WatchSubject>, on state: State) {
         var meter = CostMeter(within: .loopLimit)
         for subject in subjects where !meter.isExceeded {
-            // The result if the search stops before a match: no commit after it was found to match.
-            var required = lastCommit
+            // All commits after this revision, up to the target, do not match.
+            var (searched, match) = (target, Revision?.none)
             state.history.forEachReversed(of: suite, before: target.advanced(by: 1) ?? target) { retained in
-                required = retained.revision
-                guard !subject.matches(retained.commit) else { return false }
-                required = retained.revision.advanced(by: -1) ?? .zero
-                meter.add(.commitComparison + retained.commit.changes.count * .changeComparison)
-                return !meter.isExceeded
+                if subject.matches(retained.commit) {
+                    match = retained.revision
+                } else {
+                    searched = retained.revision.advanced(by: -1) ?? .zero
+                    meter.add(.commitComparison + retained.commit.changes.count * .changeComparison)
+                }
+                return match == nil && !meter.isExceeded
             }
-            requiredRevisions[subject] = required
+            if !meter.isExceeded { searched = min(searched, state.oldestAvailable(of: suite)) }
+            requiredRevisions[subject] = min(lastCommit, match ?? searched)
         }
     }
 }

@@ -74,7 +74,8 @@ struct PeerClients: Sendable {
         for record in records {
             for line in record.split(separator: UInt8(ascii: "\n")) {
                 // A daemon of a later version may send another form. Its clients are then not known here.
-                guard let json = try? JSONValue(parsing: Array(line)), let shared = try? SharedClients(json: json) else {
+                guard let json = try? JSONValue(parsing: Array(line)), let shared = try? SharedClients(json: json)
+                else {
                     continue
                 }
                 for var listed in shared.clients {
@@ -148,7 +149,8 @@ extension ClientRegistry {
         let now = now.monotonic
         var clients = PeerClients()
         for peer in peers {
-            let source = PeerClients.Source(daemon: peer.daemon, time: now &- UInt64(max(0, peer.age / .nanoseconds(1))))
+            let source = PeerClients.Source(
+                daemon: peer.daemon, time: now &- UInt64(max(0, peer.age / .nanoseconds(1))))
             clients.add(peer.records, from: source, epoch: state.baseCursor.epoch)
         }
         setPeerClients(clients)

@@ -198,7 +198,8 @@ struct ClusterTests {
         }
         let cursor = try daemons[0].done("PUT app/keys/pool 10").cursorText
         for (daemon, name) in zip(daemons, ["web-1", "web-2", "web-3"]) {
-            try daemon.done(Request(#"PUT app/clients/\#(name) {"applied":"\#(cursor)"}"#, "Settings-At-Least: \(cursor)"))
+            try daemon.done(
+                Request(#"PUT app/clients/\#(name) {"applied":"\#(cursor)"}"#, "Settings-At-Least: \(cursor)"))
         }
         for daemon in daemons {
             try eventually { try daemon.clientStates() == "web-1:current web-2:current web-3:current" }
