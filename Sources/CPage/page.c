@@ -123,6 +123,9 @@ static const unsigned char compare_js[] = {
 static const unsigned char manage_js[] = {
 #embed "page/manage.js"
 };
+static const unsigned char clients_js[] = {
+#embed "page/clients.js"
+};
 static const unsigned char absent_js[] = {
 #embed "page/absent.js"
 };
@@ -160,6 +163,7 @@ static const struct page_file files[] = {
     FILE("history.js", history_js),
     FILE("schemas.js", schemas_js),
     FILE("transfer.js", transfer_js),
+    FILE("clients.js", clients_js),
     FILE("service.js", service_js),
     FILE("search.js", search_js),
     FILE("feed.js", feed_js),

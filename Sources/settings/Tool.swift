@@ -7,7 +7,7 @@ enum Tool {
     static let commands =
         ReadingCommands.all + WritingCommands.all + WatchingCommands.all + PastCommands.all + TransferCommands.all
         + DocumentCommands.all + PlanCommands.all + PendingCommands.all + SchemaCommands.all + ServiceCommands.all
-        + CompletionCommands.all
+        + ClientCommands.all + CompletionCommands.all
 
     static func run(_ words: [String]) async -> Never {
         do {

@@ -298,7 +298,7 @@ def first_view(trial, person):
             [...new Map(some.map(each => [each.name, each.encodedBodySize])).values()].reduce((sum, size) => sum + size, 0)))([
             ...performance.getEntriesByType('navigation'),
             ...performance.getEntriesByType('resource').filter(each => each.name.includes('/ui/'))])""")
-        if first > 180_000 or every > 270_000:
+        if first > 180_000 or every > 280_000:
             raise Wrong(f"the first view of {place or 'the suites'} loads {first} bytes of {every}")
     other = person.hosts - {"", trial.origin.split("//")[1]}
     person.call("Network.setCacheDisabled", cacheDisabled=False)

@@ -5,7 +5,8 @@ import { texts } from "./texts.js";
 
 // A module of the list must not import another module of the list, because browsers keep the failure of an import.
 const files = ["./review.js", "./structures.js", "./formats.js", "./history.js", "./feed.js", "./compare.js",
-  "./schemas.js", "./service.js", "./search.js", "./absent.js", "./manage.js", "./transfer.js"];
+  "./schemas.js", "./service.js", "./search.js", "./absent.js", "./manage.js",
+  "./clients.js", "./transfer.js"];
 
 // The modules that are loaded, the promises of all modules that were requested, and the numbers of failures.
 const modules = new Map(), requests = new Map(), failures = new Map();

@@ -1,5 +1,5 @@
 // A suite: a tree of its settings by the dots in their names, and the panel of the open setting.
-import { curl, persist } from "./api.js";
+import { curl, get, persist } from "./api.js";
 import { alarm, ask, bdi, button, debounced, el, loading, paced, say, sign, toast } from "./dom.js";
 import { hasSchemaDraft } from "./drafts.js";
 import { isNumber } from "./exact.js";
@@ -14,11 +14,15 @@ import { texts } from "./texts.js";
 import { naturalOrder, rowsOf } from "./tree.js";
 import { brief, held, sourceBadge, time } from "./words.js";
 
+// How often the page asks for clients, because the stream does not say which commits they have applied.
+export const clientInterval = 3000;
+
 const transfer = (name, ...values) => withModule("./transfer.js", module => module[name](...values));
 
 export function suiteView(app, first) {
   const { suite } = first;
   let place = first, part = null, settings = null, isGone = false, isCreating = false;
+  let clientTimer = 0, isCounting = true;
   const heading = el("h1", { tabindex: -1 }, bdi(suite));
   const tabs = el("nav.tabs", { "aria-label": texts.suite.parts });
   const failure = alarm();
@@ -37,16 +41,36 @@ export function suiteView(app, first) {
     mayManage && [texts.manage.clone, () => manage("cloneSuite")],
     mayManage && [texts.manage.drop, () => manage("dropSuite")]]);
   const manage = name => withModule("./manage.js", module => module[name](app, store, failure.tell));
-  const head = el("div.head", heading, actions, tabs, invalid);
+  const clients = button("", () => withModule("./clients.js", module => module.showClients(suite)),
+    { class: "mark", hidden: true });
+  const head = el("div.head", heading, actions, tabs, invalid, clients);
   const element = el("div.view", head, failure, body);
   const countInvalid = paced(200, () => {
     const number = [...store.settings.values()].filter(({ source }) => source === "invalid").length;
     invalid.textContent = texts.suite.invalid(number);
     invalid.hidden = !number;
   });
+  // Counts the clients that have the settings of the view. Asks again until all of them have the settings.
+  const countClients = paced(300, async () => {
+    clearTimeout(clientTimer);
+    try {
+      if (store.exists && !document.hidden) {
+        const target = `${store.cursor.split(".")[0]}.${store.revision}`;
+        const { present, applied, failed } = (await get(suitePath(suite, "clients"), { for: target })).body;
+        clients.textContent = texts.clients.count(applied, present, failed);
+        clients.classList.toggle("bad", failed > 0);
+        clients.hidden = !present;
+        isCounting = applied < present;
+      }
+    } catch (problem) {
+      isCounting = problem.isTransient;
+    }
+    if (isCounting && !isGone) clientTimer = setTimeout(countClients, clientInterval);
+  });
   const store = new Store(suite, (keys, isWhole) => {
     app.tray.compare(store);
     countInvalid();
+    countClients();
     actions.hidden = !store.exists;
     if (part && part.name !== partOf(place)) draw();
     for (const each of new Set([part, settings])) each?.change(keys, isWhole);
@@ -110,6 +134,7 @@ export function suiteView(app, first) {
     app.endPending = changes => { store.apply(changes); store.readPending(); };
     app.tray.compare(store);
     countInvalid();
+    countClients();
     draw();
     if (!document.activeElement?.matches("input, button, a")) part.focus?.();
   }
@@ -126,6 +151,8 @@ export function suiteView(app, first) {
     leave: () => {
       isGone = true;
       countInvalid.cancel();
+      countClients.cancel();
+      clearTimeout(clientTimer);
       for (const each of new Set([part, settings])) each?.leave();
       store.close();
     },

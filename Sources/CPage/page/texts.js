@@ -241,6 +241,14 @@ export const texts = {
     more: number => ` and ${number} more`,
     wholeSuite: "the whole suite", schema: "the schema", made: "Made ",
   },
+  clients: {
+    count: (applied, present, failed) => `${applied.toLocaleString("en")} of ${count(present, "client")} `
+      + `${applied === 1 ? "has" : "have"} this revision${failed ? `, ${failed.toLocaleString("en")} failed` : ""}`,
+    title: suite => `Clients of ${suite}`, revision: number => `revision ${number}`, nothing: "no revision",
+    behind: (commits, time) => `${count(commits, "commit")} and ${time} behind`, seen: "seen ",
+    states: { current: "current", behind: "behind", failed: "failed", gone: "gone" },
+    none: "No client.", more: number => `and ${number.toLocaleString("en")} more`,
+  },
   transfer: {
     exported: "Exported the stored settings", exportFailed: "Export failed",
     title: suite => `Import into ${suite}`, file: "File",

@@ -8,6 +8,11 @@ extension Command {
         Option("confirm", "TIME", "revert the change after this time, such as 2m, unless 'settings confirm' keeps it"),
         Option("until", "WHEN", "revert the change after a time such as 2h, or at an instant such as 2026-12-02"),
         Option("effective", "WHEN", "make the change after a time such as 30m, or at an instant"),
+        Option(
+            "wait-for", "PERCENT",
+            "wait until this share of the clients has the change; with --confirm, then keep the change, otherwise revert it"
+        ),
+        Option("timeout", "TIME", "with --wait-for: end after this time (60s)"),
     ]
 
     static let interactive = Option("interactive", nil, "with --confirm: wait, and keep the change if Enter is pressed")
@@ -24,6 +29,22 @@ extension Arguments {
         guard options.confirm == nil || options.until == nil && options.effective == nil else {
             throw .usage("--confirm excludes --until and --effective")
         }
+        guard try awaitedPercentage() != nil else {
+            guard !has("timeout") else { throw .usage("--timeout needs --wait-for") }
+            return
+        }
+        _ = try duration("timeout")
+        for name in ["interactive", "check", "dry-run", "effective", "drop"] where has(name) {
+            throw .usage("--wait-for and --\(name) exclude each other")
+        }
+    }
+
+    /// The percentage of clients that `--wait-for` gives; nil if the command line does not have the option.
+    func awaitedPercentage() throws(ToolError) -> Int? {
+        guard let text = self["wait-for"] else { return nil }
+        guard let percentage = Int(text.hasSuffix("%") ? text.dropLast() : text[...]), (1...100).contains(percentage)
+        else { throw .usage("--wait-for takes a percentage from 1 to 100 such as 95%, not '\(Terminal.plain(text))'") }
+        return percentage
     }
 
     /// Returns the deadline in the value of an option; nil if the command line does not have the option.

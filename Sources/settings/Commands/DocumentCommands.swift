@@ -23,7 +23,8 @@ enum DocumentCommands {
         } catch {
             throw ToolError(.failed, "cannot read the transaction in \(InputFile.name(path)): \(error)")
         }
-        return try arguments.client(timeout: .seconds(60)).blocking.send(.commit(transaction, options)).body
-            .report(arguments)
+        let client = try arguments.client(timeout: .seconds(60))
+        return try client.blocking.send(.commit(transaction, options))
+            .report(arguments, client, of: Set(transaction.operations.map(\.suite)).sorted())
     }
 }

@@ -30,17 +30,16 @@ enum EditCommand {
         let file = try TemporaryFile(document.text, name: suite.text, suffix: document.fileSuffix)
         while true {
             var isEdited = false
+            let changes: WriteReport
             do {
                 let edited = try file.edit()
                 isEdited = true
-                guard file.isChanged, let changes = try document.store(edited, options.repeatable()) else {
+                guard file.isChanged, let stored = try document.store(edited, options.repeatable()) else {
                     file.remove()
                     print("nothing changed")
                     return .done
                 }
-                changes.print(arguments)
-                if changes.isDryRun { print("the edited text is in \(file.path)") } else { file.remove() }
-                return .done
+                changes = stored
             } catch let refusal {
                 guard file.isChanged else {
                     file.remove()
@@ -49,7 +48,11 @@ enum EditCommand {
                 guard isEdited, isCorrectable(refusal), asksToEditAgain(after: refusal) else {
                     throw errorWithAdvice(refusal, of: document, in: file, arguments)
                 }
+                continue
             }
+            changes.print(arguments)
+            if changes.isDryRun { print("the edited text is in \(file.path)") } else { file.remove() }
+            return try changes.awaitDecision(arguments, client, of: [suite])
         }
     }
 
@@ -151,7 +154,7 @@ private struct EditedSuite: EditedDocument {
         let operations = stored.operations(toStore: wanted)
         guard !operations.isEmpty else { return nil }
         let change = Transaction(if: [stored.isUnchanged], do: operations)
-        return WriteReport(try client.blocking.send(.commit(change, options)).body)
+        return WriteReport(try client.blocking.send(.commit(change, options)))
     }
 
     func command(storing path: String, _ options: String) -> String {

@@ -124,9 +124,9 @@ enum PastCommands {
             throw ToolError.usage("'\(text)' is not a revision; 'settings history SUITE' lists the revisions")
         }
         let options = try arguments.writeOptions()
-        let summary = try arguments.client().blocking.send(
-            .undo(revision, in: suite, isForced: arguments.has("force"), options))
-        return summary.body.report(arguments)
+        let client = try arguments.client()
+        return try client.blocking.send(.undo(revision, in: suite, isForced: arguments.has("force"), options))
+            .report(arguments, client, of: suite.map { [$0] } ?? [])
     }
 
     private static let restore = Command(
@@ -145,12 +145,12 @@ enum PastCommands {
         ] + Command.writing,
         examples: ["settings restore app yesterday --dry-run", "settings restore app 17 theme"]
     ) { arguments in
-        let (suite, keys) = (try arguments.suite(), try arguments.keys(from: 2))
-        let summary = try arguments.client().blocking.send(
+        let (suite, keys, client) = (try arguments.suite(), try arguments.keys(from: 2), try arguments.client())
+        let summary = try client.blocking.send(
             .restore(
                 suite, to: try Arguments.moment(arguments.operands[1]), prefix: arguments["prefix"],
                 keys: keys.isEmpty ? nil : keys, skipsConflicts: arguments.has("skip"), try arguments.writeOptions()))
-        return summary.body.report(arguments)
+        return try summary.report(arguments, client, of: [suite])
     }
 }
 

@@ -73,7 +73,7 @@ enum PendingCommands {
     private static func perform(_ request: PendingRequest, _ arguments: Arguments) throws -> ExitCode {
         let (id, options) = (try PendingID.named(arguments.operands[0]), try arguments.writeOptions())
         let client = try arguments.client()
-        let summary = try client.blocking.send(.perform(request, on: id, options)).body
+        let summary = try client.blocking.send(.perform(request, on: id, options))
         summary.printOutcome(of: id, arguments)
         return .done
     }
@@ -88,21 +88,30 @@ extension PendingID {
     }
 }
 
-extension WriteSummary {
+extension Answer<WriteSummary> {
     /// Prints the changes of a revert, and the outcome or the new deadline of the action.
     fileprivate func printOutcome(of id: PendingID, _ arguments: Arguments) {
-        guard !arguments.has("quiet") || isDryRun else { return }
+        guard !arguments.has("quiet") || body.isDryRun else { return }
         for line in WriteReport(self).lines { print(line) }
-        for line in pending?.outcomeLines ?? [] { print(line) }
-        if let deadline = pending?.deadline { print("\(id): the deadline is \(deadline.short)") }
-        if isDryRun { print("(a dry run: nothing was changed)") }
+        for line in body.pending?.outcomeLines ?? [] { print(line) }
+        if let deadline = body.pending?.deadline { print("\(id): the deadline is \(deadline.short)") }
+        if body.isDryRun { print("(a dry run: nothing was changed)") }
     }
 }
 
 extension WriteReport {
-    /// With `--interactive` or `--check`, waits for the decision about the pending action, and carries the decision
-    /// out.
-    func awaitDecision(_ arguments: Arguments, _ client: DaemonClient) throws -> ExitCode {
+    /// Waits as `--wait-for` demands. With `--wait-for`, `--interactive` or `--check`, waits for the decision about the
+    /// pending action of `--confirm`, and carries the decision out.
+    ///
+    /// - Parameter suites: the suites that the command would have changed if nothing changed.
+    func awaitDecision(
+        _ arguments: Arguments, _ client: DaemonClient, of suites: [SuiteName]
+    ) throws -> ExitCode {
+        if arguments.has("wait-for") {
+            return try ConvergenceWait(
+                for: cursor, of: self.suites.isEmpty ? suites : self.suites, arguments, client
+            ).run(deciding: pending?.kind == .confirm ? pending : nil)
+        }
         guard let pending, let deadline = pending.deadline, pending.kind == .confirm else { return .done }
         if arguments.has("interactive") { return try askPerson(pending, until: deadline, arguments, client) }
         if let command = arguments["check"] { return try run(check: command, pending, arguments, client) }
@@ -124,7 +133,7 @@ extension WriteReport {
             guard readLine() != nil else { break }
             try Terminal.show("")
             try client.blocking.send(.perform(.confirm, on: pending.id, WriteOptions.plain.repeatable()))
-                .body.printOutcome(of: pending.id, arguments)
+                .printOutcome(of: pending.id, arguments)
             return .done
         }
         try Terminal.show("")
@@ -147,20 +156,38 @@ extension WriteReport {
         } catch {
             failure = "the check could not run: \(error.message)"
         }
-        let request: PendingRequest = failure.isEmpty ? .confirm : .revert
-        let summary: WriteSummary
-        do {
-            summary = try client.blocking.send(.perform(request, on: pending.id, WriteOptions.plain.repeatable())).body
-        } catch {
-            let cause = ToolError(describing: error)
-            let result =
-                failure.isEmpty
-                ? "the check succeeded, but the change was not confirmed"
-                : "\(failure), and the change was not reverted"
-            throw ToolError(cause.code, "\(result): \(cause.message)")
-        }
-        summary.printOutcome(of: pending.id, arguments)
-        guard failure.isEmpty else { throw ToolError(.failed, "\(failure), so the change was reverted") }
+        let error = failure.isEmpty ? nil : ToolError(.failed, failure)
+        try pending.end(after: error, success: "the check succeeded", arguments, client)
         return .done
+    }
+}
+
+extension PendingDescription {
+    /// Confirms the change if there is no failure. Otherwise reverts the change, and throws the failure.
+    ///
+    /// - Parameters:
+    ///   - failure: the first line of its message is a clause without a period.
+    ///   - success: the clause for the message if the confirmation fails.
+    func end(
+        after failure: ToolError?, success: String, _ arguments: Arguments, _ client: DaemonClient
+    ) throws(ToolError) {
+        let lines = failure?.message.split(separator: "\n", maxSplits: 1) ?? []
+        let (clause, details) = (lines.first ?? "", lines.dropFirst().map { "\n\($0)" }.joined())
+        do throws(SettingsError) {
+            let request: PendingRequest = failure == nil ? .confirm : .revert
+            try client.blocking.send(.perform(request, on: id, WriteOptions.plain.repeatable()))
+                .printOutcome(of: id, arguments)
+        } catch {
+            // The daemon may have reverted the change at the deadline, or another caller may have decided.
+            let outcome = error.problem?.pending?.end?.outcome
+            guard error.code == .pendingEnded, outcome == (failure == nil ? .confirmed : .reverted) else {
+                let cause = ToolError(describing: error)
+                let result =
+                    failure == nil
+                    ? "\(success), but the change was not confirmed" : "\(clause), and the change was not reverted"
+                throw ToolError(cause.code, "\(result): \(cause.message)\(details)")
+            }
+        }
+        if let failure { throw ToolError(failure.code, "\(clause), so the change was reverted\(details)") }
     }
 }

@@ -70,16 +70,20 @@ enum PlanCommands {
         let change = Transaction(if: plan.suites.map(\.isUnchanged), do: plan.operations)
         guard !change.operations.isEmpty else {
             print("nothing to change")
-            return .done
+            guard arguments.has("wait-for") else { return .done }
+            return try ConvergenceWait(
+                for: try plan.client.blocking.send(.suites(limit: 1)).cursor, of: plan.suites.map(\.suite),
+                arguments, plan.client
+            ).run()
         }
         let report: WriteReport
         do throws(SettingsError) {
-            report = WriteReport(try plan.client.blocking.send(.commit(change, options)).body)
+            report = WriteReport(try plan.client.blocking.send(.commit(change, options)))
         } catch {
             throw error.tooManyOperations(plan.operations.count, plan.suites.count) ?? ToolError(describing: error)
         }
         report.print(arguments)
-        return try report.awaitDecision(arguments, plan.client)
+        return try report.awaitDecision(arguments, plan.client, of: plan.suites.map(\.suite))
     }
 }
 

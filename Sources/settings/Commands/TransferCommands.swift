@@ -168,11 +168,14 @@ extension SplitCommit {
         _ options: WriteOptions, from start: Revision?, _ arguments: Arguments,
         last: ((Revision) throws -> String)? = nil
     ) throws -> ExitCode {
-        if last == nil, let summary = try commitAtOnce(options, from: start) { return summary.report(arguments) }
+        if last == nil, let summary = try commitAtOnce(options, from: start) {
+            return try summary.report(arguments, client, of: [suite])
+        }
         let isShown = !arguments.has("quiet") || options.isDryRun
-        var isChanged = false
+        var (isChanged, newest) = (false, Answer<WriteSummary>?.none)
         let revision = try commit(options, from: start) { summary in
             isChanged = isChanged || summary.changed
+            newest = summary
             guard isShown else { return }
             Progress.clear()
             for change in summary.changes { print(change.line) }
@@ -183,7 +186,7 @@ extension SplitCommit {
         }
         if isShown, !isChanged { print("nothing to change") }
         if options.isDryRun { print("(a dry run: nothing was changed)") }
-        return .done
+        return try newest.map { try WriteReport($0).awaitDecision(arguments, client, of: [suite]) } ?? .done
     }
 }
 

@@ -92,7 +92,7 @@ enum WritingCommands {
             Terminal.warn(advice)
         }
         do {
-            return try changes.awaitDecision(arguments, client)
+            return try changes.awaitDecision(arguments, client, of: [suite])
         } catch {
             throw ToolError(describing: error)
         }
@@ -153,11 +153,11 @@ enum WritingCommands {
         do {
             switch ways.first {
             case "drop":
-                summary = WriteReport(try client.blocking.send(.drop(suite, options)).body)
+                summary = WriteReport(try client.blocking.send(.drop(suite, options)))
                 summary.lines.append(dropLine(options))
             case "prefix", "all":
                 summary = WriteReport(
-                    try client.blocking.send(.reset(suite, prefix: arguments["prefix"], options)).body)
+                    try client.blocking.send(.reset(suite, prefix: arguments["prefix"], options)))
             default:
                 summary = try unset(keys, in: suite, client, options)
             }
@@ -165,7 +165,7 @@ enum WritingCommands {
             return try unsetInParts(suite, client, options, arguments)
         }
         summary.print(arguments)
-        return .done
+        return try summary.awaitDecision(arguments, client, of: [suite])
     }
 
     /// Removes settings and parts of their values. If another caller changes a value between the read and the write,
@@ -245,7 +245,7 @@ enum WritingCommands {
             }
             (options.ifMatch, options.ifNoneMatch) = (nil, nil)
             return WriteReport(
-                try client.blocking.send(.commit(Transaction(if: conditions, do: operations), options)).body)
+                try client.blocking.send(.commit(Transaction(if: conditions, do: operations), options)))
         }
         let endpoint: Endpoint<Answer<SettingState>> =
             switch only.action {
@@ -253,7 +253,7 @@ enum WritingCommands {
             case .delete: .remove(only.key, in: suite, options)
             case .change(let change): .change(only.key, by: change, in: suite, options)
             }
-        return WriteReport(try client.blocking.send(endpoint).body)
+        return WriteReport(try client.blocking.send(endpoint))
     }
 
     /// Returns one operation with the effect of all operations; nil if there is no such operation, so that a

@@ -55,7 +55,7 @@ struct PendingRow: ListRow {
     static let columns = ["id", "deadline", "left", "action", "subject", "by", "note"]
 
     var cells: [Table.Cell] {
-        let left = Self.text(ofMilliseconds: (action.deadline?.milliseconds ?? 0) - now.milliseconds)
+        let left = Duration.milliseconds((action.deadline?.milliseconds ?? 0) - now.milliseconds).short
         return [
             Table.Cell("\(action.id)", .strong), Table.Cell(action.deadline?.short ?? ""), Table.Cell("in \(left)"),
             Table.Cell(verb), Table.Cell(subject), Table.Cell(action.origin?.by ?? "", .faint),
@@ -89,10 +89,12 @@ struct PendingRow: ListRow {
             return [scope.suite.text, keys, schema].filter { !$0.isEmpty }.joined(separator: " ")
         }.joined(separator: "; ")
     }
+}
 
-    /// A time span for a person, with its two largest units: `1h 30m`.
-    private static func text(ofMilliseconds milliseconds: Int64) -> String {
-        var seconds = max(0, milliseconds) / 1000
+extension Duration {
+    /// The time span for a person, with its two largest units: `1h 30m`.
+    var short: String {
+        var seconds = max(0, components.seconds)
         var words: [String] = []
         for (unit, name) in [(86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")] as [(Int64, String)] {
             if seconds >= unit { words.append("\(seconds / unit)\(name)") }

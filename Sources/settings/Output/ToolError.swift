@@ -12,6 +12,7 @@ enum ExitCode: Int32, CaseIterable {
     case unauthorized = 6
     case unreachable = 7
     case late = 8
+    case clientFailed = 9
     case usage = 64
 
     /// The meaning of the code, for the help.
@@ -26,6 +27,7 @@ enum ExitCode: Int32, CaseIterable {
         case .unauthorized: "a credential is missing, or lacks a right"
         case .unreachable: "no daemon answered, or the daemon takes no writes now"
         case .late: "the time of --timeout or --confirm is over"
+        case .clientFailed: "a client of the suite could not apply the change (--wait-for)"
         case .usage: "the command line is wrong"
         }
     }

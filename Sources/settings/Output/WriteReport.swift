@@ -8,21 +8,27 @@ struct WriteReport {
     let newKeys: [KeyName]
     /// The action that the daemon will carry out at a deadline; nil for most writes.
     let pending: PendingDescription?
+    /// The cursor of the answer.
+    let cursor: Cursor
+    /// The suites that changed.
+    let suites: [SuiteName]
 
-    init(_ summary: WriteSummary) {
+    init(_ summary: Answer<WriteSummary>) {
         isDryRun = summary.isDryRun
         let isOfOneSuite = summary.changes.allSatisfy { $0.suite == summary.changes.first?.suite }
         lines = summary.changes.map { isOfOneSuite ? $0.line : "\($0.suite) \($0.line)" }
         if summary.schemaRevision != nil { lines.append("the schema changes") }
         newKeys = summary.changes.filter { $0.oldSource == .unset }.map(\.key)
         pending = summary.pending
+        (cursor, suites) = (summary.cursor, Set(summary.changes.map(\.suite)).sorted())
     }
 
-    init(_ setting: SettingState) {
+    init(_ setting: Answer<SettingState>) {
         isDryRun = setting.isDryRun
         lines = []
         pending = setting.changed == true ? setting.pending : nil
         newKeys = setting.previous?.source == .unset ? [setting.key] : []
+        (cursor, suites) = (setting.cursor, [setting.suite])
         guard setting.changed == true else { return }
         let before = setting.previous.map { ($0.value, $0.source) } ?? (nil, .unset)
         lines = [
@@ -48,14 +54,18 @@ struct WriteReport {
     }
 }
 
-extension WriteSummary {
-    /// Prints the changes, and the values that a restore has skipped. Returns the exit code of the command.
-    func report(_ arguments: Arguments) -> ExitCode {
-        WriteReport(self).print(arguments)
-        for conflict in skipped {
+extension Answer<WriteSummary> {
+    /// Prints the changes, and the values that a restore has skipped. Then waits as `--wait-for` demands. Returns the exit
+    /// code of the command.
+    ///
+    /// - Parameter suites: the suites that the command would have changed if nothing changed.
+    func report(_ arguments: Arguments, _ client: DaemonClient, of suites: [SuiteName]) throws -> ExitCode {
+        let report = WriteReport(self)
+        report.print(arguments)
+        for conflict in body.skipped {
             print(
                 "skipped \(conflict.key?.text ?? ""): \(conflict.errors.map(\.detail).joined(separator: "; "))")
         }
-        return .done
+        return try report.awaitDecision(arguments, client, of: suites)
     }
 }

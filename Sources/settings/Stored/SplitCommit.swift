@@ -19,7 +19,7 @@ struct SplitCommit {
     /// of operations in one commit.
     ///
     /// - Parameter start: the required revision of the suite; nil for any revision.
-    func commitAtOnce(_ options: WriteOptions, from start: Revision?) throws -> WriteSummary? {
+    func commitAtOnce(_ options: WriteOptions, from start: Revision?) throws -> Answer<WriteSummary>? {
         guard operations.count <= Self.maximumAtOnce else { return nil }
         return try send(operations[...], at: start, options)
     }
@@ -28,10 +28,12 @@ struct SplitCommit {
     /// Returns the revision of the suite after the last commit.
     ///
     /// - Parameter start: the required revision of the suite; nil for its present revision.
-    func commit(_ options: WriteOptions, from start: Revision?, report: (WriteSummary) -> Void) throws -> Revision {
+    func commit(_ options: WriteOptions, from start: Revision?, report: (Answer<WriteSummary>) -> Void) throws
+        -> Revision
+    {
         var revision = try start ?? presentRevision()
         let check = WriteOptions(isDryRun: true, overridesLocks: options.overridesLocks, note: options.note)
-        var checks: [WriteSummary] = []
+        var checks: [Answer<WriteSummary>] = []
         let parts = try checked(at: revision, check) { if options.isDryRun { checks.append($0) } }
         guard !options.isDryRun else {
             for summary in checks { report(summary) }
@@ -45,7 +47,7 @@ struct SplitCommit {
         }
         var done = 0
         for part in parts {
-            let summary: WriteSummary
+            let summary: Answer<WriteSummary>
             do {
                 guard let sent = try send(operations[part], at: revision, options.repeatable()) else {
                     // The daemon accepted the size of this part in the dry run, so its limit must have changed since
@@ -78,7 +80,7 @@ struct SplitCommit {
 
     /// Checks all operations with dry runs. Returns the operations of each commit, as ranges that the daemon accepts.
     private func checked(
-        at revision: Revision, _ options: WriteOptions, report: (WriteSummary) -> Void
+        at revision: Revision, _ options: WriteOptions, report: (Answer<WriteSummary>) -> Void
     ) throws -> [Range<Int>] {
         var (parts, start, maximum) = ([Range<Int>](), 0, Self.maximumKeys)
         defer { Progress.clear() }
@@ -115,10 +117,10 @@ struct SplitCommit {
     /// number of operations in one commit.
     private func send(
         _ part: ArraySlice<Transaction.Operation>, at revision: Revision?, _ options: WriteOptions
-    ) throws -> WriteSummary? {
+    ) throws -> Answer<WriteSummary>? {
         let conditions = revision.map { [Transaction.Condition.suite(suite, $0)] } ?? []
         do throws(SettingsError) {
-            return try client.blocking.send(.commit(Transaction(if: conditions, do: Array(part)), options)).body
+            return try client.blocking.send(.commit(Transaction(if: conditions, do: Array(part)), options))
         } catch {
             switch error.code {
             case .tooLarge: return nil
