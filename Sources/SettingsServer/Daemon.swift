@@ -122,7 +122,8 @@ package final class Daemon: Sendable {
         let etcdLog = commitLog as? EtcdLog
         let service = Service(
             store: store, policies: policyBoard, storage: commitLog.metrics, watchers: configuration.watchers,
-            budget: budget, audit: audit, past: past, pendingCounts: { pendingActions.counts },
+            clientForgetTime: configuration.clientForgetTime, budget: budget, audit: audit, past: past,
+            pendingCounts: { pendingActions.counts },
             peers: etcdLog.map { etcdLog in
                 let queries = etcdLog.queries
                 // A request with `Settings-Fresh` waits until this daemon has all commits up to the end of the log.

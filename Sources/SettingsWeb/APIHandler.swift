@@ -35,6 +35,8 @@ package final class APIHandler: RequestHandler {
     var backgroundAnswers = BackgroundAnswers()
     /// The requests that wait until a revision is published.
     var revisionQueue = RevisionQueue()
+    /// The earliest time of the next evaluation of a wait for convergence, by the clock of the event loop.
+    var nextConvergenceEvaluation: UInt64 = 0
     /// The writes that arrived since `submitCollectedWork()` was last called.
     var collectedWrites: [PendingWrite] = []
     /// True if the daemon is stopping. From then on, no request may wait for an event.

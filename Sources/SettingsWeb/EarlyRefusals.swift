@@ -73,7 +73,9 @@ extension APIHandler {
             let state = service.store.state
             // A write with an `Idempotency-Key` may repeat an earlier write, and then gets the earlier answer even if
             // the setting is locked now. So the store checks the lock, after it has searched for an earlier write.
-            if !request.route.resource.isRead(by: head.method), !head.has(.idempotencyKey) {
+            if !request.route.resource.isRead(by: head.method), request.route.resource != .client,
+                !head.has(.idempotencyKey)
+            {
                 try request.checkLock(WriteTarget(request, bytes, on: state), on: state)
             }
             return nil

@@ -22,6 +22,7 @@ extension Service {
         if let peers { addSharedLog(peers.metrics(), to: &text) }
         addState(state, to: &text)
         addPendingActions(of: state, to: &text)
+        addClients(on: state, to: &text)
         addProcess(to: &text)
         return Response(
             status: 200, contentType: .prometheus, fields: FieldBlock(cursor: cursor, tag: nil),
@@ -183,6 +184,29 @@ extension Service {
             "settingsd_pending_failed_attempts_total",
             "Attempts to carry out a pending action that failed, and that the daemon repeats.",
             runnerCounts.failedAttempts)
+    }
+
+    /// Adds the metrics of the clients that report which states they have applied.
+    private func addClients(on state: State, to text: inout MetricsText) {
+        let gauge = "settingsd_clients"
+        text.beginMetric(gauge, type: "gauge", "Clients that report to this daemon, by suite and state.")
+        for (suite, counts) in clientCounts(on: state) {
+            for status in ClientDescription.Status.allCases {
+                text.addSample(
+                    gauge, [("suite", suite.text), ("state", status.rawValue)], "\(counts[status] ?? 0)")
+            }
+        }
+        let metrics = clients.metrics
+        text.addCounter(
+            "settingsd_clients_dropped_total", "Clients that were forgotten because there were too many clients.",
+            metrics.dropped)
+        let times = "settingsd_convergence_seconds"
+        text.beginMetric(
+            times, type: "histogram",
+            "Time from a commit until a percentage of the clients that watch its whole suite had applied it.")
+        for (share, histogram) in zip(RolloutTimes.percentages, metrics.rolloutTimes.histograms) {
+            text.addSamples(times, [("share", "\(share)")], of: histogram, dividedBy: Self.nanosecondsPerSecond)
+        }
     }
 
     private func addProcess(to text: inout MetricsText) {

@@ -29,6 +29,7 @@ extension APIHandler {
                 as: request.backgroundKey(in: bytes, on: state), on: scheduler(for: request))
         case .observation, .observationOfSuites, .evaluationEvents:  // Evaluations are reads of flags for OpenFeature.
             return observe(request, bytes, exchange, on: state)
+        case .clients: return try readClients(request, bytes, exchange, on: state)
         case .schema, .history, .difference, .keys, .suites, .pending, .pendingAction:
             let rendering: Rendering =
                 switch request.route.resource {
@@ -54,8 +55,9 @@ extension APIHandler {
             collectMetrics(for: ticket, request.caller)
             return .later
         case .apiDescription: return .answer(service.apiDescription(at: state.cursor))
-        case .undo, .restore, .undoInSuites, .transaction, .reload, .evaluation, .evaluationOfAll:
-            throw Problem(.methodNotAllowed, "this resource requires the method POST")
+        case .undo, .restore, .undoInSuites, .transaction, .reload, .evaluation, .evaluationOfAll, .client:
+            let methods = request.route.resource.methods.map(\.name).joined(separator: ", ")
+            throw Problem(.methodNotAllowed, "this resource requires the method \(methods)")
         }
     }
 
@@ -74,11 +76,20 @@ extension APIHandler {
     ) throws(Problem) -> Handling {
         let knownTags = try request.ifNoneMatch(in: bytes)
         let ifMatch = try request.ifMatch(in: bytes)
+        let clientParameters = try ClientParameters(request.query)
+        if clientParameters != nil, !request.query.has(.wait) {
+            throw Problem(
+                .badRequest, "the parameter client of a GET of a suite or a setting needs the parameter wait")
+        }
         let seconds = request.query.count(.wait) ?? 0
         let mayWait = seconds > 0 && !isStopping
         // `readStateAndSubscribe` also subscribes to the publication of the next state. `readLimits` are the grants of
         // a caller that may not read everything. Their digest in the cursor makes the cursor invalid with other grants.
         let state = mayWait ? notifier.readStateAndSubscribe().withGrantsDigest(of: request.caller?.readLimits) : state
+        let clientWatch = try clientParameters.flatMap { parameters throws(Problem) in
+            let sighting = ClientSighting(parameters, of: request.caller, exchange, reading.subject.filter)
+            return try service.clients.watch(sighting, of: [reading.suite], on: state)
+        }
         let result: ReadResult
         do throws(Problem) {
             result = try reading.result(on: state)
@@ -89,7 +100,7 @@ extension APIHandler {
         }
         if mayWait, result.isKnown(by: knownTags) {
             return try notifier.wait(
-                for: reading, of: request.caller, known: knownTags, seconds: seconds, on: state, exchange)
+                for: reading, of: request.caller, known: knownTags, clientWatch, seconds: seconds, on: state, exchange)
         }
         // `known` and `suiteExistedAtArrival` are only for requests that wait. `clientRevision`, the last commit that
         // the client knows, is zero: the answer does not depend on it.

@@ -15,7 +15,7 @@ extension APIHandler {
                 logClosed(&entry)
                 entry.isConnected = false
             }
-        case .write, .backgroundWork, .serverOperation, .revisionWait, .watcher, .stream, .backup:
+        case .write, .backgroundWork, .serverOperation, .revisionWait, .watcher, .stream, .convergence, .backup:
             guard var entry = requests.remove(id) else { return }
             logClosed(&entry)
             release(entry.request, id)
@@ -32,6 +32,7 @@ extension APIHandler {
             // The alarm may be for the expiry of the credential. `isStream` is true only in the case `stream`.
             guard isAdmitted(entry.caller) else { return notifier.endUnauthorized(watcher) }
             if watcher.isStream { notifier.sendKeepAlive(to: watcher) } else { notifier.endWait(of: watcher) }
+        case .convergence(let wait): checkConvergence(wait, id, of: entry.caller)
         case .write, .backgroundWork, .serverOperation, .backup: break
         }
     }
@@ -51,6 +52,8 @@ extension APIHandler {
                 if !isAdmitted(entry.caller) { endWait(id, wait, of: entry.caller) }
             case .watcher(let watcher), .stream(let watcher):
                 if !isAdmitted(entry.caller) { notifier.endUnauthorized(watcher) }
+            case .convergence:
+                if !isAdmitted(entry.caller) { endUnauthorized(id) }
             case .write, .backgroundWork, .serverOperation, .backup: break
             }
         }
@@ -67,6 +70,7 @@ extension APIHandler {
             case .revisionWait(let wait): endWait(id, wait, of: entry.caller)
             case .watcher(let watcher): notifier.endWait(of: watcher)
             case .stream(let watcher): notifier.endStream(watcher)
+            case .convergence(let wait): endConvergence(wait, id, of: entry.caller)
             case .backup: loop.abort(id)
             case .write, .backgroundWork, .serverOperation: break
             }
@@ -81,6 +85,7 @@ extension APIHandler {
         case .revisionWait(let wait): endWait(id, wait, of: entry.caller)
         case .watcher(let watcher): notifier.endWait(of: watcher)
         case .stream(let watcher): notifier.endStream(watcher)
+        case .convergence(let wait): endConvergence(wait, id, of: entry.caller)
         case .write, .backgroundWork, .serverOperation, .backup: break
         }
     }
@@ -90,12 +95,13 @@ extension APIHandler {
         switch requests[id] {
         case .stream(let watcher): notifier.sendNextPiece(to: watcher)
         case .backup(let backup): backup.pieceWasSent()
-        case .write, .backgroundWork, .serverOperation, .revisionWait, .watcher, nil: break
+        case .write, .backgroundWork, .serverOperation, .revisionWait, .watcher, .convergence, nil: break
         }
     }
 
     /// Releases the resources of a request that leaves the table or begins to wait for something else. Clearing
-    /// `preparationFlag` cancels the background work that prepares a write. Watcher limits also count revision waits.
+    /// `preparationFlag` cancels the background work that prepares a write. Watcher limits also count revision waits and
+    /// waits for convergence.
     func release(_ request: UnfinishedRequest, _ id: Ticket) {
         switch request {
         case .write(let write): write.preparationFlag?.clear()
@@ -105,6 +111,7 @@ extension APIHandler {
             revisionQueue.remove(id)
             service.watchers.remove(wait.client)
         case .watcher(let watcher), .stream(let watcher): notifier.unregister(watcher)
+        case .convergence(let wait): if let client = wait.client { service.watchers.remove(client) }
         case .backup(let backup):
             backup.cancel()
             service.backups.releaseBackup()

@@ -24,6 +24,8 @@ package struct Service: Sendable {
     package let accessLog: LineWriter
     /// Counts and limits the requests that wait for a commit.
     package let watchers: WatcherCount
+    /// The clients that report which states of suites they have applied.
+    package let clients: ClientRegistry
     let rateLimiter = RequestRateLimiter()
     let audit: AuditLog?
     let backups = BackupMaker()
@@ -57,7 +59,8 @@ package struct Service: Sendable {
 
     package init(
         store: Store, policies policyBoard: PolicyBoard, storage: StorageMetrics = StorageMetrics(),
-        watchers limits: WatcherLimits = WatcherLimits(), budget: MemoryBudget,
+        watchers limits: WatcherLimits = WatcherLimits(),
+        clientForgetTime: UInt64 = ClientRegistry.defaultForgetTime, budget: MemoryBudget,
         audit: AuditLog? = nil, past: PastSource? = nil,
         pendingCounts: @escaping @Sendable () -> PendingActionRunner.Counts = { PendingActionRunner.Counts() },
         peers: Peers? = nil,
@@ -71,6 +74,7 @@ package struct Service: Sendable {
     ) {
         (self.clock, started) = (clock, clock())
         watchers = WatcherCount(limits)
+        clients = ClientRegistry(forgetTime: clientForgetTime, clock: .system, wallClock: clock)
         (self.store, self.policyBoard, self.storage, self.audit) = (store, policyBoard, storage, audit)
         (self.past, self.peers, self.reload, self.debug, self.warn) = (past, peers, reload, debug, warn)
         accessLog = LineWriter(to: .standardOutput, capacity: 8 << 20, delay: .milliseconds(20)) { count in
@@ -97,7 +101,7 @@ extension Service {
         let links: [(name: String, target: String)] = [
             ("suites", Resource.suites.rawValue), ("suite", Resource.suite.rawValue), ("keys", Resource.keys.rawValue),
             ("setting", Resource.setting.rawValue), ("schema", Resource.schema.rawValue),
-            ("observe", Resource.observation.rawValue),
+            ("observe", Resource.observation.rawValue), ("clients", Resource.clients.rawValue),
             ("observeSeveral", "\(Resource.observationOfSuites.rawValue)?suite={suite}"),
             ("transaction", Resource.transaction.rawValue), ("pending", Resource.pending.rawValue),
             ("caller", Resource.caller.rawValue),

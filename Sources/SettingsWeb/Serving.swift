@@ -60,6 +60,7 @@ extension APIHandler {
             // The evaluation of a flag is a POST that only reads.
             if route.resource.isRead(by: head.method) { return try evaluate(request, bytes, body, exchange, on: state) }
             if route.resource == .reload { return try reload(body, exchange, for: caller) }
+            if route.resource == .client { return try recordReport(request, bytes, body, exchange) }
             let target = try WriteTarget(request, bytes, on: state)
             // With an `Idempotency-Key`, the store checks whether the target is locked: a repeated write must get the
             // answer to the first write even if the target is locked now, and only the store knows the first write.

@@ -18,13 +18,15 @@ enum UnfinishedRequest {
     /// A long poll, which is a GET of `…/observe`, or a GET of a setting or a suite with the parameter `wait`.
     case watcher(Watcher)
     case stream(Watcher)
+    /// A request that waits until clients have applied a state.
+    case convergence(ConvergenceWait)
     case backup(BackupTransfer)
 
     /// True if the request waits for a client or for other commits, so that its duration does not measure the daemon.
     var waitsForEvent: Bool {
         switch self {
         case .write, .backgroundWork, .serverOperation: false
-        case .revisionWait, .watcher, .stream, .backup: true
+        case .revisionWait, .watcher, .stream, .convergence, .backup: true
         }
     }
 }

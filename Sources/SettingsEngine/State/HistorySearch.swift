@@ -65,7 +65,7 @@ extension History {
     /// The revision of the last commit up to `revision` that affects a suite; nil if the history does not have this
     /// commit. Also nil if a later commit that affects the suite was too large for the history, because that commit may
     /// be the last commit up to `revision`.
-    func last(of suite: SuiteName, upTo revision: Revision) -> Revision? {
+    package func last(of suite: SuiteName, upTo revision: Revision) -> Revision? {
         guard let end = revision.advanced(by: 1) else { return nil }
         var last: Revision?
         forEachReversed(of: suite, before: end) { retained in

@@ -39,6 +39,8 @@ package struct Configuration: Sendable {
     package var history = History.Limits()
     package var transport = TransportLimits()
     package var watchers = WatcherLimits()
+    /// The nanoseconds after which a client that is not seen is gone.
+    package var clientForgetTime = ClientRegistry.defaultForgetTime
     package var rate = RequestRate()
     package var writes = WriteLimits()
     /// The limit of the ``MemoryBudget``: the memory in bytes for request bodies, background work and unsent answers.

@@ -202,6 +202,10 @@ extension Option {
             "page", \.servesWebPage,
             "true if the daemon serves the web page `/ui/`, which shows and changes settings"
         ).reloadable(),
+        .seconds(
+            "clients.forgetSeconds", 1...86_400, \.clientForgetTime,
+            "the time without a report or a watch after which a client is gone"
+        ).reloadable(),
     ]
 
     private static let limits = (transportLimits + memoryLimits).map { $0.reloadable() }

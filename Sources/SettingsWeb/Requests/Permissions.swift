@@ -33,7 +33,10 @@ extension Resource {
         case .backup: .service(.admin)
         // PUT replaces the values of all keys. `checkGrants` checks the rights on the keys of PATCH and DELETE.
         case .suite: .suite(isRead ? .read : .write, coversWholeSuite: !isRead && method == .put)
-        case .keys, .observation, .history, .difference, .evaluation, .evaluationOfAll, .evaluationEvents: .suite(.read)
+        // A client that watches a suite may report which state of the suite it has applied.
+        case .keys, .observation, .clients, .client, .history, .difference, .evaluation, .evaluationOfAll,
+            .evaluationEvents:
+            .suite(.read)
         // The write rights for an undo depend on the undone commit. The decide stage, a thread that computes the commit
         // or the refusal of each write, checks these rights.
         case .undo: .suite(.read)
@@ -72,7 +75,7 @@ extension AccessPolicy {
             try caller.demandAnyGrant()
             guard let route else { break }
             let suite = try route.suiteName(in: bytes)
-            let isKey = route.key != nil
+            let isKey = route.key != nil && route.resource != .client
             let scope = isKey ? .key(try route.keyName(in: bytes).text) : coversWholeSuite ? Grants.Scope.all : .some
             try caller.demand(right, on: suite, scope)
         }

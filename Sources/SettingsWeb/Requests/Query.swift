@@ -55,7 +55,7 @@ struct Query {
                 throw valueError("true or false, or have no value", for: parameter, found: text)
             }
         // Names and resume points (the cursor or the revision in `since`) are parsed when they are used.
-        case .text, .suite, .key, .resumePoint:
+        case .text, .suite, .key, .client, .resumePoint:
             if text == nil { throw Problem(.badRequest, "the parameter \(parameter.name) needs a value") }
         case .nonEmptyText:
             if text?.isEmpty ?? true {
@@ -65,6 +65,14 @@ struct Query {
         case .revision:
             if text.flatMap({ Revision($0) }) == nil {
                 throw valueError("a revision such as 17", for: parameter, found: text)
+            }
+        case .cursor:
+            if text.flatMap({ Cursor($0) }) == nil {
+                throw valueError("a cursor such as 7f3a.40", for: parameter, found: text)
+            }
+        case .share:
+            if text.flatMap(parseShare) == nil {
+                throw valueError("a decimal number from 0 to 1", for: parameter, found: text)
             }
         case .moment:
             if text.flatMap({ Moment($0) }) == nil {
@@ -86,6 +94,23 @@ struct Query {
     /// Parses a number of decimal digits without a sign.
     private static func parseNumber(_ text: String) -> Int? {
         text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ? Int(text) : nil
+    }
+
+    /// A share of 1, in the unit of `share(_:)`.
+    static let wholeShare = 1_000_000_000
+
+    /// Parses a decimal number from 0 to 1, such as `0.95`. Returns billionths, so that a product with a count is exact.
+    private static func parseShare(_ text: String) -> Int? {
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let whole = parts.first.flatMap(parseNumber), !text.hasPrefix("."), !text.hasSuffix(".") else {
+            return nil
+        }
+        let digits = parts.count > 1 ? String(parts[1].prefix(9)) : ""
+        let padded = digits + String(repeating: "0", count: 9 - digits.utf8.count)
+        guard parts.dropFirst().allSatisfy({ $0.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } }),
+            whole <= 1, let fraction = parseNumber(padded), whole * wholeShare + fraction <= wholeShare
+        else { return nil }
+        return whole * wholeShare + fraction
     }
 
     private static func valueError(_ description: String, for parameter: Parameter, found: String?) -> Problem {
@@ -120,4 +145,6 @@ extension Query {
     func revision(_ parameter: Parameter) -> Revision? { text(parameter).flatMap { Revision($0) } }
     func moment(_ parameter: Parameter) -> Moment? { text(parameter).flatMap { Moment($0) } }
     func count(_ parameter: Parameter) -> Int? { text(parameter).flatMap(Self.parseNumber) }
+    /// The value in billionths: see `wholeShare`.
+    func share(_ parameter: Parameter) -> Int? { text(parameter).flatMap(Self.parseShare) }
 }

@@ -12,6 +12,8 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
     case setting = "/v1/suites/{suite}/keys/{key}"
     case schema = "/v1/suites/{suite}/schema"
     case observation = "/v1/suites/{suite}/observe"
+    case clients = "/v1/suites/{suite}/clients"
+    case client = "/v1/suites/{suite}/clients/{name}"
     case history = "/v1/suites/{suite}/history"
     case difference = "/v1/suites/{suite}/diff"
     case undo = "/v1/suites/{suite}/undo"
@@ -36,9 +38,10 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
     /// The methods except HEAD, which every resource with GET supports, and OPTIONS, which every resource supports.
     var methods: [Method] {
         switch self {
-        case .service, .suites, .keys, .observation, .observationOfSuites, .history, .difference, .evaluationEvents,
-            .pending, .caller, .backup, .cluster, .health, .ready, .metrics, .apiDescription:
+        case .service, .suites, .keys, .observation, .observationOfSuites, .clients, .history, .difference,
+            .evaluationEvents, .pending, .caller, .backup, .cluster, .health, .ready, .metrics, .apiDescription:
             [.get]
+        case .client: [.put]
         case .suite, .setting: [.get, .put, .patch, .delete]
         case .schema: [.get, .put, .delete]
         case .pendingAction: [.get, .post]
@@ -75,13 +78,17 @@ struct Parameter: Sendable {
         case flag
         /// Any text, which may be empty.
         case text
-        case suite, key, revision, nonEmptyText
+        case suite, key, client, revision, nonEmptyText
+        /// An epoch, which names a history, and a revision.
+        case cursor
         /// A revision (the number of a commit), or a cursor (an epoch, which names a history, and a revision). A
         /// watcher, which is a request that waits for changes, gets the changes after the resume point.
         case resumePoint
         /// A revision, or a date and time.
         case moment
         case count(ClosedRange<Int>)
+        /// A decimal number from 0 to 1.
+        case share
         case choice([String])
     }
 
@@ -100,11 +107,11 @@ extension Resource {
     func parameters(of method: Method) -> [Parameter] {
         switch (self, method) {
         case (.suites, .get), (.suites, .head): [.prefix, .limit, .after, .dropped]
-        case (.suite, .get), (.suite, .head): [.prefix, .view, .at, .raw, .wait]
+        case (.suite, .get), (.suite, .head): [.prefix, .view, .at, .raw, .wait] + Self.reportParameters
         case (.suite, .delete): [.prefixToRemove, .drop, .dryRun, .override]
         case (.suite, .put), (.suite, .patch): [.dryRun, .override]
         case (.keys, .get), (.keys, .head): [.prefix, .limit, .after, .at]
-        case (.setting, .get), (.setting, .head): [.raw, .wait, .at]
+        case (.setting, .get), (.setting, .head): [.raw, .wait, .at] + Self.reportParameters
         case (.schema, .get), (.schema, .head): [.at]
         case (.history, .get), (.history, .head): [.filterKey, .prefix, .before, .historyLimit, .by]
         case (.difference, .get), (.difference, .head): [.from, .to]
@@ -118,6 +125,7 @@ extension Resource {
         case (.pendingAction, .post): [.dryRun]
         case (.evaluationOfAll, .post): [.flagTag, .flagTime]
         case (.observation, .get), (.observation, .head): Self.watchParameters
+        case (.clients, .get), (.clients, .head): [.behind, .target, .share, .wait]
         case (.observationOfSuites, .get), (.observationOfSuites, .head):
             [.watchedSuite, .watchedSuitePrefix] + Self.watchParameters
         // A browser sends a preflight request (OPTIONS) before a request of a page, with the query of that request.
@@ -126,7 +134,10 @@ extension Resource {
         }
     }
 
-    private static let watchParameters = [Parameter.since, .wait, .filterKey, .filterPrefix, .changeLimit, .latest]
+    private static let watchParameters =
+        [Parameter.since, .wait, .filterKey, .filterPrefix, .changeLimit, .latest] + reportParameters
+    /// The parameters with which a client reports the state that it has applied.
+    private static let reportParameters = [Parameter.client, .applied, .failed, .reason]
 
     private var parametersOfAllMethods: [Parameter] {
         var known: [Parameter] = []
@@ -176,6 +187,18 @@ extension Parameter {
     static let changeLimit = Parameter("limit", .count(1...maximumLimit))
     /// Merges all changes of a key into one change.
     static let latest = Parameter("latest", .flag)
+    /// The name of the client that reports.
+    static let client = Parameter("client", .client)
+    /// The state that the client has applied.
+    static let applied = Parameter("applied", .cursor)
+    /// The state that the client could not apply.
+    static let failed = Parameter("failed", .cursor)
+    static let reason = Parameter("reason", .text)
+    /// Lists only clients that have not applied this state.
+    static let behind = Parameter("behind", .cursor)
+    /// The state that clients shall apply.
+    static let target = Parameter("for", .cursor)
+    static let share = Parameter("share", .share)
     // Clients of OpenFeature send these two parameters. The daemon ignores them.
     static let flagTag = Parameter("flagConfigEtag", .text)
     static let flagTime = Parameter("flagConfigLastModified", .text)

@@ -8,8 +8,8 @@ struct Route {
     let resource: Resource
     /// The range of the suite name in the bytes of the request, still percent-encoded; nil if the path has none.
     let suite: Range<Int>?
-    /// The range of the key, or of the identifier of a pending action, in the bytes of the request, still
-    /// percent-encoded; nil if the path has none.
+    /// The range of the key, of the name of a client, or of the identifier of a pending action, in the bytes of the
+    /// request, still percent-encoded; nil if the path has none.
     let key: Range<Int>?
 
     /// Finds the resource at a path; nil if no resource has this path.
@@ -48,6 +48,9 @@ struct Route {
             throw Problem(error)
         }
     }
+
+    /// The name in the path of a client, which may be invalid.
+    func clientName(in bytes: Span<UInt8>) throws(Problem) -> String { try Self.decoded(key ?? 0..<0, in: bytes) }
 
     private static func decoded(_ range: Range<Int>, in bytes: Span<UInt8>) throws(Problem) -> String {
         do {
@@ -97,6 +100,10 @@ struct Route {
         }
         if bytes.holds("schema", in: part) { return Route(.schema, suite: suite) }
         if bytes.holds("observe", in: part) { return Route(.observation, suite: suite) }
+        if bytes.holds("clients", in: part) {
+            guard let name = segments.next(in: bytes) else { return Route(.clients, suite: suite) }
+            return name.isEmpty ? nil : Route(.client, suite: suite, key: name)
+        }
         if bytes.holds("history", in: part) { return Route(.history, suite: suite) }
         if bytes.holds("diff", in: part) { return Route(.difference, suite: suite) }
         if bytes.holds("undo", in: part) { return Route(.undo, suite: suite) }

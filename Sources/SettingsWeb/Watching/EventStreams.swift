@@ -44,7 +44,8 @@ extension WatchNotifier {
             case .state, .commits, .tooCostly: false
             }
         let watcher = try register(
-            exchange, answerKey, of: request.caller, after: revision, phase: .catchingUp, on: state)
+            exchange, answerKey, of: request.caller, request.clientWatch, after: revision, phase: .catchingUp,
+            on: state)
         // For a caller that may not read everything, the epoch contains a digest of its grants. `state` has this epoch.
         let cursor = service.store.state.cursor.withGrantsDigest(of: subject.readLimits)
         handler.beginStreamedResponse(id, Self.head(at: cursor))

@@ -16,6 +16,11 @@ extension WatchNotifier {
         let readLimits = request.subject.readLimits
         let state = readStateAndSubscribe().withGrantsDigest(of: readLimits)
         do throws(Problem) {
+            var request = request
+            if let parameters = request.clientParameters {
+                let sighting = ClientSighting(parameters, of: request.caller, exchange, request.subject.filter)
+                request.clientWatch = try service.clients.watch(sighting, of: request.subject.suites, on: state)
+            }
             switch state.watchReader.find(request.subject, since: request.since, within: .loopLimit) {
             // The search costs more than the event loop may spend. A stream searches in pieces.
             case .tooCostly where !request.isStream:
@@ -35,11 +40,13 @@ extension WatchNotifier {
     /// Turns a GET with `wait` into a watcher. The watcher waits for an answer that differs from the answers that the
     /// client knows: `known` are their entity tags, nil if the client has sent no `If-None-Match`.
     func wait(
-        for reading: Reading, of caller: Caller?, known: TagList?, seconds: Int, on state: State, _ exchange: Exchange
+        for reading: Reading, of caller: Caller?, known: TagList?, _ clientWatch: ClientWatch?, seconds: Int,
+        on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
         let answerKind = AnswerKey.Kind.reading(
             reading, known: known, suiteExistedAtArrival: state.hasSuite(reading.suite))
-        try register(exchange, AnswerKey(reading.subject, answerKind), of: caller, after: state.revision, on: state)
+        try register(
+            exchange, AnswerKey(reading.subject, answerKind), of: caller, clientWatch, after: state.revision, on: state)
         setDeadline(exchange.ticket, seconds: seconds, of: caller)
         return .later
     }
@@ -76,7 +83,7 @@ extension WatchNotifier {
             }
             // `isUpToDate`: no watched setting has changed, but the cursor lacks the digest of the caller's grants. So
             // the request waits as usual, and gets the state and a cursor with the digest at the end of the wait.
-            try register(exchange, answerKey, of: request.caller, after: state.revision, on: state)
+            try register(exchange, answerKey, of: request.caller, request.clientWatch, after: state.revision, on: state)
         case .commits(let commits):
             return answer(changesKey, after: revision, on: state, to: exchange.ticket, for: client) {
                 rendering(
@@ -88,14 +95,14 @@ extension WatchNotifier {
                 throw state.watchReader.missingSuiteError(for: subject)
             }
             let answerKey = AnswerKey(subject, .state(isReset: request.since != nil))
-            try register(exchange, answerKey, of: request.caller, after: state.revision, on: state)
+            try register(exchange, answerKey, of: request.caller, request.clientWatch, after: state.revision, on: state)
         case .nothing, .tooCostly:
             // The revision of the client is later than this state if the client got it from another daemon.
             let revision = max(revision, state.revision)
             guard seconds > 0, !handler.isStopping else {
                 return .answer(noChanges(subject, after: revision, on: state))
             }
-            try register(exchange, changesKey, of: request.caller, after: revision, on: state)
+            try register(exchange, changesKey, of: request.caller, request.clientWatch, after: revision, on: state)
         }
         setDeadline(exchange.ticket, seconds: seconds, of: request.caller)
         return .later

@@ -55,11 +55,12 @@ final class WatchNotifier {
     /// - Parameters:
     ///   - answerKey: the subject, and the kind of the answer that the watcher waits for.
     ///   - revision: the revision up to which the client has every matching commit.
+    ///   - clientWatch: keeps the clients seen for which the request reports; nil for a request that does not report.
     ///   - phase: the phase of an event stream; nil for a request that gets one answer.
     @discardableResult
     func register(
-        _ exchange: Exchange, _ answerKey: AnswerKey, of caller: Caller?, after revision: Revision,
-        phase: Watcher.StreamPhase? = nil, on state: State
+        _ exchange: Exchange, _ answerKey: AnswerKey, of caller: Caller?, _ clientWatch: ClientWatch?,
+        after revision: Revision, phase: Watcher.StreamPhase? = nil, on state: State
     ) throws(Problem) -> Watcher {
         guard handler.isAdmitted(caller) else { throw .credentialEnded }
         let client: ClientCounts.Client
@@ -79,8 +80,8 @@ final class WatchNotifier {
             throw error
         }
         let watcher = Watcher(
-            id: exchange.ticket, topic: topic, topicPosition: position, client: client, revision: revision,
-            answerKind: answerKey.kind, phase: phase)
+            id: exchange.ticket, topic: topic, topicPosition: position, client: client, clientWatch: clientWatch,
+            revision: revision, answerKind: answerKey.kind, phase: phase)
         watcherCount += 1
         handler.setWaiting(exchange.ticket, for: phase == nil ? .watcher(watcher) : .stream(watcher))
         return watcher

@@ -21,6 +21,11 @@ struct WatchRequest: Sendable {
     let limit: Int?
     /// True if the answer combines all changes of a key into one change.
     let mergesByKey: Bool
+    /// The report of the client that watches; nil if the client does not report.
+    let clientParameters: ClientParameters?
+    /// Keeps the client seen while the request waits; nil before the report is recorded, and if the client does not
+    /// report.
+    var clientWatch: ClientWatch?
 
     /// The seconds that a long poll without the parameter `wait` waits.
     static let defaultWait = 30
@@ -42,6 +47,12 @@ struct WatchRequest: Sendable {
         wait = query.count(.wait)
         limit = query.count(.changeLimit)
         mergesByKey = query.flag(.latest)
+        clientParameters = try ClientParameters(query)
+        if clientParameters != nil, query.has(.watchedSuitePrefix) {
+            throw Problem(
+                .badRequest,
+                "the parameters client and suitePrefix cannot be combined: name the suites, as in suite=a&suite=b")
+        }
     }
 
     /// True if a long poll waits for the creation of a suite that does not exist: if the request has the parameter

@@ -24,6 +24,8 @@ final class Watcher {
     let topic: Topic
     /// The client whose limit of watchers includes this watcher.
     let client: ClientCounts.Client
+    /// Keeps the clients seen for which the request reports; nil for a request that does not report.
+    let clientWatch: ClientWatch?
     /// The client has every matching commit up to this revision (the number of a commit). The revision may be ahead of
     /// the published state, because the client may have got it from another daemon with the same history.
     var revision: Revision
@@ -36,13 +38,14 @@ final class Watcher {
     var endsWhenLive = false
 
     init(
-        id: Ticket, topic: Topic, topicPosition: Int, client: ClientCounts.Client, revision: Revision,
-        answerKind: AnswerKey.Kind, phase: StreamPhase?
+        id: Ticket, topic: Topic, topicPosition: Int, client: ClientCounts.Client, clientWatch: ClientWatch?,
+        revision: Revision, answerKind: AnswerKey.Kind, phase: StreamPhase?
     ) {
         self.id = id
         self.topic = topic
         self.topicPosition = UInt32(topicPosition)
         self.client = client
+        self.clientWatch = clientWatch
         self.revision = revision
         self.answerKind = answerKind
         self.phase = phase

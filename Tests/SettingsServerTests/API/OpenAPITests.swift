@@ -94,6 +94,9 @@ struct OpenAPITests {
             case .nonEmptyText: ["type": "string", "minLength": 1]
             case .suite: reference("SuiteName")
             case .key: reference("KeyName")
+            case .client: reference("ClientName")
+            case .cursor: reference("Cursor")
+            case .share: ["type": "number", "minimum": 0, "maximum": 1]
             case .resumePoint: ["anyOf": [reference("Cursor"), reference("Revision")]]
             case .revision: reference("Revision")
             case .moment: ["anyOf": [reference("Revision"), reference("Time")]]

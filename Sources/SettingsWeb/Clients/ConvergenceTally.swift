@@ -1,0 +1,76 @@
+internal import SettingsAPI
+internal import SettingsModel
+
+/// The number of present clients of a suite that have applied a target state, that have failed to apply it, and that
+/// have done neither.
+struct ConvergenceTally: Sendable {
+    private var present = 0
+    private var applied = 0
+    private var failed = 0
+    private var missing: [ClientName] = []
+    private var failures: [Convergence.Failure] = []
+
+    /// Counts the clients. Keeps no names, because most evaluations of a wait need none.
+    init(_ table: borrowing ClientTable, _ requirement: CommitRequirement) {
+        table.forEach(in: requirement.suite, [.waiting, .idle]) { client in
+            present += 1
+            switch requirement.outcome(of: client) {
+            case .applied: applied += 1
+            case .failed: failed += 1
+            case .missing, nil: break
+            }
+        }
+    }
+
+    private func isConverged(_ share: Int) -> Bool {
+        // The number of clients is rounded up, so that a share of 0.95 of 10 clients means 10 clients.
+        applied >= (share * present + Query.wholeShare - 1) / Query.wholeShare
+    }
+
+    /// True if the answer to a request for this share is final.
+    func isDecided(by share: Int) -> Bool { isConverged(share) || failed > 0 }
+
+    /// Collects the first names of the clients that have not applied the target, in the order of their bytes.
+    mutating func collectNames(_ table: borrowing ClientTable, _ requirement: CommitRequirement) {
+        table.forEach(in: requirement.suite, [.waiting, .idle]) { client in
+            switch requirement.outcome(of: client) {
+            case .applied: break
+            case .failed:
+                let failure = Convergence.Failure(name: client.name, reason: client.failure?.reason)
+                Self.insert(failure, into: &failures, by: \.name)
+            case .missing, nil: Self.insert(client.name, into: &missing, by: \.self)
+            }
+        }
+    }
+
+    /// Inserts an element into a sorted list of at most ``Convergence/maximumNames`` elements.
+    private static func insert<Element>(
+        _ element: Element, into list: inout [Element], by name: (Element) -> ClientName
+    ) {
+        let isFull = list.count == Convergence.maximumNames
+        if isFull, let last = list.last, !name(element).text.precedesInBytes(name(last).text) { return }
+        if isFull { list.removeLast() }
+        let index = list.firstIndex { name(element).text.precedesInBytes(name($0).text) } ?? list.count
+        list.insert(element, at: index)
+    }
+
+    func convergence(of suite: SuiteName, for target: Cursor, share: Int) -> Convergence {
+        var convergence = Convergence(
+            suite: suite, target: target, isConverged: isConverged(share), present: Int64(present),
+            applied: Int64(applied), failed: Int64(failed))
+        (convergence.missing, convergence.failures) = (missing, failures)
+        return convergence
+    }
+}
+
+extension ClientTable {
+    /// Returns the searches that the requirement needs to decide about all present clients.
+    func pendingSearches(
+        of requirement: CommitRequirement
+    ) -> [ObjectIdentifier: CommitRequirement.PendingSearch] {
+        var pending: [ObjectIdentifier: CommitRequirement.PendingSearch] = [:]
+        guard hasSubjects(in: requirement.suite) else { return pending }
+        forEach(in: requirement.suite, [.waiting, .idle]) { requirement.collectSearch(for: $0, into: &pending) }
+        return pending
+    }
+}

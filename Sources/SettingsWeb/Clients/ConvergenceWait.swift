@@ -1,0 +1,172 @@
+internal import HTTPServer
+internal import HTTPWire
+internal import Platform
+internal import SettingsAPI
+internal import SettingsEngine
+internal import SettingsModel
+internal import SettingsStorage
+
+/// A request that waits until a share of the clients of a suite has applied a target state, or until a client has failed
+/// to apply it. Owned by the event loop.
+final class ConvergenceWait {
+    let suite: SuiteName
+    let target: Cursor
+    /// The required share of the present clients, in billionths.
+    let share: Int
+    /// The time at which the wait is over, by the clock of the event loop.
+    let end: UInt64
+    /// The client whose limit of watchers includes this request; nil before the request waits.
+    fileprivate(set) var client: ClientCounts.Client?
+    /// True if the request gets the next result, whatever it is.
+    var isOver: Bool
+    fileprivate var requirement: CommitRequirement
+    /// The version of the clients at the last complete evaluation, and the time of the evaluation.
+    fileprivate var evaluated: (version: UInt64?, time: UInt64)?
+
+    fileprivate init(
+        _ requirement: CommitRequirement, for target: Cursor, share: Int, end: UInt64, isOver: Bool
+    ) {
+        (suite, self.requirement, self.target) = (requirement.suite, requirement, target)
+        (self.share, self.end, self.isOver) = (share, end, isOver)
+    }
+}
+
+/// Requests for the clients of a suite: the listing, and the wait for convergence.
+extension APIHandler {
+    /// The nanoseconds between two evaluations of a wait.
+    private static let evaluationInterval: UInt64 = 50_000_000
+    /// The nanoseconds after which a wait is evaluated although no client has reported, because clients may be gone.
+    private static let expiryInterval: UInt64 = 1_000_000_000
+    /// Evaluations take at most one part in this number of the time of an event loop.
+    private static let evaluationTimeDivisor: UInt64 = 20
+
+    /// Lists the clients of a suite, or answers when clients have applied the state in the parameter `for`.
+    func readClients(
+        _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
+    ) throws(Problem) -> Handling {
+        let (name, query) = (try request.suite(in: bytes), request.query)
+        guard let suite = state.suite(name) else { throw state.unknownSuite(name, for: request.caller?.readLimits) }
+        guard let target = try state.target(query, .target) else {
+            // With a field such as Settings-At-Least, `wait` limits the wait for the revision.
+            for parameter in [Parameter.share, .wait]
+            where query.has(parameter) && (parameter.name != Parameter.wait.name || !request.hasRevisionField) {
+                throw Problem(.badRequest, "the parameter \(parameter.name) needs the parameter for")
+            }
+            let rendering = service.listing(of: name, behind: try state.target(query, .behind), on: state)
+            return renderAnswer(rendering, to: exchange.ticket, for: ClientKey(of: request.caller, exchange))
+        }
+        guard !query.has(.behind) else {
+            throw Problem(.badRequest, "the parameters for and behind cannot be combined; remove one of them")
+        }
+        let seconds = isStopping ? 0 : query.count(.wait) ?? 0
+        let wait = ConvergenceWait(
+            CommitRequirement(of: target.revision, in: suite, on: state), for: target,
+            share: query.share(.share) ?? Query.wholeShare, end: loop.now &+ UInt64(seconds) * 1_000_000_000,
+            isOver: seconds == 0)
+        let (response, isComplete) = try evaluate(wait, of: request.caller)
+        if let response { return .answer(response) }
+        guard isAdmitted(request.caller) else { throw .credentialEnded }
+        do throws(WatcherCount.Excess) {
+            wait.client = try service.watchers.add(ClientKey(of: request.caller, exchange))
+        } catch {
+            throw Problem(error)
+        }
+        setWaiting(exchange.ticket, for: .convergence(wait))
+        scheduleEvaluation(of: wait, exchange.ticket, of: request.caller, isComplete: isComplete)
+        return .later
+    }
+
+    /// Evaluates a wait after an interval, or in the next iteration of the loop if the last evaluation is incomplete.
+    private func scheduleEvaluation(of wait: ConvergenceWait, _ id: Ticket, of caller: Caller?, isComplete: Bool) {
+        guard isComplete else { return runLater { $0.continueConvergence(id) } }
+        loop.setAlarm(id, at: min(deadline(in: Self.evaluationInterval, of: caller), wait.end))
+    }
+
+    private func continueConvergence(_ id: Ticket) {
+        guard let entry = requests.entry(id), case .convergence(let wait) = entry.request else { return }
+        reevaluate(wait, id, of: entry.caller)
+    }
+
+    /// Evaluates a wait if a client may have reported or may be gone, or if the wait is over.
+    func checkConvergence(_ wait: ConvergenceWait, _ id: Ticket, of caller: Caller?) {
+        guard isAdmitted(caller) else { return endUnauthorized(id) }
+        if loop.now >= wait.end { wait.isOver = true }
+        let isDue =
+            wait.evaluated.map { last in
+                last.version != service.clients.version(of: wait.suite)
+                    || loop.now &- last.time >= Self.expiryInterval
+            } ?? true
+        guard wait.isOver || isDue && loop.now >= nextConvergenceEvaluation else {
+            return scheduleEvaluation(of: wait, id, of: caller, isComplete: true)
+        }
+        reevaluate(wait, id, of: caller)
+    }
+
+    /// Answers a wait with the present result, because the daemon stops or the client has half-closed the connection.
+    func endConvergence(_ wait: ConvergenceWait, _ id: Ticket, of caller: Caller?) {
+        wait.isOver = true
+        reevaluate(wait, id, of: caller)
+    }
+
+    func endUnauthorized(_ id: Ticket) { answer(id, Response(.credentialEnded, cursor: nil)) }
+
+    private func reevaluate(_ wait: ConvergenceWait, _ id: Ticket, of caller: Caller?) {
+        do throws(Problem) {
+            let (response, isComplete) = try evaluate(wait, of: caller)
+            guard var response else { return scheduleEvaluation(of: wait, id, of: caller, isComplete: isComplete) }
+            response.closes = isStopping
+            answer(id, response)
+        } catch {
+            answer(id, Response(error, cursor: cursor(for: caller)))
+        }
+    }
+
+    /// Compares the clients with the target. Returns the answer; nil if the request waits, or if the comparison is not
+    /// complete because it takes the event loop too long.
+    private func evaluate(
+        _ wait: ConvergenceWait, of caller: Caller?
+    ) throws(Problem) -> (response: Response?, isComplete: Bool) {
+        let start = MonotonicClock.system.now()
+        defer {
+            let end = MonotonicClock.system.now()
+            nextConvergenceEvaluation = loop.now &+ (end &- start) * (Self.evaluationTimeDivisor - 1)
+        }
+        let state = service.store.state.withGrantsDigest(of: caller?.readLimits)
+        guard state.hasSuite(wait.suite) else { throw state.unknownSuite(wait.suite, for: caller?.readLimits) }
+        try state.check(wait.target, .target)
+        let pending = service.clients.read(wait.suite, on: state) { $0.pendingSearches(of: wait.requirement) }
+        guard wait.requirement.search(pending, on: state, within: .loopLimit) else { return (nil, false) }
+        let (tally, version) = service.clients.read(wait.suite, on: state) { table in
+            var tally = ConvergenceTally(table, wait.requirement)
+            if wait.isOver || tally.isDecided(by: wait.share) { tally.collectNames(table, wait.requirement) }
+            return (tally, table.version(of: wait.suite))
+        }
+        wait.evaluated = (version, loop.now)
+        guard wait.isOver || tally.isDecided(by: wait.share) else { return (nil, true) }
+        let convergence = tally.convergence(of: wait.suite, for: wait.target, share: wait.share)
+        return (Response(json: convergence.jsonBytes(), cursor: state.cursor), true)
+    }
+}
+
+extension State {
+    /// Reads a cursor in the query. Returns nil if the query does not have the parameter.
+    fileprivate func target(_ query: Query, _ parameter: Parameter) throws(Problem) -> Cursor? {
+        guard let target = query.text(parameter).flatMap({ Cursor($0) }) else { return nil }
+        try check(target, parameter)
+        return target
+    }
+
+    fileprivate func check(_ target: Cursor, _ parameter: Parameter) throws(Problem) {
+        guard !hasReached(target) else { return }
+        guard baseCursor.epoch.isBase(of: target.epoch) else {
+            throw Problem(
+                .badRequest,
+                "\(parameter.name): the cursor \(target) belongs to another history; the cursor of this daemon is \(cursor)"
+            )
+        }
+        throw Problem(
+            .badRequest,
+            "\(parameter.name): this daemon does not have the commit \(target) yet, its cursor is \(cursor); send the "
+                + "cursor also as Settings-At-Least to wait for the commit")
+    }
+}

@@ -1,0 +1,80 @@
+import SettingsAPI
+import SettingsModel
+import TestSupport
+import Testing
+
+/// Refused reports of clients, and refused requests for the clients of a suite.
+@Suite(.ownThread)
+struct ClientRefusalTests {
+    static let put: Request = "PUT app/keys/a 1"
+    static let rows: [Row] = [
+        Row("A suite without clients", given: [put], "GET app/clients", 200, nil, #"{"suite":"app","clients":[]}"#),
+        Row("The clients of a missing suite", "GET app/clients", 404, .unknownSuite),
+        Row("A report for a missing suite", "PUT app/clients/web {}", 404, .unknownSuite),
+        Row(
+            "A report without a state", given: [put], "PUT app/clients/web {}", 200, nil,
+            #"{"name":"web","status":"behind","since":"*","lastSeen":"*","address":"127.0.0.1"}"#,
+            lacks: ["applied", "missingCommits", "secondsBehind", "failure", "caller", "daemon"]),
+        Row(
+            "A report of another history", given: [put], #"PUT app/clients/web {"applied":"other.1"}"#, 200, nil,
+            #"{"status":"behind"}"#, lacks: ["applied"]),
+        Row("An unknown member", given: [put], #"PUT app/clients/web {"aplied":"e.1"}"#, 400, .badRequest),
+        Row("A body that is no JSON", given: [put], "PUT app/clients/web {", 400, .badRequest),
+        Row("A revision in place of a cursor", given: [put], #"PUT app/clients/web {"applied":"1"}"#, 400, .badRequest),
+        Row(
+            "A reason without a failure", given: [put], #"PUT app/clients/web {"reason":"full"}"#, 400, .badRequest,
+            #"{"detail":"a report with reason needs failed"}"#),
+        Row(
+            "A long reason", given: [put],
+            Request(#"PUT app/clients/web {"failed":"e.1","reason":"\#(String(repeating: "r", count: 1025))"}"#), 400,
+            .badRequest, #"{"detail":"*(got 1025 bytes)*"}"#),
+        Row(
+            "A name with a control character", given: [put], "PUT app/clients/a%01b {}", 400, .badRequest,
+            #"{"detail":"*must be 1 to 128 bytes without control characters*"}"#),
+        Row(
+            "A long name", given: [put], Request("PUT app/clients/\(String(repeating: "n", count: 129)) {}"), 400,
+            .badRequest),
+        Row("A GET of one client", given: [put], "GET app/clients/web", 405, .methodNotAllowed),
+        Row(
+            "A compressed report", given: [put], Request("PUT app/clients/web {}", "Content-Encoding: gzip"), 415,
+            .unsupportedMediaType),
+        Row(
+            "A watch with applied and without client", given: [put], "GET app/observe?wait=0&applied=e.1", 400,
+            .badRequest, #"{"detail":"*applied needs the parameter client*"}"#),
+        Row(
+            "A watch with a reason and without a failure", given: [put], "GET app/observe?wait=0&client=a&reason=r",
+            400,
+            .badRequest),
+        Row("A watch with an empty name", given: [put], "GET app/observe?wait=0&client=", 400, .badRequest),
+        Row("A watch with a revision", given: [put], "GET app/observe?wait=0&client=a&applied=1", 400, .badRequest),
+        Row(
+            "A watch of a prefix of suites", "GET /v1/observe?wait=0&client=a&suitePrefix=a", 400, .badRequest,
+            #"{"detail":"*name the suites*"}"#),
+        Row(
+            "A read without wait", given: [put], "GET app?client=a", 400, .badRequest, #"{"detail":"*needs the*wait*"}"#
+        ),
+        Row("A read of a setting without wait", given: [put], "GET app/keys/a?client=a", 400, .badRequest),
+        Row("A share without a state", given: [put], "GET app/clients?share=1", 400, .badRequest),
+        Row("A wait without a state", given: [put], "GET app/clients?wait=1", 400, .badRequest),
+        Row(
+            "A state of another history", given: [put], "GET app/clients?for=other.1", 400, .badRequest,
+            #"{"detail":"*belongs to another history*"}"#),
+        Row("A listing with a revision", given: [put], "GET app/clients?behind=1", 400, .badRequest),
+        Row("A share above 1", given: [put], "GET app/clients?for=e.1&share=1.01", 400, .badRequest),
+        Row("A share that is no decimal number", given: [put], "GET app/clients?for=e.1&share=.5", 400, .badRequest),
+        Row("A negative share", given: [put], "GET app/clients?for=e.1&share=-1", 400, .badRequest),
+    ]
+
+    @Test("A malformed report or request is refused", arguments: rows)
+    func refusals(row: Row) throws { try row.check() }
+
+    @Test("A state that the daemon does not have yet, or both for and behind, returns 400")
+    func states() throws {
+        let daemon = try TestDaemon()
+        let cursor = try daemon.done(Self.put).cursorText
+        for target in ["for=\(cursor)0", "behind=\(cursor)0", "for=\(cursor)&behind=\(cursor)"] {
+            let answer = try daemon.send(Request("GET app/clients?\(target)"))
+            #expect(answer.status == 400 && answer.json?["code"] == "bad_request", "\(answer.text)")
+        }
+    }
+}

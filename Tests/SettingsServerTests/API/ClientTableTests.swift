@@ -1,0 +1,175 @@
+import SettingsAPI
+import SettingsEngine
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsWeb
+
+/// Compares the table of clients with a plain list of clients.
+@Suite(.ownThread)
+struct ClientTableTests {
+    private struct ModelClient {
+        let suite: String
+        let name: String
+        let caller: String
+        var applied: Int64?
+        var failed: Int64?
+        var watches = 0
+        var lastSeen: UInt64
+        /// The number of the step in which the client was seen last.
+        var step: Int
+    }
+
+    private struct Watch {
+        let suite: String
+        let name: String
+        let id: ClientID
+        /// The step in which the client of the watch was added.
+        let added: Int
+    }
+
+    private static let forgetTime: UInt64 = 90
+    private static let limits = ClientTable.Limits(clientsPerSuite: 4, clients: 7)
+    private static let suites = ["app", "net", "zz"]
+    private static let published: Int64 = 10
+
+    private static func state() throws -> State {
+        var state = State(epoch: try #require(Epoch("e0")), limits: History.Limits())
+        for (index, suite) in suites.enumerated() {
+            let revision = try #require(Revision(published - 2 + Int64(index)))
+            var commit = Commit(revision: revision, time: Timestamp(milliseconds: 1))
+            commit.suiteChanges = [SuiteChange(suite: try SuiteName(suite), kind: .created)]
+            try state.apply(commit)
+        }
+        return state
+    }
+
+    private static func sighting(_ name: String, _ caller: String, _ report: ClientReport) throws -> ClientSighting {
+        ClientSighting(
+            name: try #require(ClientName(name)), report: report, caller: caller, peer: .unknown, readLimits: nil,
+            filter: nil)
+    }
+
+    private static func cursor(_ number: Int64, epoch: String = "e0") throws -> Cursor {
+        Cursor(epoch: try #require(Epoch(epoch)), revision: try #require(Revision(number)))
+    }
+
+    @Test("After any reports, watches and pauses, the table has the clients of the model", arguments: 0..<40)
+    func model(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let state = try Self.state()
+        var table = ClientTable(forgetTime: Self.forgetTime, limits: Self.limits)
+        var (clients, watches): ([ModelClient], [Watch]) = ([], [])
+        var (now, dropped): (UInt64, Int) = (1_000, 0)
+        // The step in which each client was added, by suite and name.
+        var added: [String: Int] = [:]
+
+        func isIdle(_ client: ModelClient) -> Bool { client.watches == 0 }
+        func isPresent(_ client: ModelClient) -> Bool { !isIdle(client) || client.lastSeen + Self.forgetTime > now }
+        func drop(from candidates: [ModelClient]) {
+            let idle = candidates.filter(isIdle)
+            guard let oldest = (idle.isEmpty ? candidates : idle).min(by: { $0.step < $1.step }) else { return }
+            clients.removeAll { $0.suite == oldest.suite && $0.name == oldest.name }
+            dropped += 1
+        }
+
+        for step in 0..<400 {
+            now += random.chance(oneIn: 40) ? ClientTable.listingTime : UInt64(random.below(40))
+            clients.removeAll { isIdle($0) && $0.lastSeen + Self.forgetTime + ClientTable.listingTime <= now }
+            let time = ClientTable.Time(monotonic: now, wall: Timestamp(milliseconds: Int64(now / 1_000_000)))
+            if !watches.isEmpty, random.chance(oneIn: 3) {
+                let watch = watches.remove(at: random.below(watches.count))
+                table.endWatch(watch.id, at: now)
+                let index = clients.firstIndex { $0.suite == watch.suite && $0.name == watch.name }
+                if let index, added["\(watch.suite) \(watch.name)"] == watch.added {
+                    clients[index].watches -= 1
+                    clients[index].lastSeen = now
+                    if clients[index].watches == 0 { clients[index].step = step }
+                }
+            } else {
+                let (suite, name) = (random.pick(Self.suites), random.pick(["a", "b", "c", "d", "e"]))
+                let caller = random.chance(oneIn: 6) ? "token:y" : "token:x"
+                let applied: Int64? = random.chance(oneIn: 3) ? nil : Int64(random.below(13))
+                let isOther = random.chance(oneIn: 8)
+                let failed: Int64? = random.chance(oneIn: 3) ? Int64(random.below(13)) : nil
+                let report = ClientReport(
+                    applied: try applied.map { try Self.cursor($0, epoch: isOther ? "other" : "e0") },
+                    failed: try failed.map { try Self.cursor($0) })
+                let startsWatch = random.chance(oneIn: 2)
+                var index = clients.firstIndex { $0.suite == suite && $0.name == name }
+                let isRefused = index.map { isPresent(clients[$0]) && clients[$0].caller != caller } ?? false
+                let (sighting, suiteName) = (try Self.sighting(name, caller, report), try SuiteName(suite))
+                do throws(ClientNameConflict) {
+                    let ids = try table.record(
+                        sighting, of: [suiteName], startsWatch: startsWatch, on: state, at: time)
+                    #expect(!isRefused && ids.count == 1)
+                    if let known = index, clients[known].caller != caller {
+                        clients.remove(at: known)
+                        index = nil
+                    }
+                    if index == nil {
+                        let siblings = clients.filter { $0.suite == suite }
+                        if siblings.count >= Self.limits.clientsPerSuite { drop(from: siblings) }
+                        if clients.count >= Self.limits.clients { drop(from: clients) }
+                        clients.append(
+                            ModelClient(suite: suite, name: name, caller: caller, lastSeen: now, step: step))
+                        added["\(suite) \(name)"] = step
+                        index = clients.count - 1
+                    }
+                    if let index {
+                        if let failed { clients[index].failed = min(failed, Self.published) }
+                        if let applied { clients[index].applied = isOther ? nil : min(applied, Self.published) }
+                        if let applied = clients[index].applied, let failed = clients[index].failed,
+                            applied >= failed
+                        {
+                            clients[index].failed = nil
+                        }
+                        (clients[index].lastSeen, clients[index].step) = (now, step)
+                        if startsWatch {
+                            clients[index].watches += 1
+                            watches.append(
+                                Watch(suite: suite, name: name, id: ids[0], added: added["\(suite) \(name)"] ?? -1))
+                        }
+                    }
+                } catch {
+                    #expect(isRefused, "step \(step)")
+                    #expect(error.end >= time.wall)
+                }
+            }
+            table.expire(at: time)
+            #expect(table.count == clients.count && table.droppedCount == dropped, "seed \(seed), step \(step)")
+            for suite in Self.suites {
+                let found = table.clients(of: try SuiteName(suite)).map { listed in
+                    let (client, presence) = (listed.client, listed.presence)
+                    return "\(client.name) \(client.caller ?? "") \(presence) \(client.applied?.number ?? -1) "
+                        + "\(client.failure?.revision.number ?? -1)"
+                }
+                let expected = clients.filter { $0.suite == suite }.map { client in
+                    let presence = !isIdle(client) ? "waiting" : isPresent(client) ? "idle" : "gone"
+                    return "\(client.name) \(client.caller) \(presence) \(client.applied ?? -1) \(client.failed ?? -1)"
+                }
+                try #require(found.sorted() == expected.sorted(), "seed \(seed), step \(step), suite \(suite)")
+            }
+        }
+    }
+
+    @Test("The table has at most 10,000 clients of a suite and 100,000 in all, and drops the client seen longest ago")
+    func limits() throws {
+        let state = try Self.state()
+        var table = ClientTable(forgetTime: 90_000_000_000)
+        func record(_ name: String, _ suite: String, at now: UInt64) throws {
+            let time = ClientTable.Time(monotonic: now, wall: Timestamp(milliseconds: 1))
+            _ = try table.record(
+                Self.sighting(name, "token:x", ClientReport()), of: [SuiteName(suite)], startsWatch: false, on: state,
+                at: time)
+        }
+        for number in 0..<10_002 { try record("n\(number)", "app", at: UInt64(number)) }
+        let names = Set(table.clients(of: try SuiteName("app")).map(\.client.name.text))
+        #expect(names.count == 10_000 && table.droppedCount == 2)
+        #expect(!names.contains("n0") && !names.contains("n1") && names.contains("n2"))
+        for number in 0..<90_001 { try record("n\(number)", "s\(number % 10)", at: UInt64(20_000 + number)) }
+        #expect(table.count == 100_000 && table.droppedCount == 3)
+        #expect(table.count(of: try SuiteName("app")) == 9_999)
+    }
+}
