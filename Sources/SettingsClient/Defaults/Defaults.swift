@@ -94,7 +94,7 @@ struct ProgramEnvironment: Sendable {
         if let client, let name = ClientName(anyText: client) { return name }
         // The process identifier distinguishes processes of one program, so it stays if the name has to be shortened.
         let process = ":\(CurrentProcess.identifier)"
-        let program = "\(CurrentProcess.hostName ?? "localhost"):\(programName)"
+        let program = "\(CurrentProcess.hostName ?? "localhost"):\(Substring(programName))"
         return ClientName(
             anyText: program.prefix(maximumBytes: ClientName.maximumLength - process.utf8.count) + process)
     }

@@ -15,7 +15,8 @@ struct ApplyingState: Sendable {
     private var lastChange: Cursor?
     /// The state that the program had applied before ``lastChange``.
     private var predecessor: Cursor?
-    private var failure: ClientFailure?
+    /// The report of the failure. Nil if the program has not failed.
+    private var failure: ClientReport?
 
     /// Begins to apply the newest state, unless the handlers of another state are running.
     ///
@@ -35,8 +36,8 @@ struct ApplyingState: Sendable {
         guard let cursor = running?.cursor else { return }
         running = nil
         if let lastChange, !cursor.precedes(lastChange), applied?.precedes(lastChange) ?? true {
-            predecessor = applied
-            if let failure, failure.cursor.precedes(lastChange) { self.failure = nil }
+            predecessor = report.applied
+            if failure?.failed?.precedes(lastChange) ?? false { failure = nil }
         }
         applied = cursor
     }
@@ -44,23 +45,19 @@ struct ApplyingState: Sendable {
     /// Records that the program could not apply the state whose handlers are running, or the newest state whose handlers
     /// have returned. Returns false if there is no state.
     mutating func fail(_ reason: String) -> Bool {
-        guard let cursor = running?.cursor ?? applied, let lastChange else { return false }
-        failure = ClientFailure(cursor: cursor.precedes(lastChange) ? cursor : lastChange, reason: reason)
+        guard let handled = running?.cursor ?? applied, let lastChange else { return false }
+        let failed = handled.precedes(lastChange) ? handled : lastChange
+        // A report that the failed state is applied would end the failure.
+        let before = [failure?.applied, applied, predecessor].compactMap { $0 }
+            .first { $0.epoch == failed.epoch && $0.precedes(failed) }
+        failure = ClientReport(
+            applied: before ?? Cursor(epoch: failed.epoch, revision: .zero), failed: failed, shortening: reason)
         return true
     }
 
     func isApplied(_ cursor: Cursor?) -> Bool { applied == cursor }
 
-    var report: ClientReport {
-        guard let failure else { return ClientReport(applied: applied) }
-        var applied = applied
-        if let cursor = applied, !cursor.precedes(failure.cursor) {
-            // The handlers of the failed state have returned. A report of this state would end the failure.
-            let nothing = Cursor(epoch: failure.cursor.epoch, revision: .zero)
-            applied = predecessor.flatMap { $0.epoch == nothing.epoch ? $0 : nil } ?? nothing
-        }
-        return ClientReport(applied: applied, failed: failure.cursor, shortening: failure.reason ?? "")
-    }
+    var report: ClientReport { failure ?? ClientReport(applied: applied) }
 }
 
 extension Cursor {
