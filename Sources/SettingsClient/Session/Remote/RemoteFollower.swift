@@ -300,14 +300,3 @@ final class RemoteFollower: Sendable {
         poll(after: pause, isUnreachable: isUnreachable)
     }
 }
-
-extension SettingsError {
-    /// True if the daemon has refused the request because of its load, or because it lags behind other daemons. If
-    /// another request gets an answer, the daemon may still refuse this request.
-    var isOverload: Bool {
-        switch code {
-        case .tooManyConnections, .tooManyWatchers, .tooManyRequests, .overloaded, .behind: true
-        default: false
-        }
-    }
-}
