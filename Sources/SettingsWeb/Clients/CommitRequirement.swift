@@ -21,7 +21,8 @@ struct CommitRequirement {
     let target: Revision
     /// The last commit of the suite up to the target.
     private let lastCommit: Revision
-    private let oldestAvailable: Revision
+    /// The revision up to which the history may lack commits of the suite. It rises while a request waits.
+    private var oldestAvailable: Revision
     private var searches: [ObjectIdentifier: Search] = [:]
 
     init(of target: Revision, in suite: Suite, on state: State) {
@@ -69,9 +70,9 @@ struct CommitRequirement {
     /// Continues searches. Returns false if they would cost more than the limit; a later call then continues them.
     mutating func search(_ pending: [ObjectIdentifier: PendingSearch], on state: State, within limit: Cost) -> Bool {
         var meter = CostMeter(within: limit)
+        oldestAvailable = max(oldestAvailable, state.oldestAvailable(of: suite))
         for (id, wanted) in pending {
-            var search =
-                searches[id] ?? Search(subject: wanted.subject, floor: target)
+            var search = searches[id] ?? Search(subject: wanted.subject, floor: target)
             let end = max(wanted.end, oldestAvailable)
             guard search.match == nil, let start = search.floor.advanced(by: 1) else { continue }
             state.history.forEachReversed(of: suite, before: start) { retained in

@@ -1,4 +1,6 @@
 internal import SettingsAPI
+internal import SettingsEngine
+internal import SettingsModel
 internal import SettingsStorage
 
 /// How long clients take to apply the last commit of a suite. Measures only clients that watch the whole suite, because
@@ -46,4 +48,33 @@ struct RolloutProgress: Sendable {
 struct RolloutTimes: Sendable {
     static let percentages = [50, 95, 100]
     fileprivate(set) var histograms = percentages.map { _ in Histogram.rolloutTimes }
+}
+
+/// The measurement of the time that clients take to apply a commit.
+extension ClientTable {
+    /// Begins to measure the last commit of a suite with the first report after the commit.
+    mutating func beginProgress(of name: SuiteName, on state: State, at now: Time) {
+        guard let index = suiteIndexes[name].map(Int.init), let suite = suites[index],
+            let target = state.suite(name)?.revision, suite.progress?.target != target
+        else { return }
+        let committed = state.history.commit(target)?.commit.time
+        suites[index]?.progress = committed.map { committed in
+            RolloutProgress(
+                of: target, committed: committed, begun: lastNumber, clientCount: suite.wholeSuiteCount)
+        }
+    }
+
+    func isMeasured(_ index: Int32, in suite: Int) -> Bool {
+        let slot = slots[Int(index)]
+        return slot.client?.subject == nil && suites[suite]?.progress.map { slot.number <= $0.begun } ?? false
+    }
+
+    /// Ends the measurement of a client that is gone before it has applied the last commit.
+    mutating func removeFromProgress(_ index: Int32, at now: Time) {
+        let suite = Int(slots[Int(index)].suite)
+        guard slots[Int(index)].presence != .gone, isMeasured(index, in: suite), let client = slots[Int(index)].client,
+            let target = suites[suite]?.progress?.target, !client.hasApplied(target)
+        else { return }
+        suites[suite]?.progress?.removeMissing(at: now.wall, to: &rolloutTimes)
+    }
 }

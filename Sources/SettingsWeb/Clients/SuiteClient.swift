@@ -108,3 +108,24 @@ struct ClientSighting: Sendable {
     /// The keys that a watch names; nil for a report without a watch.
     let filter: KeyFilter?
 }
+
+/// Identifies a client for the watch that reports for it. The number distinguishes the client from a later client in the
+/// same slot.
+struct ClientID: Sendable {
+    let slot: Int32
+    let number: UInt32
+}
+
+/// A client with its presence at the time of the call that returned it.
+struct ListedClient: Sendable {
+    let client: SuiteClient
+    let presence: ClientPresence
+}
+
+/// The error for a report with a name that belongs to another credential.
+struct ClientNameConflict: Error {
+    let name: ClientName
+    let suite: SuiteName
+    /// The earliest time at which the name is free.
+    let end: Timestamp
+}

@@ -137,6 +137,8 @@ struct ClientTableTests {
                     #expect(error.end >= time.wall)
                 }
             }
+            // The table collects the ends of watches until the next call that depends on the order of the clients.
+            guard random.chance(oneIn: 3) else { continue }
             table.expire(at: time)
             #expect(table.count == clients.count && table.droppedCount == dropped, "seed \(seed), step \(step)")
             for suite in Self.suites {

@@ -1,0 +1,102 @@
+import Platform
+import SettingsAPI
+import SettingsEngine
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsWeb
+
+/// Compares the decision whether a client has applied a state with a search of all commits.
+@Suite(.ownThread)
+struct ClientCommitTests {
+    private static let suites = ["app", "net"]
+    private static let keys = ["a", "b", "c.d"]
+
+    /// Returns a random history of both suites, and all of its commits.
+    private func history(
+        _ random: inout SeededGenerator, limits: History.Limits
+    ) throws -> (state: State, commits: [Commit]) {
+        var state = State(epoch: try #require(Epoch("e0")), limits: limits)
+        var commits: [Commit] = []
+        for number in 1...Int64(60) {
+            let revision = try #require(Revision(number))
+            let time = Timestamp(milliseconds: number)
+            let suite = try SuiteName(random.pick(Self.suites))
+            var commit = Commit(revision: revision, time: time)
+            if state.hasSuite(suite) {
+                let key = try KeyName(random.pick(Self.keys))
+                let old = state.suite(suite)?.record(key).stored
+                commit.changes = [
+                    Change(
+                        suite: suite, key: key, old: old, new: .integer(number),
+                        oldSource: old == nil ? .unset : .stored,
+                        source: .stored, revision: revision, modified: time)
+                ]
+            } else {
+                commit.suiteChanges = [SuiteChange(suite: suite, kind: .created)]
+            }
+            try state.apply(commit)
+            commits.append(commit)
+        }
+        return (state, commits)
+    }
+
+    private func parts(of suite: SuiteName) throws -> [WatchSubject?] {
+        let filters = [
+            KeyFilter(keys: [try KeyName("a")], prefixes: []), KeyFilter(keys: [], prefixes: ["c."]),
+            KeyFilter(keys: [try KeyName("zz")], prefixes: []), .everything,
+        ]
+        return filters.map { ClientSubject.part(of: suite, $0, for: nil) }
+    }
+
+    @Test(
+        "A client has applied a state if no later commit up to the state concerns it, also with an incomplete history",
+        arguments: 0..<20)
+    func model(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var limits = History.Limits()
+        if seed % 2 == 1 { (limits.commits, limits.suiteCommits) = (20, 5) }
+        let (state, commits) = try history(&random, limits: limits)
+        let name = try SuiteName("app")
+        let suite = try #require(state.suite(name))
+        var table = ClientTable(forgetTime: 90)
+        let time = ClientTable.Time(monotonic: 1, wall: Timestamp(milliseconds: 1))
+        for number in 0..<60 {
+            let applied = Cursor(epoch: state.epoch, revision: try #require(Revision(Int64(random.below(61)))))
+            let sighting = ClientSighting(
+                name: try #require(ClientName("n\(number)")), report: ClientReport(applied: applied), caller: nil,
+                peer: .unknown, readLimits: nil, filter: try random.pick(parts(of: name))?.filter ?? .everything)
+            _ = try table.record(sighting, of: [name], startsWatch: false, on: state, at: time)
+        }
+        let listed = table.clients(of: name)
+        let comparison = ClientComparison(listed, in: suite, on: state)
+        for number in 0...Int64(60) {
+            let target = try #require(Revision(number))
+            var requirement = CommitRequirement(of: target, in: suite, on: state)
+            var slices = 0
+            while !requirement.search(
+                table.pendingSearches(of: requirement), on: state, within: Cost(microseconds: 0.5))
+            {
+                slices += 1
+                try #require(slices < 1_000)
+            }
+            for client in listed.map(\.client) {
+                let applied = try #require(client.applied)
+                let missing = commits.filter { commit in
+                    let subject = client.subject?.subject ?? WatchSubject(name)
+                    return commit.revision > applied && commit.revision <= target && subject.matches(commit)
+                }
+                let context: Comment = "seed \(seed), target \(target), client \(client.name) at \(applied)"
+                let outcome = requirement.outcome(of: client)
+                let isKnown = applied >= state.oldestAvailable(of: name)
+                #expect((outcome == .applied) == missing.isEmpty || !isKnown, context)
+                #expect(outcome != .applied || missing.isEmpty, context)
+                #expect(comparison.lacks(target, client) == !missing.isEmpty || !isKnown, context)
+                guard isKnown, number == 60 else { continue }
+                let found = try #require(comparison.missingCommits(of: client))
+                #expect(found.map(\.revision) == missing.map(\.revision), context)
+            }
+        }
+    }
+}
