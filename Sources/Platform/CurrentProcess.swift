@@ -4,6 +4,13 @@ internal import Glibc
 package enum CurrentProcess {
     package static var identifier: Int32 { getpid() }
 
+    /// The name of the host, or nil if the kernel does not report it.
+    package static var hostName: String? {
+        var name = [CChar](repeating: 0, count: Int(HOST_NAME_MAX) + 1)
+        guard gethostname(&name, name.count) == 0 else { return nil }
+        return name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
+    }
+
     /// The path of the working directory, or nil if the directory has been removed.
     package static var workingDirectory: String? {
         guard let path = getcwd(nil, 0) else { return nil }

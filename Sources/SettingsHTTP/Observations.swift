@@ -13,7 +13,7 @@ public struct Observations: AsyncSequence, Sendable {
     /// The error that ends the sequence.
     public typealias Failure = SettingsError
 
-    let client: DaemonClient
+    let daemon: DaemonClient
     let watched: ObservedSubject
     let start: ResumePoint?
     /// The approximate maximum number of changes in one element.
@@ -22,6 +22,9 @@ public struct Observations: AsyncSequence, Sendable {
     let latest: Bool
     /// The time for which the daemon waits for a change before it answers.
     let wait: Duration
+    /// The name under which the sequence reports the states that the program has applied; nil to report nothing. The
+    /// program has applied an element when it asks for the next element.
+    package var client: ClientName?
     /// Called with the first failure after an answer. The sequence tries again after each failure.
     package var onOutage: (@Sendable (SettingsError) -> Void)?
 
@@ -87,7 +90,10 @@ public struct Observations: AsyncSequence, Sendable {
     }
 
     private func observe(since point: ResumePoint?) async throws(SettingsError) -> SettingsObservation {
-        try await client.send(.observe(watched, since: point, wait: wait, limit: limit, latest: latest))
+        var report = ClientReport()
+        if case .cursor(let cursor) = point { report.applied = cursor }
+        return try await daemon.send(
+            .observe(watched, since: point, wait: wait, limit: limit, latest: latest, by: client, report: report))
     }
 }
 
@@ -111,7 +117,7 @@ extension DaemonClient {
     ) -> Observations {
         let watched = ObservedSubject(scope: .one(suite), keys: keys, prefixes: prefixes)
         return Observations(
-            client: self, watched: watched, start: point, limit: limit, latest: latest, wait: Self.usualWait)
+            daemon: self, watched: watched, start: point, limit: limit, latest: latest, wait: Self.usualWait)
     }
 
     /// Returns a sequence of the changes of several suites, or of some of their keys. Each element
@@ -132,7 +138,7 @@ extension DaemonClient {
     ) -> Observations {
         let watched = ObservedSubject(scope: .several(suites, prefixes: suitePrefixes), keys: keys, prefixes: prefixes)
         return Observations(
-            client: self, watched: watched, start: point, limit: limit, latest: latest, wait: Self.usualWait)
+            daemon: self, watched: watched, start: point, limit: limit, latest: latest, wait: Self.usualWait)
     }
 }
 

@@ -208,11 +208,15 @@ extension Endpoint where Output == SettingsObservation {
             wait: wait, limit: limit, latest: latest)
     }
 
+    /// - Parameters:
+    ///   - client: the name of the client that reports; nil to send no report.
+    ///   - report: the state that the client has applied. The daemon needs the names of all watched suites.
     package static func observe(
-        _ watched: ObservedSubject, since point: ResumePoint?, wait: Duration?, limit: Int?, latest: Bool
+        _ watched: ObservedSubject, since point: ResumePoint?, wait: Duration?, limit: Int?, latest: Bool,
+        by client: ClientName? = nil, report: ClientReport = ClientReport()
     ) -> Endpoint {
         let target = watched.target.with("since", point?.description).waiting(wait)
-            .with("limit", limit.map(String.init)).with(flag: "latest", latest)
+            .with("limit", limit.map(String.init)).with(flag: "latest", latest).with(report, by: client)
         // The default of the daemon is 30 seconds.
         return Endpoint(Request(.get, target), wait: wait ?? .seconds(30))
     }
@@ -283,6 +287,12 @@ extension RequestTarget {
 
     static func schema(_ suite: SuiteName) -> RequestTarget {
         RequestTarget("v1", "suites", suite.text, "schema")
+    }
+
+    fileprivate func with(_ report: ClientReport, by client: ClientName?) -> RequestTarget {
+        guard let client else { return self }
+        return with("client", client.text).with("applied", report.applied?.description)
+            .with("failed", report.failed?.description).with("reason", report.reason)
     }
 
     fileprivate func waiting(_ wait: Duration?) -> RequestTarget {

@@ -35,6 +35,16 @@ func watchTheme() -> DefaultsObservation {
     }
 }
 
+func applyVolume(_ apply: @escaping @Sendable (Double) throws -> Void) -> DefaultsObservation {
+    Defaults.observe(\.volume) { update in
+        do {
+            try apply(update.newValue)
+        } catch {
+            Defaults.reportFailure("cannot apply the volume: \(error)")
+        }
+    }
+}
+
 func follow() async {
     for await update in Defaults.updates(of: \.volume, \.theme) {
         if let volume = update[\.volume] { print("volume", volume.newValue) }

@@ -1,4 +1,5 @@
 // Prints the state of the suite app, then each of its changes. Run it with: go run follow.go
+// With the variable CLIENT, the program reports under this name which state it has applied.
 package main
 
 import (
@@ -24,6 +25,9 @@ func poll(client *http.Client, cursor string) (answer news, err error) {
 	query := ""
 	if cursor != "" {
 		query = "?since=" + url.QueryEscape(cursor)
+		if name := os.Getenv("CLIENT"); name != "" {
+			query += "&client=" + url.QueryEscape(name) + "&applied=" + url.QueryEscape(cursor)
+		}
 	}
 	response, err := client.Get("http://127.0.0.1:7070/v1/suites/app/observe" + query)
 	if err != nil {

@@ -1,12 +1,16 @@
 // Prints the state of the suite app, then each of its changes. Run it with: node follow.mjs
+// With the variable CLIENT, the program reports under this name which state it has applied.
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 
 const suite = "http://127.0.0.1:7070/v1/suites/app";
+const client = process.env.CLIENT;
 let cursor = existsSync("cursor") ? readFileSync("cursor", "utf8") : null;
 for (;;) {
   let news;
   try {
-    const answer = await fetch(`${suite}/observe${cursor ? `?since=${cursor}` : ""}`, { signal: AbortSignal.timeout(60_000) });
+    const query = new URLSearchParams(cursor ? { since: cursor } : {});
+    if (cursor && client) Object.entries({ client, applied: cursor }).forEach(([name, value]) => query.set(name, value));
+    const answer = await fetch(`${suite}/observe?${query}`, { signal: AbortSignal.timeout(60_000) });
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     news = await answer.json();
   } catch (error) {

@@ -15,6 +15,16 @@ package struct ClientName: Hashable, Sendable, JSONText {
         self.text = text
     }
 
+    /// Makes a name of any text: replaces control characters with hyphens, and removes the end of a text that is too
+    /// long. Returns nil for an empty text.
+    package init?(anyText text: String) {
+        var scalars = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            scalars.append(scalar.properties.generalCategory == .control ? "-" : scalar)
+        }
+        self.init(String(scalars).prefix(maximumBytes: Self.maximumLength))
+    }
+
     package var description: String { text }
 
     package static func == (left: ClientName, right: ClientName) -> Bool { left.text.hasSameBytes(as: right.text) }
@@ -32,6 +42,11 @@ package struct ClientReport: Equatable, Sendable {
     package var failed: Cursor?
     /// The reason of the failure, at most ``maximumReasonLength`` bytes.
     package var reason: String?
+
+    /// Makes a report. Removes the end of a reason that is too long.
+    package init(applied: Cursor? = nil, failed: Cursor? = nil, shortening reason: String) {
+        self.init(applied: applied, failed: failed, reason: reason.prefix(maximumBytes: Self.maximumReasonLength))
+    }
 
     package init(applied: Cursor? = nil, failed: Cursor? = nil, reason: String? = nil) {
         (self.applied, self.failed, self.reason) = (applied, failed, reason)

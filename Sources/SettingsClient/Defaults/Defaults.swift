@@ -1,4 +1,5 @@
 internal import Platform
+internal import SettingsAPI
 public import SettingsKeys
 internal import SettingsModel
 
@@ -16,6 +17,8 @@ internal import SettingsModel
 /// and previews. The variable `SETTINGS_SUITE` contains the name of the suite. Without it, the suite has the name of
 /// the program, in which a hyphen replaces each character that is not allowed in the name of a suite. If the value of a
 /// variable is not valid, reads return defaults, and each read or write reports an issue that describes the mistake.
+/// The variable `SETTINGS_CLIENT` contains the name under which the process reports the states that it has applied.
+/// Without it, the name is `HOST:PROGRAM:PID`.
 ///
 /// A program can declare its own global variable `Defaults`. The files of the program then use this variable:
 ///
@@ -32,6 +35,7 @@ public let Defaults = DefaultsAdapter<DefaultsKeys>(
 /// The parts of a program's environment that determine its daemon and its suite.
 struct ProgramEnvironment: Sendable {
     static let suiteVariable = "SETTINGS_SUITE"
+    static let clientVariable = "SETTINGS_CLIENT"
 
     /// The value of `SETTINGS_URL` for settings in memory, without a daemon.
     static let memoryServer = "memory:"
@@ -40,13 +44,16 @@ struct ProgramEnvironment: Sendable {
     var server: String?
     /// The value of `SETTINGS_SUITE`, if it is set.
     var suite: String?
+    /// The value of `SETTINGS_CLIENT`, if it is set.
+    var client: String?
     /// The path of the program, or its name.
     var program: String
 
     static var current: ProgramEnvironment {
         ProgramEnvironment(
             server: EnvironmentVariables.value(of: ServerAddress.variable),
-            suite: EnvironmentVariables.value(of: suiteVariable), program: CommandLine.arguments.first ?? "")
+            suite: EnvironmentVariables.value(of: suiteVariable),
+            client: EnvironmentVariables.value(of: clientVariable), program: CommandLine.arguments.first ?? "")
     }
 
     /// Returns a session for the given suite and server, or for the suite and server that the environment names.
@@ -55,7 +62,7 @@ struct ProgramEnvironment: Sendable {
     func session(
         suite requestedSuite: SuiteName?, server address: ServerAddress?, token: DefaultsToken? = nil,
         timeout: Duration,
-        outbox: FileLocation = .none, cache: FileLocation = .none
+        outbox: FileLocation = .none, cache: FileLocation = .none, clientName: String? = nil
     ) -> SuiteSession {
         let suite = requestedSuite ?? suiteNamedAfterProgram
         do {
@@ -64,7 +71,8 @@ struct ProgramEnvironment: Sendable {
                 return SuiteSession(InMemoryBackend(suite: named), options: .init(timeout: timeout))
             }
             let address = try address ?? ServerAddress.from(variable: server)
-            let backend = RemoteBackend(suite: named, server: .at(address, token: token), timeout: timeout)
+            let server = SharedServer.at(address, token: token, client: self.clientName(clientName))
+            let backend = RemoteBackend(suite: named, server: server, timeout: timeout)
             return SuiteSession(backend, outbox: outbox, cache: cache, of: address, timeout: timeout)
         } catch let error as ServerAddressError {
             return SuiteSession(NoBackend(suite: suite, reason: "\(ServerAddress.variable): \(error)"))
@@ -79,11 +87,27 @@ struct ProgramEnvironment: Sendable {
         return try SuiteName(suite)
     }
 
+    /// Returns the requested name, or the name in the environment, or `HOST:PROGRAM:PID`. Returns nil if the requested
+    /// name is empty.
+    func clientName(_ requested: String?) -> ClientName? {
+        if let requested { return ClientName(anyText: requested) }
+        if let client, let name = ClientName(anyText: client) { return name }
+        // The process identifier distinguishes processes of one program, so it stays if the name has to be shortened.
+        let process = ":\(CurrentProcess.identifier)"
+        let program = "\(CurrentProcess.hostName ?? "localhost"):\(Substring(programName))"
+        return ClientName(
+            anyText: program.prefix(maximumBytes: ClientName.maximumLength - process.utf8.count) + process)
+    }
+
+    /// The name of the program without its directory.
+    private var programName: Substring.UnicodeScalarView {
+        program.unicodeScalars.split(separator: "/").last ?? "".unicodeScalars[...]
+    }
+
     /// The name of the program, with a hyphen for each character that is not allowed in the name of a suite.
     private var suiteNamedAfterProgram: SuiteName {
-        let name = program.unicodeScalars.split(separator: "/").last ?? "".unicodeScalars[...]
         var bytes: [UInt8] = []
-        for scalar in name {
+        for scalar in programName {
             bytes.append(Self.isAllowedInSuiteName(scalar) ? UInt8(scalar.value) : UInt8(ascii: "-"))
         }
         let allowed = bytes.drop { $0 == UInt8(ascii: ".") }.prefix(SuiteName.maximumLength)

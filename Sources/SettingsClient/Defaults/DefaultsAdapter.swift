@@ -60,6 +60,23 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         }
     }
 
+    /// Reports to the daemon that the program could not apply the newest state of the suite, for example because its
+    /// values do not fit together, or because a port is in use.
+    ///
+    ///     let observation = Defaults.observe(\.port) { update in
+    ///         do { try server.restart(port: update.newValue) } catch { Defaults.reportFailure("\(error)") }
+    ///     }
+    ///
+    /// The report is about the state whose observers are running, or about the newest state whose observers have
+    /// returned. It ends when the program has applied a later change of the suite. The method returns at once, and the
+    /// adapter sends the report in the background. Before the suite is loaded, and for settings in memory, the method
+    /// has no effect.
+    ///
+    /// - Parameter reason: the reason for the operator. The adapter removes the bytes after the first 1,024.
+    public func reportFailure(_ reason: String) {
+        core.session.reportFailure(reason)
+    }
+
     /// Registers values that this adapter returns for keys without a stored value.
     ///
     /// The adapter does not store the values, so other programs do not see them. A later registration of a key replaces
@@ -97,14 +114,18 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - writes: determines whether a setter waits for the daemon.
     ///   - arguments: the command line arguments without the program's name. Their values override stored values. By
     ///     default the arguments of this process.
+    ///   - clientName: the name under which the process reports the states that it has applied. No other process may
+    ///     use the name. By default the value of `SETTINGS_CLIENT`, or `HOST:PROGRAM:PID`. The adapter replaces control
+    ///     characters and removes the bytes after the first 128. With an empty name, the adapter does not report.
     ///   - log: the log of the issues. By default ``DefaultsLog/default``.
     ///   - file: the source file that the message about an invalid name contains.
     ///   - line: the line that the message about an invalid name contains.
     public convenience init(
         suite: StaticString, keyStore: KeyStore, server: ServerAddress? = nil, token: DefaultsToken? = nil,
         timeout: Duration = .seconds(2), outbox: FileLocation = .usual, cache: FileLocation = .none,
-        writes: WriteMode = .background, arguments: [String]? = nil, log: DefaultsLog? = nil,
-        file: StaticString = #fileID, line: UInt = #line
+        writes: WriteMode = .background, arguments: [String]? = nil, clientName: String? = nil,
+        log: DefaultsLog? = nil, file: StaticString = #fileID,
+        line: UInt = #line
     ) {
         let name: SuiteName
         do {
@@ -114,7 +135,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         }
         self.init(
             suite: name, keyStore: keyStore, server: server, token: token, timeout: timeout, outbox: outbox,
-            cache: cache, writes: writes, arguments: arguments, log: log)
+            cache: cache, writes: writes, arguments: arguments, clientName: clientName, log: log)
     }
 
     /// Creates an adapter for a suite.
@@ -132,16 +153,20 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - cache: the location of the cache file, which contains the last known values for a start without a daemon.
     ///   - writes: determines whether a setter waits for the daemon.
     ///   - arguments: the command line arguments without the program's name. By default the arguments of this process.
+    ///   - clientName: the name under which the process reports the states that it has applied. By default the value of
+    ///     `SETTINGS_CLIENT`, or `HOST:PROGRAM:PID`.
     ///   - log: the log of the issues. By default ``DefaultsLog/default``.
     public convenience init(
         suite: SuiteName, keyStore: KeyStore, server: ServerAddress? = nil, token: DefaultsToken? = nil,
         timeout: Duration = .seconds(2), outbox: FileLocation = .usual, cache: FileLocation = .none,
-        writes: WriteMode = .background, arguments: [String]? = nil, log: DefaultsLog? = nil
+        writes: WriteMode = .background, arguments: [String]? = nil, clientName: String? = nil,
+        log: DefaultsLog? = nil
     ) {
         self.init(
             keyStore: keyStore,
             session: ProgramEnvironment.current.session(
-                suite: suite, server: server, token: token, timeout: timeout, outbox: outbox, cache: cache),
+                suite: suite, server: server, token: token, timeout: timeout, outbox: outbox, cache: cache,
+                clientName: clientName),
             arguments: arguments ?? Self.processArguments, writes: writes, log: log)
     }
 
@@ -151,7 +176,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     public convenience init(
         suite: String, keyStore: KeyStore, server: ServerAddress? = nil, token: DefaultsToken? = nil,
         timeout: Duration = .seconds(2), outbox: FileLocation = .usual, cache: FileLocation = .none,
-        writes: WriteMode = .background, arguments: [String]? = nil, log: DefaultsLog? = nil
+        writes: WriteMode = .background, arguments: [String]? = nil, clientName: String? = nil,
+        log: DefaultsLog? = nil
     ) {
         fatalError("unavailable")
     }

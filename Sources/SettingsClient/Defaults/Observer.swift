@@ -28,6 +28,10 @@ protocol AnyObserver: AnyObject, Sendable {
 
     func add(_ notice: ObserverNotice)
 
+    /// Lets the group wait until a task has taken all updates that are waiting now. Does nothing for an observer with a
+    /// handler, whose calls are on the adapter's queue.
+    func keepWaiting(_ handlers: HandlerGroup)
+
     /// Ends observing.
     ///
     /// - Parameter waits: true to wait until a running call of the handler on another thread has ended.
@@ -50,6 +54,8 @@ final class Observer<Update: Sendable>: AnyObserver {
         /// True if an iterator gets the updates.
         var isClaimed = false
         var isEnded = false
+        /// The group that waits until the backlog is empty.
+        var waitingGroup: HandlerGroup?
         /// The call of the handler that is running, with its thread.
         var running: (thread: UInt, end: Promise<Void>)?
     }
@@ -84,6 +90,14 @@ final class Observer<Update: Sendable>: AnyObserver {
         if needsCall { core.observers.queue.async { [weak self] in self?.handleNext() } }
     }
 
+    func keepWaiting(_ handlers: HandlerGroup) {
+        state.withLock { state in
+            guard handler == nil, state.backlog.count > 0, state.waitingGroup == nil else { return }
+            handlers.enter()
+            state.waitingGroup = handlers
+        }
+    }
+
     private func handleNext() {
         let notice = state.withLock { state in
             state.scheduled -= 1
@@ -108,12 +122,13 @@ final class Observer<Update: Sendable>: AnyObserver {
     }
 
     func end(waits: Bool) {
-        let (waiter, running) = state.withLock { state in
+        let (waiter, running, waitingGroup) = state.withLock { state in
             state.isEnded = true
             state.backlog = NoticeBacklog()
-            return (state.waiter.take(), state.running)
+            return (state.waiter.take(), state.running, state.waitingGroup.take())
         }
         core.observers.remove(self)
+        waitingGroup?.leave()
         waiter?.resume(returning: nil)
         // A handler that ends its own observation must not wait for itself.
         if waits, let running, running.thread != CurrentThread.identifier { running.end.waitForever() }
@@ -142,15 +157,18 @@ extension Observer {
     private func nextNotice(isolation actor: isolated (any Actor)?) async -> ObserverNotice? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let (notice, former) = state.withLock { state -> (ObserverNotice??, Waiter?) in
-                    if state.isEnded { return (.some(nil), nil) }
-                    if let notice = state.backlog.popFirst() { return (notice, nil) }
+                let (notice, former, group) = state.withLock { state -> (ObserverNotice??, Waiter?, HandlerGroup?) in
+                    if state.isEnded { return (.some(nil), nil, nil) }
+                    if let notice = state.backlog.popFirst() {
+                        return (notice, nil, state.backlog.count == 0 ? state.waitingGroup.take() : nil)
+                    }
                     // Copies of the iterator may wait at the same time. The last of them gets the update.
                     let former = state.waiter
                     state.waiter = continuation
-                    return (nil, former)
+                    return (nil, former, nil)
                 }
                 former?.resume(returning: nil)
+                group?.leave()
                 if let notice { continuation.resume(returning: notice) }
             }
         } onCancel: {

@@ -87,9 +87,21 @@ final class ObserverTable: Sendable {
     /// Handles events of the replica. The session makes one call after the other.
     private func handle(_ events: [ReplicaEvent]) {
         for event in events {
-            let (notice, observers) = shared.withLock { $0.notice(of: event) }
+            if case .reached = event { trackHandlers() }
+            guard let (notice, observers) = shared.withLock({ $0.notice(of: event) }) else { continue }
             for observer in observers { observer.add(notice) }
         }
+    }
+
+    /// Lets the session's group wait for the handlers that are on the queue, and for the tasks that have not taken all
+    /// their updates.
+    private func trackHandlers() {
+        guard let handlers = session.runningHandlers else { return }
+        let observers = shared.withLock { Array($0.observers.values) }
+        // Without observers, the queue would need a thread for nothing.
+        guard !observers.isEmpty else { return handlers.leave() }
+        for observer in observers { observer.keepWaiting(handlers) }
+        queue.async { handlers.leave() }
     }
 }
 
@@ -106,9 +118,11 @@ extension ObserverTable.Shared {
         return low
     }
 
-    /// Returns the notice of an event, and its observers in the order in which they were added.
-    fileprivate func notice(of event: ReplicaEvent) -> (ObserverNotice, [any AnyObserver]) {
+    /// Returns the notice of an event, and its observers in the order in which they were added. Returns nil for an event
+    /// without a notice.
+    fileprivate func notice(of event: ReplicaEvent) -> (ObserverNotice, [any AnyObserver])? {
         switch event {
+        case .reached: return nil
         case .began(let id, let settings):
             return (ObserverNotice(isBeginning: true, settings: settings), observers[id].map { [$0] } ?? [])
         case .changed(let setting):

@@ -48,6 +48,13 @@ final class ChangeAnnouncer: Sendable {
         if mustSchedule { scheduleRound() }
     }
 
+    /// Calls a function when the functions that track values have been called for all earlier changes. Calls it at once
+    /// if no change waits for its second announcement.
+    func afterAnnouncements(_ body: @escaping @Sendable () -> Void) {
+        let isIdle = state.withLock { $0.recent.isEmpty && $0.older.isEmpty }
+        if isIdle { body() } else { queue.async(execute: body) }
+    }
+
     private func scheduleRound() {
         ClientThread.shared.schedule(at: .now + Self.interval) { self.queue.async { self.runRound() } }
     }

@@ -39,6 +39,8 @@ enum ReplicaEvent: Equatable, Sendable {
     case changed(ObservedSetting)
     /// The observer with this number begins. The settings are the values at this moment.
     case began(UInt64, [ObservedSetting])
+    /// The events of the state that the program now applies have ended.
+    case reached
 }
 
 /// An entry of the replica: one key.

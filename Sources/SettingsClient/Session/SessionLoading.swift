@@ -195,6 +195,7 @@ extension SuiteSession {
                 loaded.store(true, ordering: .releasing)
                 attempt?.fulfill(.success(()))
                 startWaitingObservers()
+                trackHandlers()
                 if state.withLock({ $0.isClosed }) { subscription.stop() }
                 return
             } catch {

@@ -50,6 +50,13 @@ package protocol BackendSubscription: Sendable {
 
     /// Asks the backend to call the handler soon with the current cursor, even if nothing has changed.
     func refresh()
+
+    /// Tells the daemon which state the program has applied, in the background.
+    func report(_ report: ClientReport)
+}
+
+extension BackendSubscription {
+    package func report(_ report: ClientReport) {}
 }
 
 /// The reason why a backend could not carry out a request.

@@ -25,6 +25,7 @@ final class SuiteSession: Sendable {
         var schema = SchemaState()
         var sending = SendingState()
         var saving = SavingState()
+        var applying = ApplyingState()
         /// True after the adapter was released. The tasks of the session then end instead of waiting for another
         /// attempt.
         var isClosed = false
@@ -234,10 +235,15 @@ extension SuiteSession {
     }
 
     func apply(_ observation: SettingsObservation) {
-        change { replica in
+        trackHandlers { replica in
             switch observation {
-            case .state(let state): replica.adopt(state)
-            case .changes(let changes): replica.apply(changes)
+            case .state(let state):
+                replica.adopt(state)
+                return true
+            case .changes(let changes):
+                let schema = replica.schema
+                replica.apply(changes)
+                return !changes.changes.isEmpty || replica.schema != schema
             }
         }
     }

@@ -182,8 +182,7 @@ public struct WireSchema: Sendable {
         WireSchema(["type": "string", "pattern": .string(pattern)])
     }
 
-    /// One of several values.
-    public static func oneOf(_ values: [JSONValue]) -> WireSchema {
+    package static func oneOf(_ values: [JSONValue]) -> WireSchema {
         WireSchema(["enum": .array(values)])
     }
 

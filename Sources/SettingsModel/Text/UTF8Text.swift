@@ -33,6 +33,14 @@ extension String {
         let wanted = prefix.utf8Span.span
         return wanted.count <= span.count && span.extracting(0..<wanted.count).hasSameBytes(as: wanted)
     }
+
+    /// Returns the longest prefix of whole Unicode scalars that has at most this number of bytes.
+    package func prefix(maximumBytes: Int) -> String {
+        guard utf8.count > maximumBytes else { return self }
+        var end = utf8.index(utf8.startIndex, offsetBy: maximumBytes)
+        while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
+        return String(self[..<end])
+    }
 }
 
 extension Span<UInt8> {

@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import SettingsModel
 import TestSupport
 import Testing
@@ -152,5 +153,22 @@ struct ReadyMadeTests {
             suite: try SuiteName("app"), server: .usual, timeout: .milliseconds(1)
         ).backend
         #expect(backend is RemoteBackend && backend.suite.text == "app")
+    }
+
+    @Test("The client has the requested name, or the name in the environment, or the names of the host and the program")
+    func clientNames() throws {
+        let host = try #require(CurrentProcess.hostName)
+        let process = "\(CurrentProcess.identifier)"
+        var environment = ProgramEnvironment(program: "/usr/bin/player")
+        #expect(environment.clientName(nil)?.text == "\(host):player:\(process)")
+        environment.client = ""
+        #expect(environment.clientName(nil)?.text == "\(host):player:\(process)")
+        environment.client = "web\n1"
+        #expect(environment.clientName(nil)?.text == "web-1")
+        #expect(environment.clientName("two")?.text == "two")
+        #expect(environment.clientName("") == nil)
+        let long = ProgramEnvironment(program: String(repeating: "x", count: 200))
+        let name = try #require(long.clientName(nil)?.text)
+        #expect(name.utf8.count == 128 && name.hasSuffix("x:\(process)"))
     }
 }

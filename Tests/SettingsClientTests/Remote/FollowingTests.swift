@@ -80,9 +80,8 @@ struct FollowingTests {
         pace: Duration = .milliseconds(2), longPause: Duration = .seconds(5)
     ) throws -> any BackendSubscription {
         let cursor = try #require(Cursor("e.1"))
-        let subject = ObservedSubject(scope: .several([names.app]))
         let shared = shared ?? SharedServer(server.address)
-        let follower = RemoteFollower(subject, shared, from: cursor, pace: pace, longPause: longPause)
+        let follower = RemoteFollower(names.app, shared, from: cursor, pace: pace, longPause: longPause)
         return try #require(
             follower.follow(from: cursor) {
                 switch $0 {
@@ -188,9 +187,8 @@ struct FollowingTests {
     func `An answer without changes advances the cursor`() throws {
         let server = try server([changes(2), noChanges(40), noChanges(41)])
         let log = EventLog()
-        let subject = ObservedSubject(scope: .several([names.app]))
         let cursor = try #require(Cursor("e.1"))
-        let follower = RemoteFollower(subject, SharedServer(server.address), from: cursor)
+        let follower = RemoteFollower(names.app, SharedServer(server.address), from: cursor)
         let subscription = follower.follow(from: cursor) { log.add("\($0.cursor)") }
         defer { subscription?.stop() }
         #expect(log.wait(for: "e.41"))
@@ -254,10 +252,9 @@ struct FollowingTests {
         let text = ScriptedServer.answer("<html>")
         let server = try server([text, "", refusal, "", changes(2), noChanges(3), refusal, text, changes(4)])
         let log = EventLog()
-        let subject = ObservedSubject(scope: .several([names.app]))
         let cursor = try #require(Cursor("e.1"))
         let follower = RemoteFollower(
-            subject, SharedServer(server.address), from: cursor, longPause: .milliseconds(1))
+            names.app, SharedServer(server.address), from: cursor, longPause: .milliseconds(1))
         let subscription = follower.follow(from: cursor, onFailure: { _ in log.add("failure") }) {
             log.add("\($0.cursor)")
         }

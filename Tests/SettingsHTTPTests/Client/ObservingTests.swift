@@ -5,6 +5,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
+@testable import SettingsAPI
 @testable import SettingsHTTP
 
 /// Tests of observing suites of a real daemon.
@@ -46,6 +47,23 @@ struct ObservingTests {
         #expect(few.changes.map(\.new) == [2, 3] && few.hasMore)
         #expect(last.changes.map(\.old) == [1] && last.changes.map(\.new) == [5])
         #expect(none.changes.isEmpty)
+    }
+
+    @Test("A sequence with a client name reports an element as applied when the program asks for the next element")
+    func report() async throws {
+        let daemon = try ServedDaemon()
+        let client = try daemon.client()
+        let cursor = try await client.send(.set(names.count, to: 1, in: names.app)).cursor
+        var changes = client.changes(of: names.app)
+        changes.client = ClientName("web")
+        var iterator = changes.makeAsyncIterator()
+        _ = try await iterator.next()
+        let first = try await client.send(.clients(of: names.app)).clients
+        #expect(first.map(\.name.text) == ["web"] && first.map(\.applied) == [nil])
+        try await client.send(.set(names.count, to: 2, in: names.app))
+        _ = try await iterator.next()
+        let second = try await client.send(.clients(of: names.app)).clients
+        #expect(second.map(\.applied) == [cursor] && second.map(\.status) == [.behind])
     }
 
     @Test("An observer of a prefix sees new suites with the prefix, together with suites that it names")

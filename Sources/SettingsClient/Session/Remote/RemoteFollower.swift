@@ -34,13 +34,18 @@ final class RemoteFollower: Sendable {
         func refresh() {
             follower.restartPoll()
         }
+
+        func report(_ report: ClientReport) {
+            follower.record(report, of: id)
+        }
     }
 
-    private struct State {
+    struct State {
         /// The state of the sequence of long polls. It determines when the next request is sent.
         var progress: ObservationProgress
         /// The subscriptions. A subscription has received all changes up to its cursor.
-        var subscriptions: [UInt64: (subscription: Subscription, cursor: Cursor)] = [:]
+        var subscriptions: [UInt64: (subscription: Subscription, cursor: Cursor, report: ClientReport)] = [:]
+        var reporting: ClientReporting
         var lastID: UInt64 = 0
         /// The cursor that the last request contained.
         var requestCursor: Cursor
@@ -50,6 +55,10 @@ final class RemoteFollower: Sendable {
         var poll: LongPoll?
         /// The time at which the last request was or will be sent.
         var requestTime = ContinuousClock.now
+        /// The time at which the next request would be sent without the wait for handlers. Nil if it does not wait.
+        var timeWithoutHandlers: ContinuousClock.Instant?
+        /// True if the request was cancelled because the handlers for which it waited have returned.
+        var isResuming = false
         /// True if the next request tells the daemon to answer without waiting for a change.
         var wantsImmediateAnswer = false
         var isStarted = false
@@ -77,7 +86,7 @@ final class RemoteFollower: Sendable {
         mutating func receivers(of observation: SettingsObservation) -> [Subscription] {
             newestCursor = observation.cursor
             var receivers: [Subscription] = []
-            for (id, (subscription, cursor)) in subscriptions.sorted(by: { $0.key < $1.key }) {
+            for (id, (subscription, cursor, _)) in subscriptions.sorted(by: { $0.key < $1.key }) {
                 switch observation {
                 case .changes:
                     guard cursor.epoch == requestCursor.epoch, cursor.revision >= requestCursor.revision else {
@@ -97,16 +106,19 @@ final class RemoteFollower: Sendable {
         }
     }
 
-    private let watched: ObservedSubject
-    private let server: SharedServer
+    let suite: SuiteName
+    let server: SharedServer
     private let pool: ConnectionPool
     private let reader: AnswerReader
-    private let state: Mutex<State>
+    let state: Mutex<State>
 
     /// The time for which the daemon waits for a change before it answers.
     private static let wait = Duration.seconds(60)
     /// The time that an answer may take in addition to the wait.
-    private static let timeout = Duration.seconds(10)
+    static let timeout = Duration.seconds(10)
+    /// The time for which the next request waits for the handlers of the last state, so that it can report the state. A
+    /// later report needs a request of its own.
+    private static let handlerTime = Duration.milliseconds(20)
     private let pace: Duration
     private let longPause: Duration
 
@@ -117,17 +129,19 @@ final class RemoteFollower: Sendable {
     ///   - longPause: the pause after a failure that a retry is not likely to fix, for example if another program
     ///     listens at the address.
     init(
-        _ watched: ObservedSubject, _ server: SharedServer, from cursor: Cursor, reader: AnswerReader = .shared,
+        _ suite: SuiteName, _ server: SharedServer, from cursor: Cursor, reader: AnswerReader = .shared,
         pace: Duration = .milliseconds(2), longPause: Duration = .seconds(5)
     ) {
-        self.watched = watched
+        self.suite = suite
         self.server = server
         self.reader = reader
         self.pace = pace
         self.longPause = longPause
         pool = ConnectionPool(server.address, keeping: 1, idleLimit: nil, token: server.token)
         state = Mutex(
-            State(progress: ObservationProgress(since: .cursor(cursor)), requestCursor: cursor, newestCursor: cursor))
+            State(
+                progress: ObservationProgress(since: .cursor(cursor)), reporting: ClientReporting(server.client),
+                requestCursor: cursor, newestCursor: cursor))
     }
 
     /// Subscribes to all changes after a cursor. Calls `onFailure` with the reason when following fails, once for each
@@ -141,13 +155,14 @@ final class RemoteFollower: Sendable {
             guard !state.isStopped else { return nil }
             state.lastID += 1
             let subscription = Subscription(state.lastID, of: self, from: cursor, onFailure, handler)
-            state.subscriptions[state.lastID] = (subscription, cursor)
+            state.subscriptions[state.lastID] = (subscription, cursor, ClientReport())
+            state.reporting.restart()
             let isBehind = cursor.epoch != state.requestCursor.epoch || cursor.revision < state.requestCursor.revision
             defer { state.isStarted = true }
             return (subscription, isBehind ? state.poll : nil, state.reportedFailure, !state.isStarted)
         }
         guard let (subscription, outdatedPoll, failure, isFirst) = started else { return nil }
-        if isFirst { poll() }
+        if isFirst { poll(waitsForHandlers: true) }
         // If the request in progress asks for changes after a later cursor, it is replaced.
         outdatedPoll?.cancel()
         if let failure { onFailure(failure) }
@@ -183,17 +198,26 @@ final class RemoteFollower: Sendable {
 
     /// Sends the next request, after a pause.
     ///
-    /// - Parameter isUnreachable: true if the daemon could not be reached. The pause then ends when any other request
-    ///   gets an answer.
-    private func poll(after pause: Duration = .zero, isUnreachable: Bool = false) {
+    /// - Parameters:
+    ///   - isUnreachable: true if the daemon could not be reached. The pause then ends when any other request gets an
+    ///     answer.
+    ///   - waitsForHandlers: true to wait ``handlerTime`` for the handlers of the newest state. ``record(_:of:)`` ends
+    ///     this wait when they have returned.
+    private func poll(after pause: Duration = .zero, isUnreachable: Bool = false, waitsForHandlers: Bool = false) {
+        // If the request names a list of suites, the daemon does not refuse a suite that does not exist.
+        let watched = ObservedSubject(scope: .several([suite]))
         let next = state.withLock { state -> (Endpoint<SettingsObservation>, LongPoll)? in
             guard !state.isStopped else { return nil }
             state.requestCursor = state.oldestCursor
+            let report = state.report
             let call = Endpoint.observe(
                 watched, since: .cursor(state.requestCursor), wait: state.wantsImmediateAnswer ? .zero : Self.wait,
-                limit: nil,
-                latest: false)
+                limit: nil, latest: false, by: state.reporting.client, report: report)
+            state.reporting.sent = report
             let now = ContinuousClock.now
+            let mustWait = waitsForHandlers && state.reporting.client != nil && !state.isNewestStateReported
+            state.timeWithoutHandlers = mustWait ? now + pause : nil
+            let pause = mustWait ? max(pause, Self.handlerTime) : pause
             let poll = LongPoll(
                 call.request, pool, from: pause > .zero ? now + pause : nil,
                 by: now + pause + Self.wait + Self.timeout, reader: reader)
@@ -217,10 +241,16 @@ final class RemoteFollower: Sendable {
         let (step, receivers, failure) = state.withLock { state -> Handled in
             guard !state.isStopped else { return (nil, [], nil) }
             state.poll = nil
+            defer { (state.timeWithoutHandlers, state.isResuming) = (nil, false) }
             switch result {
             case .success(let observation):
                 state.reportedFailure = nil
                 return (state.progress.step(observation), state.receivers(of: observation), nil)
+            case .failure(.cancelled) where state.isResuming:
+                return (.again(after: max(.zero, (state.timeWithoutHandlers ?? .now) - .now)), [], nil)
+            case .failure(let error) where state.reporting.changeName(after: error):
+                state.wantsImmediateAnswer = true
+                return (.again(after: .zero), [], nil)
             case .failure(.cancelled):
                 state.wantsImmediateAnswer = true
                 return (.again(after: .zero), [], nil)
@@ -235,8 +265,13 @@ final class RemoteFollower: Sendable {
         if let failure { for subscription in receivers { subscription.onFailure(failure) } }
         switch (step, result) {
         case (nil, _): return
-        case (_, .failure(.cancelled)): poll()
+        case (.again(let pause), .failure(.cancelled)): poll(after: pause)
         case (_, .success(let observation)):
+            if let error = state.withLock({ $0.reporting.removeReasonOfNewName() }) {
+                // Several adapters may share the follower, so the log of the process gets the message.
+                IssueReporter(log: nil).report(
+                    DefaultsIssue(suite: suite, key: nil, attempt: .check, error: error))
+            }
             // An observation without changes is delivered, too, because callers may wait for its cursor.
             for subscription in receivers {
                 subscription.history.deliver(of: observation.cursor.epoch) { subscription.handler(observation) }
@@ -251,7 +286,9 @@ final class RemoteFollower: Sendable {
     private func continuePolling(after pause: Duration, hasMore: Bool) {
         if pause == .zero { server.recordAnswer() }
         let next = hasMore ? .now : state.withLock { $0.requestTime } + pace
-        poll(after: max(pause, next - .now, .zero), isUnreachable: pause > .zero)
+        poll(
+            after: max(pause, next - .now, .zero), isUnreachable: pause > .zero,
+            waitsForHandlers: pause == .zero && !hasMore)
     }
 
     private func pollAgain(afterFailure pause: Duration, isUnreachable: Bool) {
@@ -261,16 +298,5 @@ final class RemoteFollower: Sendable {
             return
         }
         poll(after: pause, isUnreachable: isUnreachable)
-    }
-}
-
-extension SettingsError {
-    /// True if the daemon has refused the request because of its load, or because it lags behind other daemons. If
-    /// another request gets an answer, the daemon may still refuse this request.
-    var isOverload: Bool {
-        switch code {
-        case .tooManyConnections, .tooManyWatchers, .tooManyRequests, .overloaded, .behind: true
-        default: false
-        }
     }
 }

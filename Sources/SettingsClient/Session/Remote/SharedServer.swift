@@ -3,12 +3,14 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// The connections and followers of one server. All sessions of the process with the same token share them. The last
-/// session releases them.
+/// The connections and followers of one server. All sessions of the process with the same token and client name share
+/// them. The last session releases them.
 final class SharedServer: Sendable {
     let address: ServerAddress
     /// Nil for the token of the environment: `SETTINGS_TOKEN_FILE` or `SETTINGS_TOKEN`.
     let token: AccessToken?
+    /// The name under which the process reports the states that it has applied. Nil to report nothing.
+    let client: ClientName?
     /// The pool keeps one idle connection. Concurrent requests open further connections.
     private let pool: ConnectionPool
     /// The long polls that have failed and wait until their next attempt. Any answer of the server ends these pauses.
@@ -23,6 +25,7 @@ final class SharedServer: Sendable {
     private struct Key: Hashable {
         let address: ServerAddress
         let token: DefaultsToken?
+        let client: ClientName?
     }
 
     private struct Entry {
@@ -33,21 +36,24 @@ final class SharedServer: Sendable {
     private let key: Key
 
     /// Returns the server at an address for requests with a token.
-    static func at(_ address: ServerAddress, token: DefaultsToken? = nil) -> SharedServer {
-        let key = Key(address: address, token: token)
+    static func at(
+        _ address: ServerAddress, token: DefaultsToken? = nil, client: ClientName? = nil
+    ) -> SharedServer {
+        let key = Key(address: address, token: token, client: client)
         return known.withLock { known in
             if let server = known[key]?.server { return server }
-            let server = SharedServer(address, token: token)
+            let server = SharedServer(address, token: token, client: client)
             known[key] = Entry(server: server)
             return server
         }
     }
 
     /// Creates a server that is not shared.
-    init(_ address: ServerAddress, token: DefaultsToken? = nil) {
+    init(_ address: ServerAddress, token: DefaultsToken? = nil, client: ClientName? = nil) {
         self.address = address
+        self.client = client
         self.token = token?.accessToken
-        key = Key(address: address, token: token)
+        key = Key(address: address, token: token, client: client)
         pool = ConnectionPool(address, keeping: 1, token: self.token)
     }
 
@@ -153,8 +159,7 @@ extension SharedServer {
     private func follower(of suite: SuiteName, from cursor: Cursor) -> RemoteFollower {
         followers.withLock { followers in
             if let follower = followers[suite]?.follower { return follower }
-            // If the request names a list of suites, the daemon does not refuse a suite that does not exist.
-            let follower = RemoteFollower(ObservedSubject(scope: .several([suite])), self, from: cursor)
+            let follower = RemoteFollower(suite, self, from: cursor)
             followers[suite] = WeakFollower(follower: follower)
             return follower
         }
@@ -206,6 +211,17 @@ struct WriteRetries: Sendable {
         case .malformedAnswer(let reason, _): .malformedAnswer(reason, outcome: .unknown)
         case .cancelled: .cancelled(outcome: .unknown)
         case .problem(let problem, let revision): .problem(problem.afterAttemptThatMayBeDone, revision: revision)
+        }
+    }
+}
+
+extension SettingsError {
+    /// True if the daemon has refused the request because of its load, or because it lags behind other daemons. If
+    /// another request gets an answer, the daemon may still refuse this request.
+    var isOverload: Bool {
+        switch code {
+        case .tooManyConnections, .tooManyWatchers, .tooManyRequests, .overloaded, .behind: true
+        default: false
         }
     }
 }

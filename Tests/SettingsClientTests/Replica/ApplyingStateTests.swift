@@ -1,0 +1,79 @@
+import Testing
+
+@testable import SettingsAPI
+@testable import SettingsClient
+
+/// The state that a program has applied, and its failures, without threads.
+struct ApplyingStateTests {
+    private let handlers = HandlerGroup(count: 1) {}
+    private let states: [Cursor]
+
+    init() throws {
+        states = try ["e.0", "e.1", "e.2", "e.3", "f.1"].map { try #require(Cursor($0)) }
+    }
+
+    /// Applies a state whose changes are new.
+    private func apply(_ cursor: Cursor, _ applying: inout ApplyingState) {
+        applying.recordChange(at: cursor)
+        _ = applying.begin(cursor, handlers)
+        applying.end()
+    }
+
+    @Test("A state that arrives while handlers run is not applied, and begins when the handlers have returned")
+    func order() {
+        var applying = ApplyingState()
+        let hasState = applying.fail("early")
+        #expect(applying.report == ClientReport() && !hasState)
+        applying.recordChange(at: states[1])
+        let hasBegun = [applying.begin(states[1], handlers), applying.begin(states[2], handlers)]
+        #expect(hasBegun == [true, false] && applying.report == ClientReport())
+        applying.end()
+        #expect(applying.report == ClientReport(applied: states[1]) && !applying.isApplied(states[2]))
+        let beginsNext = applying.begin(states[2], handlers)
+        #expect(beginsNext)
+    }
+
+    @Test("A failure while handlers run is a failure of their state, and ends with the next change")
+    func failureInHandler() {
+        var applying = ApplyingState()
+        apply(states[1], &applying)
+        applying.recordChange(at: states[2])
+        _ = applying.begin(states[2], handlers)
+        applying.recordChange(at: states[3])
+        _ = applying.fail("no")
+        let report = ClientReport(applied: states[1], failed: states[2], reason: "no")
+        #expect(applying.report == report)
+        applying.end()
+        #expect(applying.report == report)
+        // A failure of the next state does not count the failed state as applied.
+        _ = applying.begin(states[3], handlers)
+        _ = applying.fail("again")
+        #expect(applying.report == ClientReport(applied: states[1], failed: states[3], reason: "again"))
+        applying.end()
+        apply(states[4], &applying)
+        #expect(applying.report == ClientReport(applied: states[4]))
+    }
+
+    @Test("A failure after the handlers have returned takes the report of the state back")
+    func failureAfterHandlers() {
+        var applying = ApplyingState()
+        apply(states[2], &applying)
+        _ = applying.fail("no")
+        #expect(applying.report == ClientReport(applied: states[0], failed: states[2], reason: "no"))
+        // A later cursor without a change of the suite is no later state.
+        _ = applying.begin(states[3], handlers)
+        applying.end()
+        #expect(applying.report == ClientReport(applied: states[0], failed: states[2], reason: "no"))
+        apply(states[4], &applying)
+        #expect(applying.report == ClientReport(applied: states[4]))
+    }
+
+    @Test("A name is made of any text, and a reason has at most 1,024 bytes")
+    func texts() throws {
+        #expect(ClientName(anyText: "") == nil)
+        #expect(ClientName(anyText: "a\tb\u{85}c")?.text == "a-b-c")
+        #expect(ClientName(anyText: String(repeating: "é", count: 100))?.text == String(repeating: "é", count: 64))
+        let report = ClientReport(failed: states[1], shortening: "x" + String(repeating: "é", count: 600))
+        #expect(report.reason == "x" + String(repeating: "é", count: 511))
+    }
+}
