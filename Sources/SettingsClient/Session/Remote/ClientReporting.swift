@@ -97,18 +97,22 @@ extension RemoteFollower {
     func record(_ report: ClientReport, of id: UInt64) {
         let (poll, mustSend) = state.withLock { state -> (LongPoll?, Bool) in
             state.subscriptions[id]?.report = report
-            guard state.reporting.client != nil, state.poll != nil else { return (nil, false) }
-            if state.timeWithoutHandlers != nil, .now < state.requestTime {
-                if state.isNewestStateReported { state.isResuming = true }
-                return (state.isResuming ? state.poll : nil, false)
+            guard state.reporting.client != nil, state.poll != nil, state.report != state.reporting.sent else {
+                return (nil, false)
             }
-            guard !state.reporting.isSending, state.report != state.reporting.sent else { return (nil, false) }
+            if state.timeWithoutHandlers != nil, .now < state.requestTime {
+                state.isResuming = true
+                return (state.poll, false)
+            }
+            guard !state.reporting.isSending else { return (nil, false) }
             state.reporting.isSending = true
             return (nil, true)
         }
         poll?.cancel()
         if mustSend { sendReports() }
     }
+
+    private static let repeatPause = Duration.seconds(1)
 
     /// Sends reports until the daemon has the newest report. Ignores refusals, because the next long poll repeats the
     /// report.
@@ -117,16 +121,23 @@ extension RemoteFollower {
             var last: ClientReport?
             while let (report, client) = state.withLock({ $0.nextReport(after: last) }) {
                 last = report
+                let start = ContinuousClock.now
+                let mustRepeat: Bool
                 let call = Endpoint.report(report, by: client, of: suite)
-                guard case .failure(let error) = await server.send(call, by: .now + Self.timeout).result else {
-                    continue
+                switch await server.send(call, by: start + Self.timeout).result {
+                case .success:
+                    // The daemon may read this request before a long poll that was sent earlier over another
+                    // connection. The older report of the long poll then replaces this report.
+                    mustRepeat = state.withLock { $0.requestTime } + Self.repeatPause > start
+                case .failure(let error):
+                    mustRepeat = error.isTransient
+                    if error.status == 404, error.code != .unknownSuite { state.withLock { $0.reporting.stop() } }
                 }
-                if error.isTransient {
-                    last = nil
-                    state.withLock { $0.reporting.sent = nil }
-                    _ = await Promise<Void>().value(until: .now + .seconds(1))
-                } else if error.status == 404, error.code != .unknownSuite {
-                    state.withLock { $0.reporting.stop() }
+                guard mustRepeat else { continue }
+                last = nil
+                _ = await Promise<Void>().value(until: .now + Self.repeatPause)
+                state.withLock { state in
+                    if state.reporting.sent == report, state.requestTime < start { state.reporting.sent = nil }
                 }
             }
         }
