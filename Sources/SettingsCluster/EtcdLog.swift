@@ -189,10 +189,11 @@ package final class EtcdLog: StorageLog {
 
     /// Exchanges records with the other daemons (see ``PeerExchange``) until ``close(within:)``.
     package func exchange(
-        records: @escaping @Sendable () -> [[UInt8]], receive: @escaping @Sendable ([PeerExchange.Peer]) -> Void
+        retention: Duration, records: @escaping @Sendable () -> [[UInt8]],
+        receive: @escaping @Sendable ([PeerExchange.Peer]) -> Void
     ) {
         let exchange = PeerExchange(
-            EtcdClient(options.etcd), keys, daemon: daemon, records: records, receive: receive)
+            EtcdClient(options.etcd), keys, daemon: daemon, retention: retention, records: records, receive: receive)
         self.exchange.withLock { $0 = exchange }
     }
 

@@ -7,8 +7,9 @@ internal import Synchronization
 /// Exchanges records with the other daemons through etcd: each daemon publishes its records every second, and reads the
 /// records of the other daemons. The exchange does not know what the records mean.
 ///
-/// A daemon stores each record under a key of its own, and rewrites only changed records. Its announcement says how many
-/// records are valid. If another daemon reads no new announcement for 15 seconds, it drops the records.
+/// The key `clients/DAEMON` has the announcement of a daemon: the number of its records. `clients/DAEMON/INDEX` has a record.
+/// A daemon rewrites its announcement every second, and only changed records. If a daemon reads no new announcement of
+/// another daemon for the retention time, it drops the records.
 package final class PeerExchange: Sendable {
     private typealias Instant = ContinuousClock.Instant
 
@@ -28,8 +29,8 @@ package final class PeerExchange: Sendable {
         var records: [Int: [UInt8]] = [:]
     }
 
-    /// The maximum size of a record. etcd limits a request to 1.5 MiB by default.
-    package static let maximumRecordSize = 1 << 20
+    /// A daemon with more records does not exist, because it would have more than 100,000 clients.
+    private static let maximumRecordCount = 10_000
     private static let interval = Duration.seconds(1)
     private static let callTimeout = Duration.seconds(2)
     private static let announcementLeaseSeconds = 15
@@ -39,6 +40,7 @@ package final class PeerExchange: Sendable {
     private let keys: LogKeys
     /// The identifier of this daemon.
     private let daemon: String
+    private let retention: Duration
     private let records: @Sendable () -> [[UInt8]]
     private let receive: @Sendable ([Peer]) -> Void
     private let queue = DispatchQueue(label: "settingsd.exchange", qos: .utility)
@@ -47,13 +49,16 @@ package final class PeerExchange: Sendable {
     private let ended = DispatchSemaphore(value: 0)
 
     /// - Parameters:
+    ///   - retention: the time for which the records of a daemon are valid after its last announcement.
     ///   - records: returns the records of this daemon. Called on the queue of the exchange.
     ///   - receive: called on the queue with the records of the other daemons.
     init(
-        _ client: EtcdClient, _ keys: LogKeys, daemon: String, records: @escaping @Sendable () -> [[UInt8]],
+        _ client: EtcdClient, _ keys: LogKeys, daemon: String, retention: Duration,
+        records: @escaping @Sendable () -> [[UInt8]],
         receive: @escaping @Sendable ([Peer]) -> Void
     ) {
-        (self.keys, self.daemon, self.records, self.receive) = (keys, daemon, records, receive)
+        (self.keys, self.daemon, self.retention) = (keys, daemon, retention)
+        (self.records, self.receive) = (records, receive)
         queue.async { self.run(client) }
     }
 
@@ -71,21 +76,17 @@ package final class PeerExchange: Sendable {
         /// The revision of the etcd database up to which this daemon has read the records.
         var revision: Int64 = 0
         while !isStopped.load(ordering: .acquiring) {
-            do throws(EtcdError) {
-                try publisher.publish(records(), &client, by: .now + Self.callTimeout)
-                try read(&peers, after: &revision, &client)
-            } catch {
-                // The follower logs that etcd does not answer, and answers about clients say how old their data is.
-            }
-            peers = peers.filter { $0.value.readTime > .now - .seconds(Self.announcementLeaseSeconds) }
+            // After an error, the next round tries again. The follower logs that etcd does not answer, and answers about
+            // clients say how old their data is.
+            do throws(EtcdError) { try publisher.publish(records(), &client) } catch { publisher.forgetLeases() }
+            try? read(&peers, after: &revision, &client)
+            peers = peers.filter { $0.value.readTime > .now - retention }
             receive(peers.sorted { $0.key < $1.key }.compactMap { Self.peer($0.key, $0.value) })
             _ = stopSignal.wait(timeout: .now() + .milliseconds(Int(Self.interval / .milliseconds(1))))
         }
-        // If the call fails, etcd deletes the keys when their leases expire.
-        let deletion = EtcdTransaction(success: [
-            .delete(keys.clients + daemon), .delete(keys.clients + daemon + "/", to: keys.clients + daemon + "0"),
-        ])
-        _ = try? client.call(deletion, isRepeatable: true, by: .now + .seconds(1))
+        // Other daemons do not notice deleted keys, so the daemon announces that it has no records. If the call fails, etcd
+        // deletes the keys when their leases expire.
+        try? publisher.publish([], &client, timeout: .seconds(1))
         ended.signal()
     }
 
@@ -116,7 +117,7 @@ package final class PeerExchange: Sendable {
         guard let count = (try? JSONValue(parsing: state.announcement))?["records"]?.integer.map(Int.init) else {
             return nil
         }
-        let records = (0..<max(0, count)).compactMap { state.records[$0] }
+        let records = (0..<min(max(0, count), maximumRecordCount)).compactMap { state.records[$0] }
         return records.count == count ? Peer(daemon: daemon, records: records, readTime: state.readTime) : nil
     }
 
@@ -131,21 +132,27 @@ package final class PeerExchange: Sendable {
 
         init(key: String) { self.key = key }
 
+        /// Makes the next call store everything with new leases.
+        mutating func forgetLeases() { (recordLease, announcementLease, published) = (nil, nil, []) }
+
+        /// - Parameter timeout: the time limit of each call of etcd.
         mutating func publish(
-            _ records: [[UInt8]], _ client: inout EtcdClient, by deadline: Instant
+            _ records: [[UInt8]], _ client: inout EtcdClient, timeout: Duration = callTimeout
         ) throws(EtcdError) {
             if records.isEmpty || recordLease.map({ $0.time < .now - .seconds(recordLeaseSeconds / 2) }) ?? true {
                 (recordLease, published) = (nil, [])
             }
             for (index, record) in records.enumerated() where index >= published.count || published[index] != record {
                 if recordLease == nil {
-                    recordLease = (try client.call(EtcdLeaseGrant(seconds: recordLeaseSeconds), by: deadline), .now)
+                    recordLease = (
+                        try client.call(EtcdLeaseGrant(seconds: recordLeaseSeconds), by: .now + timeout), .now
+                    )
                 }
-                try put("\(key)/\(index)", record, lease: recordLease?.id ?? 0, &client, by: deadline)
+                try put("\(key)/\(index)", record, lease: recordLease?.id ?? 0, &client, timeout)
                 if index < published.count { published[index] = record } else { published.append(record) }
             }
             if announcementLease.map({ $0.time < .now - .seconds(announcementLeaseSeconds / 3) }) ?? true {
-                let lease = try client.call(EtcdLeaseGrant(seconds: announcementLeaseSeconds), by: deadline)
+                let lease = try client.call(EtcdLeaseGrant(seconds: announcementLeaseSeconds), by: .now + timeout)
                 announcementLease = (lease, .now)
             }
             announcementCount += 1
@@ -153,14 +160,14 @@ package final class PeerExchange: Sendable {
                 "records": .integer(Int64(records.count)), "number": .integer(announcementCount),
             ]
             let lease = announcementLease?.id ?? 0
-            try put(key, JSONValue.object(announcement).bytes(), lease: lease, &client, by: deadline)
+            try put(key, JSONValue.object(announcement).bytes(), lease: lease, &client, timeout)
         }
 
         private func put(
-            _ key: String, _ value: [UInt8], lease: Int64, _ client: inout EtcdClient, by deadline: Instant
+            _ key: String, _ value: [UInt8], lease: Int64, _ client: inout EtcdClient, _ timeout: Duration
         ) throws(EtcdError) {
             let put = EtcdTransaction(success: [.put(key, value, lease: lease)])
-            _ = try client.call(put, isRepeatable: true, by: deadline)
+            _ = try client.call(put, isRepeatable: true, by: .now + timeout)
         }
     }
 }

@@ -23,10 +23,12 @@ extension Endpoint where Output == Convergence {
     package static func convergence(
         of suite: SuiteName, for target: Cursor, share: Double, wait: Duration
     ) -> Endpoint {
-        let request = Request(
+        var request = Request(
             .get,
             RequestTarget("v1", "suites", suite.text, "clients").with("for", target.description)
                 .with("share", "\(share)").with("wait", "\(wait.components.seconds)"))
+        // If several daemons share a history, this daemon may not have the state yet.
+        request.fields.append("Settings-At-Least", text: target.description)
         return Endpoint(request, wait: wait)
     }
 }

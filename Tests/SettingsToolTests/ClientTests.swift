@@ -157,14 +157,19 @@ struct ClientTests {
             """)
     }
 
-    @Test("If no program reports, --wait-for prints a note and ends with 0")
+    @Test("If no program reports, --wait-for prints a note and ends with 0; with --confirm, it reverts the change")
     func noClients() throws {
         try shell.runTranscript(
             """
-            $ settings set app theme=dark --wait-for 95% --confirm 1h --quiet
-            p2
+            $ settings set app theme=dark --wait-for 95% --quiet
             ! settings: no program reports which revision of app it has applied; 'settings help clients' says how programs report
+            $ settings set app theme=light --wait-for 95% --confirm 1h --quiet; echo $?
+            p3
+            ! settings: no program reports which revision of app it has applied, so the change was reverted
+            1
             $ settings pending
+            $ settings get app theme
+            dark
             """)
     }
 

@@ -16,7 +16,7 @@ extension POSIXFileSystem {
         // Linux follows at most 40 links.
         for _ in 0...40 {
             var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-            let count = readlink(path, &buffer, buffer.count)
+            let count = readlink(path.systemBytes, &buffer, buffer.count)
             guard count >= 0 else {
                 // EINVAL means that the file is no symbolic link.
                 if errno == EINVAL || errno == ENOENT { return path }
@@ -30,7 +30,7 @@ extension POSIXFileSystem {
 
     /// Gives a file a second name. Throws if a file has the name.
     package static func link(_ path: String, to new: String) throws(FileError) {
-        guard Glibc.link(path, new) == 0 else { throw FileError(.link, path, code: errno) }
+        guard Glibc.link(path.systemBytes, new.systemBytes) == 0 else { throw FileError(.link, path, code: errno) }
     }
 
     /// Throws if the directory does not exist, or if the process has no permission to create files in it.

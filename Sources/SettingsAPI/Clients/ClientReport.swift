@@ -9,8 +9,7 @@ package struct ClientName: Hashable, Sendable, JSONText {
 
     /// Makes a name. Returns nil if the text is not valid.
     package init?(_ text: String) {
-        guard (1...Self.maximumLength).contains(text.utf8.count),
-            text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+        guard (1...Self.maximumLength).contains(text.utf8.count), !text.unicodeScalars.contains(where: Self.isControl)
         else { return nil }
         self.text = text
     }
@@ -23,6 +22,10 @@ package struct ClientName: Hashable, Sendable, JSONText {
             scalars.append(scalar.properties.generalCategory == .control ? "-" : scalar)
         }
         self.init(String(scalars).prefix(maximumBytes: Self.maximumLength))
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
     }
 
     package var description: String { text }

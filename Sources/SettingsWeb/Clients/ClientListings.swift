@@ -70,10 +70,12 @@ struct ClientComparison {
 
     mutating func description(of listed: ListedClient, at now: ClientTable.Time) -> ClientDescription {
         let client = listed.client
-        let unseen = client.isWaiting ? 0 : Int64(now.monotonic &- client.lastSeen) / 1_000_000
+        // The client may have been seen after `now` was read.
+        let lastSeen = client.presence.isWaiting ? now.monotonic : min(client.presence.lastSeen, now.monotonic)
+        let unseen = Int64((now.monotonic - lastSeen) / 1_000_000)
         var description = ClientDescription(
             name: client.name, status: status(of: listed), since: client.since,
-            lastSeen: Timestamp(milliseconds: now.wall.milliseconds - max(0, unseen)))
+            lastSeen: Timestamp(milliseconds: now.wall.milliseconds - unseen))
         switch client.peer {
         case .address(let address): description.address = address.description
         case .user(let name): description.user = name
@@ -100,7 +102,8 @@ extension Service {
 
     /// Lists the clients of a suite, by name; only the clients that have not applied `target`, unless it is nil.
     func listing(of name: SuiteName, behind target: Cursor?, on state: State) -> Rendering {
-        let cost = clients.count(of: name) * Self.listedClient + comparisonCost(of: state.history.count)
+        // Each client may have its own subject, which is then compared with each commit.
+        let cost = clients.count(of: name) * (Self.listedClient + comparisonCost(of: state.history.count))
         return Rendering(cost: cost) {
             guard let suite = state.suite(name) else {
                 return Response(state.unknownSuite(name, for: nil), cursor: state.cursor)
@@ -132,7 +135,7 @@ extension Service {
     }
 
     private func comparisonCost(of commits: Int) -> Cost {
-        Cost(microseconds: Double(commits) * 0.25, bytes: commits * 24)
+        Cost(microseconds: Double(commits) * 0.25)
     }
 
     /// Counts the clients of each suite that report to this daemon, by their status.

@@ -12,15 +12,15 @@ package final class ClientRegistry: Sendable {
     private let table: Mutex<ClientTable>
     private let clock: MonotonicClock
     private let wallClock: @Sendable () -> Timestamp
-    /// The last result of `records`, with the version of the clients and the time.
-    let madeRecords = Mutex<(version: UInt64, time: UInt64, records: [[UInt8]])?>(nil)
+    /// The result of the last call of `records(on:)`, with the version of the clients and the time of the call.
+    let cachedRecords = Mutex<(version: UInt64, time: UInt64, records: [[UInt8]])?>(nil)
 
     init(forgetTime: UInt64, clock: MonotonicClock, wallClock: @escaping @Sendable () -> Timestamp) {
         table = Mutex(ClientTable(forgetTime: forgetTime))
         (self.clock, self.wallClock) = (clock, wallClock)
     }
 
-    /// Replaces the time after which a client that is not seen is gone. Clients that are gone remain gone.
+    /// Replaces the time after which a client that is not seen is gone.
     package func setForgetTime(_ nanoseconds: UInt64) { table.withLock { $0.forgetTime = nanoseconds } }
 
     var now: ClientTable.Time { ClientTable.Time(monotonic: clock.now(), wall: wallClock()) }
@@ -28,17 +28,18 @@ package final class ClientRegistry: Sendable {
     /// Records a report without a watch. Returns the client.
     func record(_ sighting: ClientSighting, of suite: SuiteName, on state: State) throws(Problem) -> ListedClient? {
         try update { table, now throws(ClientNameConflict) in
-            let ids = try table.record(sighting, of: [suite], startsWatch: false, on: state, at: now)
-            return ids.first.flatMap(table.client)
+            _ = try table.record(sighting, of: [suite], startsWatch: false, on: state, at: now)
+            return table.ownClient(sighting.name, of: suite)
         }
     }
 
     /// Records the report of a watch. The client is seen as long as the result exists.
     func watch(_ sighting: ClientSighting, of suites: [SuiteName], on state: State) throws(Problem) -> ClientWatch? {
-        let ids = try update { table, now throws(ClientNameConflict) in
-            try table.record(sighting, of: suites, startsWatch: true, on: state, at: now)
+        let seen = try update { table, now throws(ClientNameConflict) in
+            // A watch may wait for the creation of a suite. Without this filter, any name would make a client.
+            try table.record(sighting, of: suites.filter(state.hasSuite), startsWatch: true, on: state, at: now)
         }
-        return ids.first.map { ClientWatch(self, $0, others: Array(ids.dropFirst())) }
+        return seen.first.map { ClientWatch($0, others: Array(seen.dropFirst())) }
     }
 
     private func update<Result: Sendable>(
@@ -49,14 +50,6 @@ package final class ClientRegistry: Sendable {
             return try table.withLock { table throws(ClientNameConflict) in try body(&table, now) }
         } catch {
             throw Problem(error)
-        }
-    }
-
-    fileprivate func endWatch(_ first: ClientID, _ others: [ClientID]) {
-        let now = clock.now()
-        table.withLock { table in
-            table.endWatch(first, at: now)
-            for id in others { table.endWatch(id, at: now) }
         }
     }
 
@@ -78,9 +71,12 @@ package final class ClientRegistry: Sendable {
 
     /// The other daemons whose clients are known, with the age of their data.
     var sources: [ClientSource] {
+        let sources = table.withLock(\.sources)
         let now = clock.now()
-        return table.withLock(\.sources).map { source in
-            ClientSource(daemon: source.daemon, ageMilliseconds: Int64(now &- source.time) / 1_000_000)
+        return sources.map { source in
+            // Another thread may have stored a time after `now`.
+            let age = now - min(now, source.time)
+            return ClientSource(daemon: source.daemon, ageMilliseconds: Int64(age / 1_000_000))
         }
     }
 
@@ -98,16 +94,19 @@ package final class ClientRegistry: Sendable {
 /// Keeps clients seen while a watch request waits. The end of its lifetime is the end of the watch, whatever ends it: an
 /// answer, a closed connection, a revoked credential or the stop of the daemon. Thread-safe.
 final class ClientWatch: Sendable {
-    private let registry: ClientRegistry
     // Most watches report for one suite, so that they need no array.
-    private let first: ClientID
-    private let others: [ClientID]
+    private let first: ClientPresence
+    private let others: [ClientPresence]
 
-    fileprivate init(_ registry: ClientRegistry, _ first: ClientID, others: [ClientID]) {
-        (self.registry, self.first, self.others) = (registry, first, others)
+    fileprivate init(_ first: ClientPresence, others: [ClientPresence]) {
+        (self.first, self.others) = (first, others)
     }
 
-    deinit { registry.endWatch(first, others) }
+    deinit {
+        let now = MonotonicClock.system.now()
+        first.endWatch(at: now)
+        for presence in others { presence.endWatch(at: now) }
+    }
 }
 
 extension Problem {

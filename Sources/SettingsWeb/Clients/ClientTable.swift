@@ -19,8 +19,16 @@ struct ClientTable: Sendable {
         let wall: Timestamp
     }
 
+    /// An object for each client makes the table smaller, because a dictionary has up to three times as much space for
+    /// values as it uses.
+    private final class Box: Sendable {
+        let client: SuiteClient
+
+        init(_ client: SuiteClient) { self.client = client }
+    }
+
     private struct SuiteClients: Sendable {
-        var clients: [ClientName: SuiteClient] = [:]
+        var clients: [ClientName: Box] = [:]
         /// Changes with each report that may change which clients have applied a state.
         var version: UInt64 = 0
         var progress: RolloutProgress?
@@ -53,13 +61,6 @@ struct ClientTable: Sendable {
     }
 }
 
-/// Identifies a client for the watch that reports for it.
-struct ClientID: Hashable, Sendable {
-    let suite: SuiteName
-    let name: ClientName
-    fileprivate let number: UInt32
-}
-
 /// A client, and whether it was present at the time of the call that returned it.
 struct ListedClient: Sendable {
     var client: SuiteClient
@@ -80,10 +81,10 @@ struct ClientNameConflict: Error {
 extension ClientTable {
     /// Records a report in each of the suites, or in none of them if the name belongs to another credential.
     ///
-    /// - Parameter startsWatch: true if the client is seen until `endWatch` is called with the result.
+    /// - Parameter startsWatch: true if the client is seen until `endWatch` of the result is called.
     mutating func record(
         _ sighting: ClientSighting, of names: [SuiteName], startsWatch: Bool, on state: State, at now: Time
-    ) throws(ClientNameConflict) -> [ClientID] {
+    ) throws(ClientNameConflict) -> [ClientPresence] {
         adopt(state)
         for name in names { try checkName(of: sighting, in: name, at: now) }
         return names.map { record(sighting, of: $0, startsWatch: startsWatch, on: state, at: now) }
@@ -92,12 +93,12 @@ extension ClientTable {
     private func checkName(
         of sighting: ClientSighting, in suite: SuiteName, at now: Time
     ) throws(ClientNameConflict) {
-        let own = suites[suite]?.clients[sighting.name].flatMap { client in
-            client.isPresent(at: now.monotonic, forgetTime: forgetTime) ? client : nil
+        let own = suites[suite]?.clients[sighting.name].flatMap { box in
+            box.client.isPresent(at: now.monotonic, forgetTime: forgetTime) ? box.client : nil
         }
         let other = peers.suites[suite]?[sighting.name].flatMap { $0.isPresent ? $0.client : nil }
         guard let client = own ?? other, !client.belongs(to: sighting.caller) else { return }
-        let end = (client.isWaiting ? now.monotonic : client.lastSeen) + forgetTime
+        let end = (client.presence.isWaiting ? now.monotonic : client.presence.lastSeen) + forgetTime
         let remaining = Int64((max(end, now.monotonic) - now.monotonic) / 1_000_000)
         throw ClientNameConflict(
             name: sighting.name, suite: suite, end: Timestamp(milliseconds: now.wall.milliseconds + remaining))
@@ -105,36 +106,39 @@ extension ClientTable {
 
     private mutating func record(
         _ sighting: ClientSighting, of suite: SuiteName, startsWatch: Bool, on state: State, at now: Time
-    ) -> ClientID {
+    ) -> ClientPresence {
         beginProgress(of: suite, on: state, at: now)
-        let former = suites[suite]?.clients[sighting.name]
-        if former == nil {
+        let isNew = addIfNew(sighting, to: suite, at: now)
+        // The indices avoid to hash the names again.
+        guard let suiteIndex = suites.index(forKey: suite),
+            let index = suites.values[suiteIndex].clients.index(forKey: sighting.name)
+        else { preconditionFailure("the client was added above") }
+        var client = suites.values[suiteIndex].clients.values[index].client
+        let wasPresent = !isNew && client.isPresent(at: now.monotonic, forgetTime: forgetTime)
+        client.see(sighting, in: suite, startsWatch: startsWatch, at: now.monotonic)
+        let lacksTarget = suites.values[suiteIndex].progress?.isMissing(client) ?? false
+        let isChanged = client.apply(sighting.report, at: state.baseCursor)
+        suites.values[suiteIndex].clients.values[index] = Box(client)
+        if lacksTarget { suites.values[suiteIndex].progress?.add(client, at: now.wall, to: &rolloutTimes) }
+        if isChanged || !wasPresent {
+            lastVersion += 1
+            suites.values[suiteIndex].version = lastVersion
+        }
+        return client.presence
+    }
+
+    /// Adds the client that reports, unless the suite has it. Returns false if the suite has it.
+    private mutating func addIfNew(_ sighting: ClientSighting, to suite: SuiteName, at now: Time) -> Bool {
+        if let former = suites[suite]?.clients[sighting.name]?.client {
+            guard !former.belongs(to: sighting.caller) else { return false }
+        } else {
             makeRoom(in: suite)
             count += 1
         }
-        var client: SuiteClient
-        if let former, former.belongs(to: sighting.caller) {
-            client = former
-        } else {
-            lastNumber &+= 1
-            client = SuiteClient(sighting, number: lastNumber, at: now)
-        }
-        let wasPresent = former?.isPresent(at: now.monotonic, forgetTime: forgetTime) ?? false
-        client.see(sighting, in: suite, startsWatch: startsWatch, at: now.monotonic)
-        let lacksTarget = suites[suite]?.progress?.isMissing(client) ?? false
-        let isChanged = client.apply(sighting.report, at: state.baseCursor)
-        suites[suite, default: SuiteClients()].clients[sighting.name] = client
-        if lacksTarget, let target = suites[suite]?.progress?.target, client.hasApplied(target) {
-            suites[suite]?.progress?.addApplied(at: now.wall, to: &rolloutTimes)
-        }
-        if isChanged || !wasPresent { changeVersion(of: suite) }
-        return ClientID(suite: suite, name: sighting.name, number: client.number)
-    }
-
-    /// Ends a watch. The client is seen now for the last time, unless another watch waits.
-    mutating func endWatch(_ id: ClientID, at now: UInt64) {
-        guard suites[id.suite]?.clients[id.name]?.number == id.number else { return }
-        suites[id.suite]?.clients[id.name]?.endWatch(at: now)
+        lastNumber &+= 1
+        let client = SuiteClient(sighting, number: lastNumber, at: now)
+        suites[suite, default: SuiteClients()].clients[sighting.name] = Box(client)
+        return true
     }
 
     /// Forgets all reported states if the state belongs to another history.
@@ -143,9 +147,12 @@ extension ClientTable {
         guard epoch != present else { return }
         epoch = present
         for suite in suites.keys {
-            for name in suites[suite]?.clients.keys.map(\.self) ?? [] {
-                suites[suite]?.clients[name]?.forgetReports()
+            let clients = suites[suite]?.clients.mapValues { box in
+                var client = box.client
+                client.forgetReports()
+                return Box(client)
             }
+            suites[suite]?.clients = clients ?? [:]
             suites[suite]?.progress = nil
             changeVersion(of: suite)
         }
@@ -154,8 +161,10 @@ extension ClientTable {
     /// Removes the clients of a suite that were gone for a day.
     mutating func removeExpired(of suite: SuiteName, at now: UInt64) {
         let maximumAge = forgetTime + Self.listingTime
-        let expired = suites[suite]?.clients.values.filter { !$0.isPresent(at: now, forgetTime: maximumAge) } ?? []
-        for client in expired { remove(client.name, of: suite) }
+        let expired = suites[suite]?.clients.values.filter {
+            !$0.client.isPresent(at: now, forgetTime: maximumAge)
+        }
+        for box in expired ?? [] { remove(box.client.name, of: suite) }
     }
 
     private mutating func remove(_ name: ClientName, of suite: SuiteName) {
@@ -172,14 +181,17 @@ extension ClientTable {
 
     /// Begins to measure the last commit of a suite at the first report after the commit.
     private mutating func beginProgress(of name: SuiteName, on state: State, at now: Time) {
-        guard let suite = suites[name], let target = state.suite(name)?.revision, suite.progress?.target != target,
-            suite.progress?.mayBeReplaced(at: now.wall, clientCount: suite.clients.count) ?? true
+        guard let target = state.suite(name)?.revision, let index = suites.index(forKey: name),
+            suites.values[index].progress?.target != target,
+            suites.values[index].progress?.mayBeReplaced(at: now.wall, clientCount: suites.values[index].clients.count)
+                ?? true
         else { return }
+        let suite = suites.values[index]
         suites[name]?.progress = state.history.commit(target).map { retained in
             var progress = RolloutProgress(
                 of: target, committed: retained.commit.time, start: now.wall, lastClient: lastNumber)
-            for client in suite.clients.values
-            where client.isPresent(at: now.monotonic, forgetTime: forgetTime) && progress.isMissing(client) {
+            for box in suite.clients.values
+            where box.client.isPresent(at: now.monotonic, forgetTime: forgetTime) && progress.isMissing(box.client) {
                 progress.addClient()
             }
             return progress
@@ -191,7 +203,9 @@ extension ClientTable {
 /// all clients, so each search finds the clients of the next hundred drops.
 private struct OldestClients: Sendable {
     struct Candidate: Sendable {
-        let id: ClientID
+        let suite: SuiteName
+        let name: ClientName
+        let number: UInt32
         let isWaiting: Bool
         let lastSeen: UInt64
 
@@ -243,25 +257,25 @@ extension ClientTable {
         while true {
             if oldest.candidates.isEmpty {
                 for suite in names {
-                    suites[suite]?.clients.values.forEach { oldest.add(candidate($0, of: suite)) }
+                    suites[suite]?.clients.values.forEach { oldest.add(candidate($0.client, of: suite)) }
                 }
                 oldest.keepFirstDrops()
             }
             guard let candidate = oldest.candidates.popLast() else { return }
             // A client that was seen after the search is no longer among the oldest clients.
-            guard let client = suites[candidate.id.suite]?.clients[candidate.id.name],
-                client.number == candidate.id.number, client.isWaiting == candidate.isWaiting,
-                client.lastSeen == candidate.lastSeen
+            guard let client = suites[candidate.suite]?.clients[candidate.name]?.client,
+                client.number == candidate.number,
+                client.presence.isWaiting == candidate.isWaiting, client.presence.lastSeen == candidate.lastSeen
             else { continue }
             droppedCount += 1
-            return remove(candidate.id.name, of: candidate.id.suite)
+            return remove(candidate.name, of: candidate.suite)
         }
     }
 
     private func candidate(_ client: SuiteClient, of suite: SuiteName) -> OldestClients.Candidate {
         OldestClients.Candidate(
-            id: ClientID(suite: suite, name: client.name, number: client.number), isWaiting: client.isWaiting,
-            lastSeen: client.lastSeen)
+            suite: suite, name: client.name, number: client.number, isWaiting: client.presence.isWaiting,
+            lastSeen: client.presence.lastSeen)
     }
 }
 
@@ -273,7 +287,7 @@ extension ClientTable {
     var sources: [PeerClients.Source] { peers.sources }
 
     /// A number that changes with each report that may change which clients have applied a state.
-    func version(of suite: SuiteName) -> UInt64 { (suites[suite]?.version ?? 0) &+ peersVersion }
+    func version(of suite: SuiteName) -> UInt64 { max(suites[suite]?.version ?? 0, peersVersion) }
 
     func count(of suite: SuiteName) -> Int {
         (suites[suite]?.clients.count ?? 0) + (peers.suites[suite]?.count ?? 0)
@@ -281,7 +295,7 @@ extension ClientTable {
 
     func forEachPresent(in suite: SuiteName, at now: UInt64, _ body: (borrowing SuiteClient) -> Void) {
         if peers.suites[suite] == nil, let clients = suites[suite]?.clients {
-            for client in clients.values where client.isPresent(at: now, forgetTime: forgetTime) { body(client) }
+            for box in clients.values where box.client.isPresent(at: now, forgetTime: forgetTime) { body(box.client) }
         } else {
             for listed in clients(of: suite, at: now) where listed.isPresent { body(listed.client) }
         }
@@ -291,7 +305,7 @@ extension ClientTable {
     func clients(of suite: SuiteName, at now: UInt64) -> [ListedClient] {
         let own = ownClients(of: suite, at: now)
         guard var clients = peers.suites[suite] else { return own }
-        for listed in own where clients[listed.client.name]?.isOverridden(by: listed) ?? true {
+        for listed in own where clients[listed.client.name]?.isReplaced(by: listed) ?? true {
             clients[listed.client.name] = listed
         }
         return Array(clients.values)
@@ -300,18 +314,19 @@ extension ClientTable {
     /// Returns the clients of a suite that report to this daemon.
     func ownClients(of suite: SuiteName, at now: UInt64) -> [ListedClient] {
         suites[suite]?.clients.values.map {
-            ListedClient(client: $0, isPresent: $0.isPresent(at: now, forgetTime: forgetTime))
+            ListedClient(client: $0.client, isPresent: $0.client.isPresent(at: now, forgetTime: forgetTime))
         } ?? []
     }
 
-    /// Returns a client that was just recorded.
-    func client(_ id: ClientID) -> ListedClient? {
-        suites[id.suite]?.clients[id.name].map { ListedClient(client: $0, isPresent: true) }
+    /// Returns a client that has just reported to this daemon.
+    func ownClient(_ name: ClientName, of suite: SuiteName) -> ListedClient? {
+        suites[suite]?.clients[name].map { ListedClient(client: $0.client, isPresent: true) }
     }
 
     /// Replaces the clients that report to other daemons.
     mutating func setPeers(_ peers: PeerClients) {
         self.peers = peers
-        peersVersion += 1
+        lastVersion += 1
+        peersVersion = lastVersion
     }
 }

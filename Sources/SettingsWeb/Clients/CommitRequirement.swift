@@ -12,8 +12,14 @@ struct CommitRequirement {
     let target: Revision
     /// The last commit of the suite up to the target.
     private let lastCommit: Revision
-    /// For each subject, the revision that a client with the subject must have applied.
-    private var requiredRevisions: [WatchSubject: Revision] = [:]
+    /// The search for the last commit up to the target that matches a subject.
+    private struct Search {
+        /// The revision that a client with the subject must have applied.
+        var required: Revision
+        var isComplete: Bool
+    }
+
+    private var searches: [WatchSubject: Search] = [:]
 
     init(of target: Revision, in suite: Suite, on state: State) {
         (self.suite, self.target) = (suite.id, target)
@@ -25,7 +31,7 @@ struct CommitRequirement {
     }
 
     func outcome(of client: borrowing SuiteClient) -> Outcome {
-        let required = client.subject.flatMap { requiredRevisions[$0.subject] } ?? lastCommit
+        let required = client.subject.flatMap { searches[$0.subject]?.required } ?? lastCommit
         if client.hasApplied(required) { return .applied }
         return client.failure.map { $0.revision >= required } ?? false ? .failed : .missing
     }
@@ -33,19 +39,20 @@ struct CommitRequirement {
     /// Returns the subject of a client if the outcome of the client depends on a search for commits that match it.
     func unsearchedSubject(of client: borrowing SuiteClient) -> WatchSubject? {
         guard let subject = client.subject?.subject, client.applied != nil, !client.hasApplied(lastCommit),
-            requiredRevisions[subject] == nil
+            !(searches[subject]?.isComplete ?? false)
         else { return nil }
         return subject
     }
 
     /// Searches for the last commit up to the target that matches each subject. Stops at the limit of an event loop. The
-    /// clients with the other subjects count as clients of the whole suite until the next call.
+    /// next call continues; until then, some clients must have applied commits that do not concern them.
     mutating func search(_ subjects: Set<WatchSubject>, on state: State) {
         var meter = CostMeter(within: .loopLimit)
         for subject in subjects where !meter.isExceeded {
-            // All commits after this revision, up to the target, do not match.
-            var (searched, match) = (target, Revision?.none)
-            state.history.forEachReversed(of: suite, before: target.advanced(by: 1) ?? target) { retained in
+            // No commit after this revision, up to the target, matches.
+            var searched = searches[subject]?.required ?? target
+            var match: Revision?
+            state.history.forEachReversed(of: suite, before: searched.advanced(by: 1) ?? target) { retained in
                 if subject.matches(retained.commit) {
                     match = retained.revision
                 } else {
@@ -54,8 +61,11 @@ struct CommitRequirement {
                 }
                 return match == nil && !meter.isExceeded
             }
-            if !meter.isExceeded { searched = min(searched, state.oldestAvailable(of: suite)) }
-            requiredRevisions[subject] = min(lastCommit, match ?? searched)
+            let isComplete = match != nil || !meter.isExceeded
+            // The history may lack commits up to this revision.
+            let oldest = min(state.oldestAvailable(of: suite), target)
+            let required = match ?? (isComplete ? min(searched, oldest) : searched)
+            searches[subject] = Search(required: min(lastCommit, max(required, oldest)), isComplete: isComplete)
         }
     }
 }

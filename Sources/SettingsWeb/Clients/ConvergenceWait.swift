@@ -38,7 +38,7 @@ extension APIHandler {
     private static let checkInterval: UInt64 = 30_000_000
     /// The nanoseconds after which a wait is evaluated although no client has reported, because clients may be gone.
     private static let expiryInterval: UInt64 = 1_000_000_000
-    /// Evaluations take at most one part in this number of the time of an event loop.
+    /// Checks of waits use at most 1/20 of the time of an event loop. First evaluations and last evaluations are not limited.
     private static let evaluationTimeDivisor: UInt64 = 20
 
     /// Lists the clients of a suite, or answers when clients have applied the state in the parameter `for`.
@@ -103,6 +103,7 @@ extension APIHandler {
     func endUnauthorized(_ id: Ticket) { answer(id, Response(.credentialEnded, cursor: nil)) }
 
     private func reevaluate(_ wait: ConvergenceWait, _ id: Ticket, of caller: Caller?) {
+        guard isAdmitted(caller) else { return endUnauthorized(id) }
         do throws(Problem) {
             guard var response = try evaluate(wait, of: caller) else {
                 return scheduleCheck(of: wait, id, of: caller)
@@ -119,7 +120,8 @@ extension APIHandler {
         let start = MonotonicClock.system.now()
         defer {
             let duration = MonotonicClock.system.now() &- start
-            nextConvergenceEvaluation = loop.now &+ duration * (Self.evaluationTimeDivisor - 1)
+            let next = loop.now &+ duration * (Self.evaluationTimeDivisor - 1)
+            nextConvergenceEvaluation = max(nextConvergenceEvaluation, next)
         }
         let state = service.store.state.withGrantsDigest(of: caller?.readLimits)
         guard state.hasSuite(wait.suite) else { throw state.unknownSuite(wait.suite, for: caller?.readLimits) }

@@ -36,8 +36,9 @@ extension ListedClient: JSONBody {
             try reader.required("name"), caller: try reader.optional("caller"),
             from: address.flatMap { IPAddress($0) }.map { .address($0) } ?? user.map { .user($0) } ?? .unknown,
             since: try reader.required("since"), applied: try reader.optional("applied"),
-            failure: failed.map { SuiteClient.Failure(at: $0, reason: reason) })
+            failure: failed.map { SuiteClient.Failure(at: $0, reason: reason) }, seen: 0)
         self.init(client: client, isPresent: try !reader.flag("gone"))
+        if try reader.flag("waiting") { client.presence.see(startsWatch: true, at: 0) }
     }
 
     func writeMembers(to writer: inout JSONWriter) {
@@ -53,6 +54,7 @@ extension ListedClient: JSONBody {
         writer.member("failed", client.failure?.revision)
         writer.member("reason", client.failure?.reason)
         if !isPresent { writer.member("gone", true) }
+        if client.presence.isWaiting { writer.member("waiting", true) }
     }
 }
 
@@ -67,8 +69,8 @@ struct PeerClients: Sendable {
     private(set) var sources: [Source] = []
     private(set) var suites: [SuiteName: [ClientName: ListedClient]] = [:]
 
-    /// Adds the clients of a daemon. If several daemons have a client with the same name, a present client counts, and
-    /// of two present clients the client that began to report last: a client may connect to another daemon.
+    /// Adds the clients of a daemon. A client may connect to another daemon, so several daemons may have a client with
+    /// the same name: see ``ListedClient/isReplaced(by:)``.
     mutating func add(_ records: [[UInt8]], from source: Source, epoch: Epoch) {
         sources.append(source)
         for record in records {
@@ -80,10 +82,10 @@ struct PeerClients: Sendable {
                 }
                 for var listed in shared.clients {
                     if shared.epoch != epoch { listed.client.forgetReports() }
-                    listed.client.lastSeen = source.time
+                    listed.client.presence.see(startsWatch: false, at: source.time)
                     listed.daemon = source.daemon
                     let other = suites[shared.suite]?[listed.client.name]
-                    if let other, other.isOverridden(by: listed) == false { continue }
+                    if let other, !other.isReplaced(by: listed) { continue }
                     suites[shared.suite, default: [:]][listed.client.name] = listed
                 }
             }
@@ -92,17 +94,21 @@ struct PeerClients: Sendable {
 }
 
 extension ListedClient {
-    /// True if another client with the same name, which reports to another daemon, is the present client.
-    func isOverridden(by other: ListedClient) -> Bool {
-        isPresent == other.isPresent ? client.since < other.client.since : other.isPresent
+    /// True if the clients of all daemons contain a client with the same name of another daemon instead of this client. A
+    /// client whose watch waits comes first, then a present client, then the client that began to report last.
+    func isReplaced(by other: ListedClient) -> Bool {
+        rank == other.rank ? client.since < other.client.since : rank < other.rank
     }
+
+    private var rank: Int { !isPresent ? 0 : client.presence.isWaiting ? 2 : 1 }
 }
 
 extension ClientRegistry {
-    /// The maximum size of a record, unless one suite needs more.
+    /// A record gets no further line if it would have more bytes.
     private static let recordSize = 512 << 10
-    /// The maximum number of clients in one line of a record.
-    private static let clientsPerLine = 500
+    /// The maximum number of clients in one line of a record. A client has less than 8 kB, also if every character of its
+    /// name and of its reason is escaped. So a record is always smaller than the limit of etcd for a request, 1.5 MiB.
+    private static let clientsPerLine = 100
 
     /// Unchanged records are made again after this time, because clients may be gone.
     private static let recordLifetime: UInt64 = 3_000_000_000
@@ -110,11 +116,13 @@ extension ClientRegistry {
     /// Returns the records from which the other daemons learn which clients report to this daemon.
     package func records(on state: State) -> [[UInt8]] {
         let (version, time) = (ownVersion, now.monotonic)
-        if let made = madeRecords.withLock(\.self), made.version == version, time &- made.time < Self.recordLifetime {
-            return made.records
+        if let cached = cachedRecords.withLock(\.self), cached.version == version,
+            time &- cached.time < Self.recordLifetime
+        {
+            return cached.records
         }
         let records = makeRecords(on: state)
-        madeRecords.withLock { $0 = (version, time, records) }
+        cachedRecords.withLock { $0 = (version, time, records) }
         return records
     }
 

@@ -35,7 +35,9 @@ struct RolloutProgress: Sendable {
 
     mutating func addClient() { clientCount += 1 }
 
-    mutating func addApplied(at now: Timestamp, to times: inout RolloutTimes) {
+    /// Counts a client that was missing, if it has applied the target.
+    mutating func add(_ client: SuiteClient, at now: Timestamp, to times: inout RolloutTimes) {
+        guard client.hasApplied(target) else { return }
         appliedCount += 1
         let shares = RolloutTimes.percentages
         while reachedShares < shares.count, appliedCount * 100 >= clientCount * shares[reachedShares] {

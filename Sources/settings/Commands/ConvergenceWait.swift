@@ -2,12 +2,14 @@ import Platform
 import SettingsAPI
 import SettingsHTTP
 
-/// The wait of `--wait-for`, until a share of the clients of each suite has applied a state.
+/// Waits until a percentage of the clients of each suite has applied a state: the option `--wait-for`.
 struct ConvergenceWait {
-    /// The time that the daemon takes at most for one answer.
+    /// The longest wait that the daemon accepts in one request.
     private static let longestWait = Duration.seconds(300)
     /// The pause between two requests if the daemon answers at once, and the wait of a request if there are several suites.
     private static let pace = Duration.seconds(1)
+    /// The default of the option `clients.forgetSeconds` of the daemon.
+    private static let usualForgetTime = Duration.seconds(90)
 
     private let target: Cursor
     private let suites: [SuiteName]
@@ -29,7 +31,10 @@ struct ConvergenceWait {
         try Terminal.flush()
         var failure: ToolError?
         do throws(ToolError) {
-            try awaitClients(until: pending?.deadline)
+            guard !suites.isEmpty else {
+                throw ToolError(.failed, "the answer of the daemon does not say which suites changed")
+            }
+            try awaitClients(isConfirmed: pending == nil)
         } catch {
             failure = error
         }
@@ -49,11 +54,12 @@ struct ConvergenceWait {
         var presentAtStart: Int64 = 0
     }
 
-    /// - Parameter deadline: when the daemon reverts the change; nil if the change has no deadline.
-    private func awaitClients(until deadline: Timestamp?) throws(ToolError) {
-        let left = deadline.map { Duration.milliseconds(max(0, $0.milliseconds - WallClock.milliseconds)) }
-        let limit = min(timeout, left ?? timeout)
-        let end = ContinuousClock.now + limit
+    /// - Parameter isConfirmed: false if the daemon reverts the change at the end of the time of `--confirm`.
+    private func awaitClients(isConfirmed: Bool) throws(ToolError) {
+        // The clocks of the daemon and of this machine may differ, so the deadline in the answer is not used.
+        let limit = isConfirmed ? timeout : min(timeout, try arguments.duration("confirm") ?? timeout)
+        let start = ContinuousClock.now
+        let end = start + limit
         var (backOff, generator, outage) = (BackOff(), SystemRandomNumberGenerator(), SettingsError?.none)
         var waiting = suites.map { Progress(suite: $0) }
         while let first = waiting.first {
@@ -67,7 +73,7 @@ struct ConvergenceWait {
                     let answer = try ask(waiting[index].suite, wait: wait)
                     if waiting[index].newest == nil { waiting[index].presentAtStart = answer.present }
                     (waiting[index].newest, wait) = (answer, .zero)
-                    // The daemon answers at once if it counts fewer clients than at the start.
+                    // After a restart, the daemon answers at once if the clients that it knows have applied the state.
                     if answer.isConverged { pause = Self.pace }
                 }
                 backOff.reset()
@@ -81,8 +87,15 @@ struct ConvergenceWait {
                 pause = backOff.next(notBefore: asked, using: &generator)
             }
             for progress in waiting { try throwFailure(of: progress) }
-            for progress in waiting where isConverged(progress) { report(progress) }
-            waiting.removeAll { isConverged($0) }
+            // Clients that have not reported again for this time are gone.
+            let needsClientsOfStart = ContinuousClock.now < start + Self.usualForgetTime
+            for progress in waiting where isConverged(progress, needsClientsOfStart) {
+                guard isConfirmed || progress.newest?.present ?? 0 > 0 else {
+                    throw ToolError(.failed, "no program reports which revision of \(progress.suite) it has applied")
+                }
+                report(progress)
+            }
+            waiting.removeAll { isConverged($0, needsClientsOfStart) }
             guard let open = waiting.first else { return }
             guard ContinuousClock.now < end else { throw late(open, after: limit, outage) }
             CurrentThread.sleep(for: min(pause, end - .now))
@@ -98,11 +111,12 @@ struct ConvergenceWait {
 
     /// True if enough clients have applied the state.
     ///
-    /// After a restart, the daemon does not know the clients that have not reported again, and the request may have been
-    /// repeated without an error. So enough is also a share of the clients at the start.
-    private func isConverged(_ progress: Progress) -> Bool {
+    /// After a restart, the daemon does not know the clients that have not reported again, and the HTTP client may have
+    /// repeated the request without an error. Therefore the percentage of the clients at the start must have applied the
+    /// state, too.
+    private func isConverged(_ progress: Progress, _ needsClientsOfStart: Bool) -> Bool {
         guard let newest = progress.newest, newest.isConverged else { return false }
-        return newest.applied >= (Int64(percentage) * progress.presentAtStart + 99) / 100
+        return !needsClientsOfStart || newest.applied * 100 >= Int64(percentage) * progress.presentAtStart
     }
 
     private func report(_ progress: Progress) {
@@ -128,7 +142,7 @@ struct ConvergenceWait {
         }
         var lines = ["timed out after \(limit): \(newest.sentence)"] + newest.details
         let absent = progress.presentAtStart - newest.present
-        if absent > 0 { lines.append("  \(absent) of the clients at the start have not reported again") }
+        if absent > 0 { lines.append("  \(absent) clients that were present at the start are absent now") }
         return ToolError(.late, lines.joined(separator: "\n"))
     }
 }

@@ -163,6 +163,9 @@ extension WriteReport {
 }
 
 extension PendingDescription {
+    /// The time for which a decision is repeated while the daemon does not answer.
+    private static let decisionTimeout = Duration.seconds(30)
+
     /// Confirms the change if there is no failure. Otherwise reverts the change, and throws the failure.
     ///
     /// - Parameters:
@@ -173,19 +176,31 @@ extension PendingDescription {
     ) throws(ToolError) {
         let lines = failure?.message.split(separator: "\n", maxSplits: 1) ?? []
         let (clause, details) = (lines.first ?? "", lines.dropFirst().map { "\n\($0)" }.joined())
-        do throws(SettingsError) {
-            let request: PendingRequest = failure == nil ? .confirm : .revert
-            try client.blocking.send(.perform(request, on: id, WriteOptions.plain.repeatable()))
-                .printOutcome(of: id, arguments)
-        } catch {
-            // The daemon may have reverted the change at the deadline, or another caller may have decided.
-            let outcome = error.problem?.pending?.end?.outcome
-            guard error.code == .pendingEnded, outcome == (failure == nil ? .confirmed : .reverted) else {
-                let cause = ToolError(describing: error)
-                let result =
-                    failure == nil
-                    ? "\(success), but the change was not confirmed" : "\(clause), and the change was not reverted"
-                throw ToolError(cause.code, "\(result): \(cause.message)\(details)")
+        let request: PendingRequest = failure == nil ? .confirm : .revert
+        let endpoint = Endpoint.perform(request, on: id, WriteOptions.plain.repeatable())
+        let end = ContinuousClock.now + Self.decisionTimeout
+        var (backOff, generator) = (BackOff(), SystemRandomNumberGenerator())
+        while true {
+            do throws(SettingsError) {
+                try client.blocking.send(endpoint).printOutcome(of: id, arguments)
+                break
+            } catch {
+                guard !error.isTransient || ContinuousClock.now >= end else {
+                    CurrentThread.sleep(for: backOff.next(using: &generator))
+                    continue
+                }
+                // The daemon may have reverted the change at the deadline, or another caller may have decided.
+                let outcome = error.problem?.pending?.end?.outcome
+                guard error.code == .pendingEnded, outcome == (failure == nil ? .confirmed : .reverted) else {
+                    let cause = ToolError(describing: error)
+                    let result =
+                        failure == nil
+                        ? "\(success), but the confirmation failed"
+                        : "\(clause), and the revert failed; unless somebody confirms the change, the daemon reverts it at "
+                            + "its deadline"
+                    throw ToolError(failure?.code ?? cause.code, "\(result): \(cause.message)\(details)")
+                }
+                break
             }
         }
         if let failure { throw ToolError(failure.code, "\(clause), so the change was reverted\(details)") }

@@ -43,14 +43,15 @@ struct ProgramRunner {
             while let arrival = signals.next() {
                 if arrival.endsPrograms { return .signal(arrival.signal) }
             }
-            var outage: String?
+            var (newest, outage): (ProgramVariables?, String?)
             for event in events.removeAll() {
                 switch event {
-                case .variables(let variables): return .variables(variables)
+                case .variables(let variables): newest = variables
                 case .failure(let error): throw error
                 case .outage(let error): outage = error.message
                 }
             }
+            if let newest { return .variables(newest) }
             if let cached, isLate || outage != nil {
                 let cause = outage ?? "the daemon did not answer within \(timeout)"
                 Terminal.warn("\(cause); starting \(name) with the values of the cache")

@@ -24,7 +24,7 @@ struct ClientTableTests {
     private struct Watch {
         let suite: String
         let name: String
-        let id: ClientID
+        let presence: ClientPresence
         /// The step in which the client of the watch was added.
         let added: Int
     }
@@ -81,7 +81,7 @@ struct ClientTableTests {
             let time = ClientTable.Time(monotonic: now, wall: Timestamp(milliseconds: Int64(now / 1_000_000)))
             if !watches.isEmpty, random.chance(oneIn: 3) {
                 let watch = watches.remove(at: random.below(watches.count))
-                table.endWatch(watch.id, at: now)
+                watch.presence.endWatch(at: now)
                 let index = clients.firstIndex { $0.suite == watch.suite && $0.name == watch.name }
                 if let index, added["\(watch.suite) \(watch.name)"] == watch.added {
                     clients[index].watches -= 1
@@ -102,9 +102,9 @@ struct ClientTableTests {
                 let isRefused = index.map { isPresent(clients[$0]) && clients[$0].caller != caller } ?? false
                 let (sighting, suiteName) = (try Self.sighting(name, caller, report), try SuiteName(suite))
                 do throws(ClientNameConflict) {
-                    let ids = try table.record(
+                    let seen = try table.record(
                         sighting, of: [suiteName], startsWatch: startsWatch, on: state, at: time)
-                    #expect(!isRefused && ids.count == 1)
+                    #expect(!isRefused && seen.count == 1)
                     if let known = index, clients[known].caller != caller {
                         clients.remove(at: known)
                         index = nil
@@ -130,7 +130,7 @@ struct ClientTableTests {
                         if startsWatch {
                             clients[index].watches += 1
                             watches.append(
-                                Watch(suite: suite, name: name, id: ids[0], added: added["\(suite) \(name)"] ?? -1))
+                                Watch(suite: suite, name: name, presence: seen[0], added: added["\(suite) \(name)"] ?? -1))
                         }
                     }
                 } catch {
@@ -142,7 +142,7 @@ struct ClientTableTests {
             for suite in Self.suites {
                 let found = table.clients(of: try SuiteName(suite), at: now).map { listed in
                     let client = listed.client
-                    let presence = client.isWaiting ? "waiting" : listed.isPresent ? "idle" : "gone"
+                    let presence = client.presence.isWaiting ? "waiting" : listed.isPresent ? "idle" : "gone"
                     return "\(client.name) \(client.caller ?? "") \(presence) \(client.applied?.number ?? -1) "
                         + "\(client.failure?.revision.number ?? -1)"
                 }
