@@ -165,8 +165,8 @@ struct ClientTests {
             ! settings: no program reports which revision of app it has applied; 'settings help clients' says how programs report
             $ settings set app theme=light --wait-for 95% --confirm 1h --quiet; echo $?
             p3
-            ! settings: no program reports which revision of app it has applied, so the change was reverted
             1
+            ! settings: no program reports which revision of app it has applied, so the change was reverted
             $ settings pending
             $ settings get app theme
             dark

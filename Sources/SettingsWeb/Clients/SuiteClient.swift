@@ -118,6 +118,7 @@ struct SuiteClient: Sendable {
             // applied a later commit, so the commit makes the client behind.
             applied = reported.map { min($0, published.revision) }
         }
+        if let applied, let failure, applied >= failure.revision { self.failure = nil }
         return applied != formerRevision || failure?.revision != formerFailure?.revision
             || failure?.reason != formerFailure?.reason
     }

@@ -66,7 +66,8 @@ struct BusyDaemonTests {
         issues.collect(
             from: DefaultsAdapter(
                 suite: names.app, keyStore: ClientKeys(), server: server.address, timeout: timeout,
-                outbox: .directory(directory.path + "/outbox"), writes: .confirmed, arguments: [], log: issues.log))
+                outbox: .directory(directory.path + "/outbox"), writes: .confirmed, arguments: [], clientName: "",
+                log: issues.log))
     }
 
     /// Loads the suite. On a busy machine, one attempt may take longer than the timeout of the adapter.

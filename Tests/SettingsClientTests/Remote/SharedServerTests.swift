@@ -20,10 +20,13 @@ struct SharedServerTests {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let address = proxy.server.address
+        // A report that overlaps with a write would open another connection.
         let one = DefaultsAdapter(
-            suite: names.app, keyStore: ClientKeys(), server: address, outbox: .none, writes: .confirmed, arguments: [])
+            suite: names.app, keyStore: ClientKeys(), server: address, outbox: .none, writes: .confirmed, arguments: [],
+            clientName: "")
         let two = DefaultsAdapter(
-            suite: names.net, keyStore: ClientKeys(), server: address, outbox: .none, writes: .confirmed, arguments: [])
+            suite: names.net, keyStore: ClientKeys(), server: address, outbox: .none, writes: .confirmed, arguments: [],
+            clientName: "")
         for number in 1...20 {
             one.launchCount = number
             two.launchCount = -number

@@ -119,7 +119,10 @@ struct ClientTableTests {
                         index = clients.count - 1
                     }
                     if let index {
-                        if let failed { clients[index].failed = min(failed, Self.published) }
+                        if let failed { clients[index].failed = failed }
+                        if let applied, !isOther, applied >= clients[index].failed ?? .max {
+                            clients[index].failed = nil
+                        }
                         if let applied { clients[index].applied = isOther ? nil : min(applied, Self.published) }
                         if let applied = clients[index].applied, let failed = clients[index].failed,
                             applied >= failed
@@ -130,7 +133,9 @@ struct ClientTableTests {
                         if startsWatch {
                             clients[index].watches += 1
                             watches.append(
-                                Watch(suite: suite, name: name, presence: seen[0], added: added["\(suite) \(name)"] ?? -1))
+                                Watch(
+                                    suite: suite, name: name, presence: seen[0], added: added["\(suite) \(name)"] ?? -1)
+                            )
                         }
                     }
                 } catch {
