@@ -147,8 +147,16 @@ struct AtomicFile: Sendable {
                 reload, "the reload '\(reload)'",
                 outcome: old == nil ? "the file is removed" : "the old file is back in place")
         } catch {
-            try revert()
-            throw error
+            let failure = error
+            do {
+                try revert()
+            } catch {
+                throw ToolError(
+                    failure.code,
+                    "the reload '\(Terminal.plain(reload))' failed, and the old file could not be put back: "
+                        + ToolError(describing: error).message)
+            }
+            throw failure
         }
         try? Self.fileSystem.remove(secondName)
     }

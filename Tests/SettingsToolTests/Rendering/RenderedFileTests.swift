@@ -137,6 +137,16 @@ struct RenderedFileTests {
     }
 
     @Test
+    func `If a reload fails and the old file cannot be put back, the message says both`() throws {
+        try shell.runTranscript(
+            """
+            $ echo old >out; settings render t --to out --reload 'rm .out.settings-old; false'
+            ! settings: the reload 'rm .out.settings-old; false' failed, and the old file could not be put back: ./.out.settings-old: No such file or directory (rename, error 2)
+            => 1
+            """)
+    }
+
+    @Test
     func `--diff prints the changes, writes nothing, and ends with 2 if there are changes`() throws {
         _ = try shell.directory.file(
             "long", (1...30).map { $0 == 20 ? "{{ app.theme }}\n" : "line \($0)\n" }.joined() + "end")
