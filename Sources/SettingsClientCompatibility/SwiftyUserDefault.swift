@@ -19,6 +19,6 @@ extension Setting {
     /// Not available. The property has to name its adapter.
     @available(*, unavailable, message: "name the adapter: @SwiftyUserDefault(keyPath: \\.name, in: Defaults)")
     public init(keyPath path: KeyPath<DefaultsKeys, DefaultsKey<Value>>, options: SettingOptions = []) {
-        fatalError("unavailable")
+        fatalError("unavailable")  // Never runs: the compiler refuses every use.
     }
 }

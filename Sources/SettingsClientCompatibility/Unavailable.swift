@@ -2,7 +2,8 @@ public import SettingsClient
 public import SettingsKeys
 
 // Expressions of SwiftyUserDefaults and of Foundation's UserDefaults that this library does not support. The compiler
-// reports an error that says what to write instead.
+// reports an error that says what to write instead. No body in this file ever runs, because the compiler refuses every
+// use.
 
 extension DefaultsAdapter {
     /// Not available. Assign to the setting instead.

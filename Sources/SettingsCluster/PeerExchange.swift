@@ -7,9 +7,9 @@ internal import Synchronization
 /// Exchanges records with the other daemons through etcd: each daemon publishes its records every second, and reads the
 /// records of the other daemons. The exchange does not know what the records mean.
 ///
-/// The key `clients/DAEMON` has the announcement of a daemon: the number of its records. `clients/DAEMON/INDEX` has a record.
-/// A daemon rewrites its announcement every second, and only changed records. If a daemon reads no new announcement of
-/// another daemon for the retention time, it drops the records.
+/// The key `clients/DAEMON` has the announcement of a daemon: the number of its records. `clients/DAEMON/INDEX` has a
+/// record. A daemon rewrites its announcement every second, and only changed records. If a daemon reads no new
+/// announcement of another daemon for the retention time, it drops the records.
 package final class PeerExchange: Sendable {
     private typealias Instant = ContinuousClock.Instant
 
@@ -76,16 +76,16 @@ package final class PeerExchange: Sendable {
         /// The revision of the etcd database up to which this daemon has read the records.
         var revision: Int64 = 0
         while !isStopped.load(ordering: .acquiring) {
-            // After an error, the next round tries again. The follower logs that etcd does not answer, and answers about
-            // clients say how old their data is.
+            // After an error, the next round tries again. The follower logs that etcd does not answer, and answers
+            // about clients say how old their data is.
             do throws(EtcdError) { try publisher.publish(records(), &client) } catch { publisher.forgetLeases() }
             try? read(&peers, after: &revision, &client)
             peers = peers.filter { $0.value.readTime > .now - retention }
             receive(peers.sorted { $0.key < $1.key }.compactMap { Self.peer($0.key, $0.value) })
             _ = stopSignal.wait(timeout: .now() + .milliseconds(Int(Self.interval / .milliseconds(1))))
         }
-        // Other daemons do not notice deleted keys, so the daemon announces that it has no records. If the call fails, etcd
-        // deletes the keys when their leases expire.
+        // Other daemons do not notice deleted keys, so the daemon announces that it has no records. If the call fails,
+        // etcd deletes the keys when their leases expire.
         try? publisher.publish([], &client, timeout: .seconds(1))
         ended.signal()
     }

@@ -19,7 +19,7 @@ package struct ClientFailure: Equatable, Sendable, JSONBody {
     }
 }
 
-/// A client of a suite, as `GET /v1/suites/{suite}/clients` describes it.
+/// A client in the answer to `GET /v1/suites/{suite}/clients`.
 package struct ClientDescription: Equatable, Sendable {
     package enum Status: String, BodyWord, CaseIterable {
         /// The client has applied every commit that concerns it.
@@ -52,7 +52,7 @@ package struct ClientDescription: Equatable, Sendable {
     /// if the history does not have this commit.
     package var secondsBehind: Int64?
     package var failure: ClientFailure?
-    /// The daemon that the client reports to; nil unless several daemons share a history.
+    /// The identifier of the daemon that the client reports to; nil for the daemon that answers.
     package var daemon: String?
 
     package init(name: ClientName, status: Status, since: Timestamp, lastSeen: Timestamp) {
@@ -91,7 +91,7 @@ extension ClientDescription: JSONBody {
     }
 }
 
-/// A daemon that shares the history, and the age of its data about clients.
+/// Another daemon with the same history, and the age of its data about clients.
 package struct ClientSource: Equatable, Sendable, JSONBody {
     package var daemon: String
     package var ageMilliseconds: Int64
@@ -165,7 +165,7 @@ package struct Convergence: Equatable, Sendable {
     package static let maximumNames = 100
 
     package var suite: SuiteName
-    /// The state that the clients shall apply.
+    /// The state that the clients must apply.
     package var target: Cursor
     /// True if the requested share of the present clients has applied the target.
     package var isConverged: Bool

@@ -35,11 +35,12 @@ package struct ClientName: Hashable, Sendable, JSONText {
     package func hash(into hasher: inout Hasher) { UTF8Text(text).hash(into: &hasher) }
 }
 
-/// What a client says about a suite: the state that it has applied, and the state that it could not apply.
+/// The report of a client about a suite: the state that the client has applied, and the state that it could not apply.
 package struct ClientReport: Equatable, Sendable {
     package static let maximumReasonLength = 1024
 
-    /// The newest state that the client has applied; nil if the report does not say it.
+    /// The newest state that the client has applied; nil if the report omits it. The daemon then keeps the former
+    /// state.
     package var applied: Cursor?
     /// The state that the client could not apply; nil if the client has not failed.
     package var failed: Cursor?

@@ -179,7 +179,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         writes: WriteMode = .background, arguments: [String]? = nil, clientName: String? = nil,
         log: DefaultsLog? = nil
     ) {
-        fatalError("unavailable")
+        fatalError("unavailable")  // Never runs: the compiler refuses every use.
     }
 
     /// The command line arguments of the process without the program's name.

@@ -5,7 +5,7 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// The commits that clients of a suite have not applied. A commit concerns a client if it matches the subject of the
+/// Compares clients with the commits of a suite. A commit concerns a client if it matches the subject of the
 /// client: the keys that the client watches or may read.
 struct ClientComparison {
     /// The commits that a client has not applied.
@@ -27,8 +27,8 @@ struct ClientComparison {
         commits = state.history.commits(of: suite.id, after: start)
     }
 
-    /// Returns the commits that a client has not applied; nil if they are not known, because the history does not have
-    /// all of them, or because comparing commits with subjects has taken a second.
+    /// Returns the commits that a client has not applied; nil if they are not known, because the history lacks a
+    /// commit, or because this comparison has used its limit of a second.
     mutating func missingCommits(of client: SuiteClient) -> MissingCommits? {
         guard let applied = client.applied else { return nil }
         if applied >= suite.revision { return MissingCommits(count: 0, first: nil) }

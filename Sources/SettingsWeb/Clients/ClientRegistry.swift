@@ -4,7 +4,7 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// The clients of all suites, with the clocks. The event loops record reports, and read the clients. Thread-safe.
+/// A ``ClientTable`` with its clocks, which all event loops share. Thread-safe.
 package final class ClientRegistry: Sendable {
     /// The default of `clients.forgetSeconds`, in nanoseconds.
     package static let defaultForgetTime: UInt64 = 90_000_000_000
@@ -80,7 +80,7 @@ package final class ClientRegistry: Sendable {
         }
     }
 
-    /// A number that changes with each report that may change which clients have applied a state.
+    /// A number that changes when an applied state, a failure or the set of clients changes.
     var ownVersion: UInt64 { table.withLock(\.lastVersion) }
 
     func setPeerClients(_ peers: PeerClients) { table.withLock { $0.setPeers(peers) } }
@@ -91,10 +91,10 @@ package final class ClientRegistry: Sendable {
     var metrics: (dropped: Int, rolloutTimes: RolloutTimes) { table.withLock { ($0.droppedCount, $0.rolloutTimes) } }
 }
 
-/// Keeps clients seen while a watch request waits. The end of its lifetime is the end of the watch, whatever ends it: an
+/// Keeps clients seen while a watch request waits. The watch ends when this object is released: after an
 /// answer, a closed connection, a revoked credential or the stop of the daemon. Thread-safe.
 final class ClientWatch: Sendable {
-    // Most watches report for one suite, so that they need no array.
+    // Most watches report for one suite. The property for the first suite avoids an array.
     private let first: ClientPresence
     private let others: [ClientPresence]
 

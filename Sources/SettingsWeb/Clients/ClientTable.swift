@@ -29,7 +29,7 @@ struct ClientTable: Sendable {
 
     private struct SuiteClients: Sendable {
         var clients: [ClientName: Box] = [:]
-        /// Changes with each report that may change which clients have applied a state.
+        /// Changes when an applied state, a failure or the set of clients changes.
         var version: UInt64 = 0
         var progress: RolloutProgress?
         var oldest = OldestClients()
@@ -109,7 +109,7 @@ extension ClientTable {
     ) -> ClientPresence {
         beginProgress(of: suite, on: state, at: now)
         let isNew = addIfNew(sighting, to: suite, at: now)
-        // The indices avoid to hash the names again.
+        // With the indices, the names are not hashed again.
         guard let suiteIndex = suites.index(forKey: suite),
             let index = suites.values[suiteIndex].clients.index(forKey: sighting.name)
         else { preconditionFailure("the client was added above") }
@@ -179,7 +179,7 @@ extension ClientTable {
         suites[suite]?.version = lastVersion
     }
 
-    /// Begins to measure the last commit of a suite at the first report after the commit.
+    /// Begins to measure how long clients take to apply the last commit, at the first report after the commit.
     private mutating func beginProgress(of name: SuiteName, on state: State, at now: Time) {
         guard let target = state.suite(name)?.revision, let index = suites.index(forKey: name),
             suites.values[index].progress?.target != target,
@@ -199,8 +199,8 @@ extension ClientTable {
     }
 }
 
-/// The clients that were seen longest ago. Clients that wait are seen now. Finding the oldest clients takes a search of
-/// all clients, so each search finds the clients of the next hundred drops.
+/// The clients to drop next: the clients that the daemon saw longest ago. A search visits all clients, so one search
+/// finds up to 100 candidates. A client with a waiting watch is dropped last.
 private struct OldestClients: Sendable {
     struct Candidate: Sendable {
         let suite: SuiteName
@@ -228,8 +228,8 @@ private struct OldestClients: Sendable {
         candidates.insert(candidate, at: index)
     }
 
-    /// Removes waiting clients, because a client that does not wait at the time of a later drop is dropped first. If all
-    /// clients wait, keeps only the candidate of the first drop.
+    /// Removes waiting clients, because a client that does not wait at the time of a later drop is dropped first. If
+    /// all clients wait, keeps only the candidate of the first drop.
     mutating func keepFirstDrops() {
         guard let first = candidates.last else { return }
         if first.isWaiting { candidates = [first] } else { candidates.removeAll(where: \.isWaiting) }
@@ -279,14 +279,14 @@ extension ClientTable {
     }
 }
 
-/// Methods that read the clients of a suite. If a client with the same name reports to this daemon and to another daemon,
-/// they return the present client.
+/// Methods that read the clients of a suite. If a client with the same name reports to this daemon and to another
+/// daemon, they return the present client.
 extension ClientTable {
     /// The suites with clients that report to this daemon.
     var suiteNames: [SuiteName] { Array(suites.keys) }
     var sources: [PeerClients.Source] { peers.sources }
 
-    /// A number that changes with each report that may change which clients have applied a state.
+    /// A number that changes when an applied state, a failure or the set of clients changes.
     func version(of suite: SuiteName) -> UInt64 { max(suites[suite]?.version ?? 0, peersVersion) }
 
     func count(of suite: SuiteName) -> Int {

@@ -44,8 +44,8 @@ struct CommitRequirement {
         return subject
     }
 
-    /// Searches for the last commit up to the target that matches each subject. Stops at the limit of an event loop. The
-    /// next call continues; until then, some clients must have applied commits that do not concern them.
+    /// Searches for the last commit up to the target that matches each subject. Stops at the limit of an event loop.
+    /// The next call continues; until then, some clients must have applied commits that do not concern them.
     mutating func search(_ subjects: Set<WatchSubject>, on state: State) {
         var meter = CostMeter(within: .loopLimit)
         for subject in subjects where !meter.isExceeded {

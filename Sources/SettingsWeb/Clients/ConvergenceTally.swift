@@ -14,7 +14,7 @@ struct ConvergenceTally: Sendable {
     /// The subjects of clients whose outcome depends on a search for commits.
     private(set) var unsearchedSubjects: Set<WatchSubject> = []
 
-    /// Counts the clients. Keeps no names, because most evaluations of a wait need none.
+    /// Counts the clients. Collects no names, because an evaluation without an answer needs no names.
     init(_ table: borrowing ClientTable, _ requirement: CommitRequirement, at now: UInt64) {
         table.forEachPresent(in: requirement.suite, at: now) { client in
             present += 1

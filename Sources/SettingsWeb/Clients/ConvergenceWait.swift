@@ -6,8 +6,8 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// A request that waits until a share of the clients of a suite has applied a target state, or until a client has failed
-/// to apply it. Owned by the event loop.
+/// A request that waits until a share of the clients of a suite has applied a target state, or until a client has
+/// failed to apply it. Owned by the event loop.
 final class ConvergenceWait {
     let suite: SuiteName
     let target: Cursor
@@ -17,7 +17,7 @@ final class ConvergenceWait {
     let end: UInt64
     /// The client whose limit of watchers includes this request; nil before the request waits.
     fileprivate(set) var client: ClientCounts.Client?
-    /// True if the request gets the next result, whatever it is.
+    /// True if the next evaluation must answer, also without convergence.
     var isOver: Bool
     fileprivate var requirement: CommitRequirement
     /// The version of the clients at the last evaluation, and the time of the evaluation.
@@ -33,12 +33,13 @@ final class ConvergenceWait {
 
 /// Requests for the clients of a suite: the listing, and the wait for convergence.
 extension APIHandler {
-    /// The nanoseconds between two checks of a wait. An alarm is up to 20 ms late, and the answer shall come within
-    /// 100 ms of the last report.
+    /// The nanoseconds between two checks of a wait. With an alarm that is up to 20 ms late, the answer
+    /// comes within 100 ms of the last report.
     private static let checkInterval: UInt64 = 30_000_000
     /// The nanoseconds after which a wait is evaluated although no client has reported, because clients may be gone.
     private static let expiryInterval: UInt64 = 1_000_000_000
-    /// Checks of waits use at most 1/20 of the time of an event loop. First evaluations and last evaluations are not limited.
+    /// Checks of waits use at most 1/20 of the time of an event loop. First evaluations and last evaluations are not
+    /// limited.
     private static let evaluationTimeDivisor: UInt64 = 20
 
     /// Lists the clients of a suite, or answers when clients have applied the state in the parameter `for`.

@@ -4,7 +4,7 @@ package import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// The clients of a suite in the form in which daemons with the same history send them to each other.
+/// One line of a record that daemons with the same history exchange: some clients of a suite.
 struct SharedClients: Sendable {
     var suite: SuiteName
     /// The history to which the revisions belong.
@@ -75,7 +75,7 @@ struct PeerClients: Sendable {
         sources.append(source)
         for record in records {
             for line in record.split(separator: UInt8(ascii: "\n")) {
-                // A daemon of a later version may send another form. Its clients are then not known here.
+                // This daemon skips a line that it cannot read, for example a line of a daemon of a later version.
                 guard let json = try? JSONValue(parsing: Array(line)), let shared = try? SharedClients(json: json)
                 else {
                     continue
@@ -94,8 +94,8 @@ struct PeerClients: Sendable {
 }
 
 extension ListedClient {
-    /// True if the clients of all daemons contain a client with the same name of another daemon instead of this client. A
-    /// client whose watch waits comes first, then a present client, then the client that began to report last.
+    /// True if the clients of all daemons contain a client with the same name of another daemon instead of this client.
+    /// A client whose watch waits comes first, then a present client, then the client that began to report last.
     func isReplaced(by other: ListedClient) -> Bool {
         rank == other.rank ? client.since < other.client.since : rank < other.rank
     }
@@ -106,8 +106,9 @@ extension ListedClient {
 extension ClientRegistry {
     /// A record gets no further line if it would have more bytes.
     private static let recordSize = 512 << 10
-    /// The maximum number of clients in one line of a record. A client has less than 8 kB, also if every character of its
-    /// name and of its reason is escaped. So a record is always smaller than the limit of etcd for a request, 1.5 MiB.
+    /// The maximum number of clients in one line of a record. A client has less than 8 kB, also if every character of
+    /// its name and of its reason is escaped. So a record is always smaller than the limit of etcd for a request, 1.5
+    /// MiB.
     private static let clientsPerLine = 100
 
     /// Unchanged records are made again after this time, because clients may be gone.

@@ -41,7 +41,7 @@ struct RolloutProgress: Sendable {
         appliedCount += 1
         let shares = RolloutTimes.percentages
         while reachedShares < shares.count, appliedCount * 100 >= clientCount * shares[reachedShares] {
-            // The limits, 0 and about 140 years, are for a clock that was set.
+            // If the clock was set, the difference may be negative or too large, so it is limited to 0 and 140 years.
             let milliseconds = min(max(0, now.milliseconds - committed.milliseconds), 1 << 42)
             times.histograms[reachedShares].add(UInt64(milliseconds) * 1_000_000)
             reachedShares += 1

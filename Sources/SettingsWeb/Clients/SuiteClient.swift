@@ -29,11 +29,12 @@ final class ClientPresence: Sendable {
     }
 }
 
-/// A client of a suite: a program that reports, under a name of its own, which state of the suite it has applied. This
-/// value is the memory of the daemon of one client. `ClientKey` and `ClientCounts` mean something else: the caller or
-/// the address that limits count.
+/// The last report of a client of a suite: a program that reports, under a name of its own, which state of the suite it
+/// has applied. `ClientKey` and `ClientCounts` have another meaning: they identify the caller or the address for
+/// limits.
 struct SuiteClient: Sendable {
-    /// The last failure that the client has reported. It is an object, because most clients have no failure.
+    /// The last failure that the client has reported. A class, so that a client without a failure stores only a null
+    /// pointer.
     final class Failure: Sendable {
         /// The state that the client could not apply.
         let revision: Revision
@@ -54,9 +55,9 @@ struct SuiteClient: Sendable {
     private(set) var peer: ClientPeer
     /// Distinguishes the client from an earlier client with the same name. Later clients have greater numbers.
     let number: UInt32
-    /// The newest state of the present history that the client has applied; nil if it has reported none.
+    /// The state of the present history that the client has reported last as applied; nil if it has reported none.
     private(set) var applied: Revision?
-    /// Its revision is after `applied`.
+    /// The last failure, with a revision after `applied`; nil if there is none.
     private(set) var failure: Failure?
     /// The keys that the client watches or may read; nil for all keys of the suite.
     private(set) var subject: ClientSubject?
@@ -82,7 +83,7 @@ struct SuiteClient: Sendable {
         return caller.hasSameBytes(as: other)
     }
 
-    /// True unless the client has not been seen for the given time, in nanoseconds.
+    /// True if a watch of the client waits, or if the daemon has seen the client within the given time, in nanoseconds.
     func isPresent(at now: UInt64, forgetTime: UInt64) -> Bool {
         presence.isWaiting || presence.lastSeen + forgetTime > now
     }
@@ -114,8 +115,8 @@ struct SuiteClient: Sendable {
         if let cursor = report.applied {
             let reported = revision(of: cursor)
             if let reported, let failure, reported >= failure.revision { self.failure = nil }
-            // Another daemon may have sent the client a revision that this daemon has not read yet. A client cannot have
-            // applied a later commit, so the commit makes the client behind.
+            // Another daemon may have sent the client a revision that this daemon has not read yet. A client cannot
+            // have applied a later commit, so the commit makes the client behind.
             applied = reported.map { min($0, published.revision) }
         }
         if let applied, let failure, applied >= failure.revision { self.failure = nil }
@@ -141,7 +142,8 @@ enum ClientPeer: Sendable {
     case unknown
 }
 
-/// The part of a suite that a client watches or may read. It is an object, because most clients watch the whole suite.
+/// The part of a suite that a client watches or may read. A class, because most clients watch the whole
+/// suite and store only a null pointer.
 final class ClientSubject: Sendable {
     /// The maximum size of the keys and prefixes, so that the memory of a client is limited. A client that watches more
     /// counts as a client of the whole suite.
@@ -161,7 +163,7 @@ final class ClientSubject: Sendable {
     }
 }
 
-/// A report with its sender, for one or several suites.
+/// A report, with the caller and the connection that sent it.
 struct ClientSighting: Sendable {
     let name: ClientName
     let report: ClientReport

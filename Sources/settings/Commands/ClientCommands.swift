@@ -64,6 +64,7 @@ private struct ClientRow: ListRow {
         ]
     }
 
+    // The parser accepts everything that the writer makes.
     func json(showsSecrets: Bool) -> JSONValue { (try? JSONValue(parsing: client.jsonBytes())) ?? .null }
 
     private var origin: String { client.address ?? client.user.map { "user \($0)" } ?? "" }

@@ -71,6 +71,7 @@ struct PendingRow: ListRow {
         ]
     }
 
+    // The parser accepts everything that the writer makes.
     func json(showsSecrets: Bool) -> JSONValue { (try? JSONValue(parsing: action.jsonBytes())) ?? .null }
 
     private var verb: String {
