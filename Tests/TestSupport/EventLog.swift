@@ -21,11 +21,12 @@ package final class EventLog: Sendable {
         all.count { $0 == event }
     }
 
-    /// Waits until the events satisfy the condition. Returns false if no further event is added within
+    /// Waits until the events satisfy the condition. Returns false if they do not satisfy it within
     /// `Deadline.patience`.
     package func wait(_ condition: ([String]) -> Bool) -> Bool {
+        let end = DispatchTime.now() + .seconds(Deadline.patience)
         while !condition(all) {
-            if added.wait(timeout: .now() + .seconds(Deadline.patience)) == .timedOut { return condition(all) }
+            if added.wait(timeout: end) == .timedOut { return condition(all) }
         }
         return true
     }

@@ -292,7 +292,9 @@ struct ClientReportTests {
         let change =
             #"{"suite":"app","key":"launchCount","old":null,"new":7,"oldSource":"stored","source":"stored","#
             + #""revision":2,"modified":"2026-01-01T00:00:00.000Z"}"#
-        let semaphore = DispatchSemaphore(value: 0)
+        // The server sends the change when the program observes the key, and the handler ends when the server has the
+        // next long poll.
+        let (isObserved, hasNextPoll) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let server = try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {
                 let applied = request.split(separator: "applied=").dropFirst().first?.prefix { $0 != "&" && $0 != " " }
@@ -301,12 +303,13 @@ struct ClientReportTests {
                     peer.send(ScriptedServer.answer(#"{"code":"not_found","detail":"no"}"#, status: 404))
                 } else if request.contains("since=e.1") {
                     log.add("e.1 \(applied ?? "-")")
+                    isObserved.patientWait()
                     peer.send(
                         ScriptedServer.answer(
                             #"{"revision":2,"cursor":"e.2","schemaRevision":{"app":0},"changes":[\#(change)]}"#))
                 } else if request.contains("since=") {
                     log.add("e.2 \(applied ?? "-")")
-                    semaphore.signal()
+                    hasNextPoll.signal()
                     _ = peer.read()
                 } else {
                     peer.send(ScriptedServer.emptySuite)
@@ -314,7 +317,8 @@ struct ClientReportTests {
             }
         }
         let defaults = adapter(server.address, as: "web")
-        let observation = defaults.observe(\.launchCount) { _ in semaphore.wait() }
+        let observation = defaults.observe(\.launchCount) { _ in hasNextPoll.wait() }
+        isObserved.signal()
         #expect(server.log.wait(for: #"{"applied":"e.2"}"#))
         #expect(server.log.all.filter { $0 != "connection" } == ["e.1 e.1", "e.2 e.1", #"{"applied":"e.2"}"#])
         withExtendedLifetime(observation) {}
