@@ -88,6 +88,7 @@ package final class ChildProcess {
         defer { posix_spawnattr_destroy(&attributes) }
         var defaults = sigset_t()
         sigemptyset(&defaults)
+        sigaddset(&defaults, SIGHUP)
         sigaddset(&defaults, SIGINT)
         sigaddset(&defaults, SIGQUIT)
         posix_spawnattr_setsigdefault(&attributes, &defaults)

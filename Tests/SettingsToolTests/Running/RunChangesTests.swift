@@ -205,7 +205,7 @@ struct RunChangesTests {
         #expect(!cache.contains("hunter2") && !cache.contains("joe"))
         // A file that a killed command has not renamed, and a file that another command is writing.
         let writing = try shell.start(
-            "mkfifo fifo; touch .cache.settings-new-b; exec flock .cache.settings-new-b cat fifo >&2")
+            "mkfifo fifo; touch .cache.settings-new-b; exec flock --no-fork .cache.settings-new-b cat fifo >&2")
         defer { writing.signal(SIGKILL) }
         #expect(try shell.run("echo secret >.cache.settings-new-a; chmod 644 cache").code == 0)
         try eventually { try shell.run("flock -n .cache.settings-new-b true").code == 1 }
