@@ -9,13 +9,12 @@ package struct State: Sendable {
     /// An array with one element, so that a copy of the state increments only one reference count. A write makes about
     /// ten copies.
     private var contents: [Contents]
+    /// The digest of a caller's grants (rights), which ``epoch`` appends to the epoch (the name of the history); nil
+    /// unless this copy is for a caller that may not read everything (see ``withGrantsDigest(of:)``).
+    private var digest: String?
 
     fileprivate struct Contents {
         var epoch: Epoch
-        /// The digest of a caller's grants (rights), which ``State/epoch`` appends to the epoch (the name of the
-        /// history); nil unless this copy is for a caller that may not read everything (see
-        /// ``State/withGrantsDigest(of:)``).
-        var digest: String?
         var revision: Revision
         var time: Timestamp
         var suites = OrderedTree<Suite>()
@@ -56,7 +55,7 @@ package struct State: Sendable {
     /// is for a caller that may not read everything, the name ends in the digest of the caller's grants.
     package var epoch: Epoch {
         let epoch = contents.span[0].epoch
-        return contents.span[0].digest.map(epoch.appending) ?? epoch
+        return digest.map(epoch.appending) ?? epoch
     }
     /// The revision of the last commit.
     package var revision: Revision { contents.span[0].revision }
@@ -86,7 +85,7 @@ package struct State: Sendable {
     /// Returns the state with cursors whose epoch ends in the digest of a caller's grants.
     func with(digest: String) -> State {
         var state = self
-        state.contents[0].digest = digest
+        state.digest = digest
         return state
     }
 
