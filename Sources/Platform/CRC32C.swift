@@ -2,7 +2,7 @@ internal import CLinux
 
 /// A CRC-32C checksum (Castagnoli polynomial), which detects damaged bytes in a file.
 ///
-/// It detects any damage within 32 consecutive bits, and misses other damage with a probability of 1 in 2³².
+/// The checksum detects any damage within 32 consecutive bits. It misses other damage with a probability of 1 in 2³².
 package struct CRC32C: Equatable, Sendable {
     private var register: UInt32 = ~0
 
@@ -26,6 +26,7 @@ package struct CRC32C: Equatable, Sendable {
 
     private static let hasInstruction = has_crc32c()
 
+    /// Adds bytes without the CRC-32C instruction.
     mutating func updateWithTables(_ bytes: Span<UInt8>) {
         let tables = Self.tables
         var crc = register

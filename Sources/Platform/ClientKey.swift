@@ -22,8 +22,8 @@ package enum ClientKey: Hashable, Sendable {
 
 /// Counts items of each client, such as open connections or waiting requests, over all event loops. Thread-safe.
 package final class ClientCounts: Sendable {
-    /// A client with at least one counted item. Each item keeps a reference to this object, so that
-    /// ``ClientCounts/remove(_:)`` usually needs no dictionary lookup.
+    /// A client, with the number of its items. Each item keeps a reference to this object, so that
+    /// ``ClientCounts/remove(_:)`` needs a dictionary lookup only for the last item of the client.
     package final class Client: Sendable {
         package let key: ClientKey
         fileprivate let count = Atomic(0)

@@ -23,7 +23,8 @@ package enum WallClock {
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// The seconds since 1970-01-01 00:00 UTC. Cheaper than ``milliseconds``, but up to a few milliseconds late.
+    /// The seconds since 1970-01-01 00:00 UTC. This clock is cheaper to read than ``milliseconds``, but it is late by
+    /// up to a few milliseconds.
     package static var coarseSeconds: Int {
         timespec(of: CLOCK_REALTIME_COARSE).tv_sec
     }

@@ -11,7 +11,7 @@ package enum CurrentProcess {
         return name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
     }
 
-    /// The path of the working directory, or nil if the directory has been removed.
+    /// The path of the working directory, or nil if the directory has been removed or cannot be read.
     package static var workingDirectory: String? {
         guard let path = getcwd(nil, 0) else { return nil }
         defer { free(path) }
@@ -23,7 +23,8 @@ package enum CurrentProcess {
         Glibc.exit(code)
     }
 
-    /// Ends the process without running exit handlers, which could destroy data that other threads use.
+    /// Ends the process without running exit handlers, because the handlers could destroy data that other threads use.
+    /// Text that `print` has buffered is lost.
     package static func exitWithoutHandlers(code: Int32) -> Never {
         _exit(code)
     }

@@ -6,7 +6,7 @@ package enum CurrentThread {
     /// A number that identifies the thread among all running threads of the process. It is never 0.
     package static var identifier: UInt { UInt(pthread_self()) }
 
-    /// Suspends the thread. The sleep is shorter than the duration if a signal arrives.
+    /// Suspends the thread for a duration, or until a signal arrives.
     package static func sleep(for duration: Duration) {
         let (seconds, attoseconds) = duration.components
         var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))

@@ -5,7 +5,7 @@ internal import Glibc
 package enum Datagram {
     /// Sends a message. Never blocks: if the queue of the receiver is full, throws `EAGAIN`.
     ///
-    /// - Parameter name: the path of the socket; or `@` and a name in the abstract namespace of Linux.
+    /// - Parameter name: the path of the socket, or `@` and a name in the abstract namespace of Linux.
     package static func send(_ text: String, to name: String) throws(SystemError) {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemError(call: "socket") }

@@ -1,6 +1,7 @@
-/// A double-ended queue in a ring buffer. Adding and removing elements at both ends takes constant time.
+/// A double-ended queue in a ring buffer. Adding and removing elements at both ends takes constant time, except when
+/// the storage is full. It then doubles, which takes linear time.
 ///
-/// Removing an element releases it immediately. The storage doubles when it is full. A new deque has no storage.
+/// A removed element is released immediately. A new deque has no storage.
 @usableFromInline
 package struct Deque<Element> {
     /// The ring buffer. The elements occupy `used` slots, which begin at the index `head` and wrap around the end. All
@@ -15,7 +16,7 @@ package struct Deque<Element> {
     @inlinable
     package init() {}
 
-    /// The number of elements that fit without growing.
+    /// The number of elements for which the storage has room.
     @inlinable package var capacity: Int { slots.count }
 
     @inlinable
@@ -49,7 +50,8 @@ package struct Deque<Element> {
         return slots[slot(of: used)].take()
     }
 
-    /// Changes the element at the index `position` in place, without copying the storage of arrays in the element.
+    /// Changes the element at the index `position`. Moves the element out of the storage during the change, so the
+    /// change does not copy arrays in the element.
     @inlinable
     package mutating func update<Result>(_ position: Int, _ body: (inout Element) -> Result) -> Result {
         guard position >= 0, position < used, var element = slots[slot(of: position)].take() else {

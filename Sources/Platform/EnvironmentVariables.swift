@@ -13,8 +13,8 @@ package enum EnvironmentVariables {
         value(of: name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Returns the path in a variable, or nil if the variable is not set or is empty. The path has an escape for each byte
-    /// that is not UTF-8.
+    /// Returns the path in a variable, or nil if the variable is not set or is empty. The path contains escapes for the
+    /// bytes that are not UTF-8; see `SystemText.swift`.
     package static func path(in name: String) -> String? {
         guard let value = getenv(name), value.pointee != 0 else { return nil }
         return String(escapingInvalidBytesOf: value)
@@ -43,8 +43,10 @@ package enum EnvironmentVariables {
         return definitions
     }
 
-    /// Returns copies of all definitions with changes, for a new process. Nil removes a variable. Copies C strings,
-    /// because values may not be UTF-8. The caller frees the copies.
+    /// Returns copies of all definitions with changes, for a new process. The caller frees the copies. The function
+    /// copies C strings, because a Swift string would change bytes that are not UTF-8.
+    ///
+    /// - Parameter changes: the new values of variables by name. Nil removes a variable.
     static func copiedDefinitions(with changes: [String: String?]) -> [UnsafeMutablePointer<CChar>?] {
         let kept = definitions.filter { definition in
             !changes.keys.contains { name in strncmp(definition, name + "=", name.utf8.count + 1) == 0 }

@@ -9,8 +9,9 @@ internal import Glibc
 package final class Epoll {
     /// A set of events. The kernel always reports ``failed`` and ``hungUp``, even if they are not requested.
     ///
-    /// Not an `OptionSet`, because other modules would call its operations through slow generic functions. The numbers
-    /// are copied from `epoll.h`, because inlinable code cannot use the constants of Glibc.
+    /// The type is not an `OptionSet`, because other modules would call the operations of an `OptionSet` through slow
+    /// generic functions. The numbers are copied from `epoll.h`, because inlinable code cannot use the constants of
+    /// Glibc.
     @usableFromInline
     package struct Events: Equatable {
         @usableFromInline let bits: UInt32
@@ -23,7 +24,7 @@ package final class Epoll {
         @inlinable package static var none: Events { Events(bits: 0) }
         @inlinable package static var readable: Events { Events(bits: 0x1) }
         @inlinable package static var writable: Events { Events(bits: 0x4) }
-        /// The peer has shut down its sending side. The kernel reports this even while received bytes are unread.
+        /// The peer has shut down its sending side. The kernel reports this event even while received bytes are unread.
         @inlinable package static var peerHalfClosed: Events { Events(bits: 0x2000) }
         @inlinable package static var failed: Events { Events(bits: 0x8) }
         @inlinable package static var hungUp: Events { Events(bits: 0x10) }
@@ -45,7 +46,8 @@ package final class Epoll {
     private static let wakeToken = UInt64.max
 
     private let owned: Descriptor
-    /// An `eventfd` that ``wake()`` increments. It is edge-triggered, so it need not be read.
+    /// An `eventfd` that ``wake()`` increments. It is edge-triggered, so each increment is reported only once, and
+    /// nothing needs to read the counter.
     private let wakeCounter: Descriptor
     private let capacity: Int
     private let events: UnsafeMutablePointer<epoll_event>
@@ -70,7 +72,8 @@ package final class Epoll {
         events.deallocate()
     }
 
-    /// Adds a descriptor. Returns false if the kernel refuses it. The kernel removes a descriptor when it is closed.
+    /// Adds a descriptor. Returns false if the kernel refuses the descriptor. When a descriptor is closed, the kernel
+    /// removes it from the set.
     ///
     /// - Parameter token: a number that identifies the descriptor in reported events.
     package func add(_ descriptor: Int32, _ requested: Events, token: UInt64) -> Bool {

@@ -1,6 +1,6 @@
 /// A queue that returns one element of each caller in turn (round-robin). The elements of one caller keep their order.
 package struct FairQueue<Caller: Hashable, Element> {
-    /// Identifies an element of the queue, so that it can be removed.
+    /// Identifies an element of the queue for ``remove(at:of:)``.
     package struct Position: Sendable {
         fileprivate let number: Int
     }
@@ -33,8 +33,7 @@ package struct FairQueue<Caller: Hashable, Element> {
         return popFirst(of: caller)
     }
 
-    /// Returns the caller that is served next, with its first element. Skips callers for whose first element
-    /// `isEligible` returns false.
+    /// Returns the next caller in turn whose first element is eligible, with this element.
     package func first(
         where isEligible: (_ caller: Caller, _ element: Element) -> Bool
     ) -> (caller: Caller, element: Element)? {
@@ -55,9 +54,10 @@ package struct FairQueue<Caller: Hashable, Element> {
         return element
     }
 
-    /// Removes the element of a caller at a position, if it is still in the queue.
+    /// Removes the element of a caller at a position, if the element is still in the queue.
     ///
-    /// The time does not depend on the number of elements, so that many clients can disconnect at once.
+    /// Takes amortized logarithmic time in the number of elements of the caller. If the element is the last element of
+    /// the caller, also takes linear time in the number of callers.
     package mutating func remove(at position: Position, of caller: Caller) {
         guard queues[caller]?.remove(position.number) ?? false else { return }
         count -= 1
@@ -66,6 +66,7 @@ package struct FairQueue<Caller: Hashable, Element> {
         removeFromOrder(caller)
     }
 
+    /// Removes a caller from the order in which the queue serves callers.
     private mutating func removeFromOrder(_ caller: Caller) {
         if callers.first == caller {
             _ = callers.popFirst()
@@ -77,7 +78,7 @@ package struct FairQueue<Caller: Hashable, Element> {
 
 extension FairQueue: Sendable where Caller: Sendable, Element: Sendable {}
 
-/// The elements of one caller. The first entry, if there is an entry, always has an element.
+/// The elements of one caller. If there are entries, the first entry has an element.
 private struct CallerQueue<Element> {
     struct Entry {
         let number: Int
@@ -121,8 +122,8 @@ private struct CallerQueue<Element> {
         return low < entries.count && entries[low].number == number ? low : nil
     }
 
-    /// Removes the entries without an element at the front. Removes all entries without an element if they are more
-    /// than half of the entries, so that they never take most of the memory.
+    /// Removes the entries without an element at the front. If more than half of all entries have no element, removes
+    /// all entries without an element, so that these entries never take most of the memory.
     private mutating func removeEmptyEntries() {
         while let first = entries.first, first.element == nil { _ = entries.popFirst() }
         if entries.count > 2 * count { entries.removeAll { $0.element == nil } }

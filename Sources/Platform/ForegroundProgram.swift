@@ -6,11 +6,13 @@ internal import Glibc
 package struct ForegroundProgram: Sendable {
     package let process: RunningProcess
 
-    /// Starts a program. The calling thread must live as long as this process.
+    /// Starts a program. The calling thread must live as long as this process, because the kernel kills the program
+    /// when the thread ends.
     ///
     /// - Parameters:
-    ///   - arguments: the path of the program, or its name in `PATH` of this process, then its arguments.
-    ///   - variables: variables in addition to the environment of this process, which they override.
+    ///   - arguments: first the path of the program, or a name that is looked up in `PATH` of this process; then the
+    ///     arguments of the program.
+    ///   - variables: the values of variables by name. They override the environment that the program inherits.
     package init(_ arguments: [String], variables: [String: String]) throws(SystemError) {
         let argumentPointers = arguments.map { strdup($0) } + [nil]
         let environment = EnvironmentVariables.copiedDefinitions(with: variables) + [nil]
@@ -21,11 +23,11 @@ package struct ForegroundProgram: Sendable {
         process = RunningProcess(identifier: identifier)
     }
 
-    /// Reaps all ended child processes. If the process ID of this process is 1, these include processes that the kernel
-    /// gave a new parent because their parent has ended.
+    /// Reaps all child processes that have ended. Process 1 also reaps processes that other processes have started: if
+    /// the parent of a process ends, the kernel makes process 1 the new parent.
     ///
-    /// - Returns: The exit code of `program`, or 128 plus the number of the signal that ended it; nil if `program` is not
-    ///   among the ended processes.
+    /// - Returns: The exit code of `program`, or 128 plus the number of the signal that ended `program`. Nil if
+    ///   `program` has not ended.
     package static func reapChildren(awaiting program: ForegroundProgram?) -> Int32? {
         var (status, code) = (Int32(), Int32?.none)
         while true {
@@ -35,10 +37,11 @@ package struct ForegroundProgram: Sendable {
         }
     }
 
-    /// True if a key such as Ctrl-C, which sends a signal to this process, also sends the signal to the program. False
-    /// if the program is in another process group.
+    /// True if a signal that the terminal sends to this process, for example because of Ctrl-C, also reaches the
+    /// program. The terminal sends the signal to a process group, so the result is false if the program has changed its
+    /// group.
     package func receivesFromTerminal(_ signal: ProcessSignal) -> Bool {
-        // If the terminal disappears, the kernel first tells only the leader of the session.
+        // If the terminal disappears, the kernel first sends SIGHUP only to the leader of the session.
         if signal == .hangUp, getsid(0) == getpid() { return false }
         return getpgid(process.identifier) == getpgrp()
     }
@@ -57,11 +60,12 @@ package struct SignalArrivals: Sendable {
         }
     }
 
-    /// The descriptor that is readable after the arrival of a signal. It is never closed, because the signal handlers
-    /// write to the other end of the pipe until the process ends.
+    /// The descriptor that is readable after the arrival of a signal: the read end of a pipe. It is never closed,
+    /// because the signal handlers write to the other end until the process ends.
     package let descriptor: Int32
 
-    /// Replaces the default action of signals. A signal that the process ignores stays ignored.
+    /// Replaces the default action of signals. A signal that the process ignores stays ignored, except SIGCHLD, because
+    /// a process that ignores SIGCHLD cannot wait for its child processes.
     package init(of signals: [ProcessSignal]) throws(SystemError) {
         descriptor = note_signals(signals.map(\.number), signals.count)
         guard descriptor >= 0 else { throw SystemError(call: "pipe2") }

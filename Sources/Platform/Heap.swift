@@ -13,8 +13,8 @@ package enum Heap {
         mallopt(M_TRIM_THRESHOLD, idleSize)
     }
 
-    /// Returns free memory to the system. The time of the call grows with the number of free blocks, and other threads
-    /// that allocate memory may wait until the call returns.
+    /// Returns free memory to the system. The duration of the call grows with the number of free blocks, and other
+    /// threads that allocate memory may wait until the call returns.
     package static func trim() {
         malloc_trim(0)
     }

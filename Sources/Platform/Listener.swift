@@ -2,20 +2,22 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// A listening socket. `deinit` closes the socket and removes the file of a Unix domain socket.
+/// A listening socket. When the object is deallocated, it closes the socket and removes the file of a Unix domain
+/// socket.
 package final class Listener: Sendable {
     /// The reason why a socket cannot listen.
     package enum Failure: Error, Equatable {
         case system(SystemError)
-        /// A file that must not be removed has the path of the Unix domain socket. The text is the reason.
+        /// There is a file at the path of the Unix domain socket, and the listener must not replace the file. The text
+        /// says why.
         case occupied(String)
     }
 
     package enum AcceptResult: ~Copyable {
         case connection(Socket, peer: SocketAddress)
-        /// No connection waits.
+        /// No connection waits to be accepted.
         case nothing
-        /// The connection was closed before it was accepted. Other connections may wait.
+        /// The connection was closed before it was accepted. Other connections may wait to be accepted.
         case aborted
         /// The system has no file descriptor or no memory for another connection.
         case exhausted(SystemError)
@@ -60,7 +62,8 @@ package final class Listener: Sendable {
         self.address = bound
     }
 
-    /// Takes ownership of an inherited descriptor, for example from systemd. Throws if it is not a listening socket.
+    /// Takes ownership of an inherited descriptor, for example from systemd. Throws if the descriptor is not a
+    /// listening socket.
     package init(inheriting number: Int32) throws(SystemError) {
         owned = Descriptor(number)
         (file, isShared) = (nil, true)
@@ -85,7 +88,7 @@ package final class Listener: Sendable {
         file?.remove()
     }
 
-    /// The descriptor, for waiting until the socket is readable. Owned by the listener.
+    /// The descriptor. It is readable while a connection waits to be accepted. Owned by the listener.
     package var descriptor: Int32 { owned.number }
 
     /// Accepts the next connection. The connection inherits the TCP options of the listener.
@@ -100,7 +103,7 @@ package final class Listener: Sendable {
             let socket = Socket(adopting: accepted)
             // Under overload, clients reset many connections while the connections wait to be accepted.
             guard !socket.hasFailed else { return .aborted }
-            // An IPv6 socket reports an IPv4 peer as an IPv4-mapped IPv6 address. Limits apply to its IPv4 address.
+            // An IPv6 socket reports an IPv4 peer as an IPv4-mapped IPv6 address, but limits apply to the IPv4 address.
             if case .tcp(let ip, let port) = peer { return .connection(socket, peer: .tcp(ip.unmapped, port: port)) }
             return .connection(socket, peer: .unix(path: ""))
         }
@@ -124,7 +127,8 @@ package final class Listener: Sendable {
     private static func setOptions(on descriptor: Int32) throws(SystemError) {
         let tcp = Int32(IPPROTO_TCP)
         let options = [
-            // A restarted daemon can bind at once, while connections of the previous process are in TIME_WAIT.
+            // Without this option, a restarted daemon cannot bind while connections of the previous process are in
+            // TIME_WAIT.
             (SO_REUSEADDR, SOL_SOCKET, 1),
             // Keepalive detects a peer whose machine or network has failed. A client that waits for a change has no
             // other deadline. Probes after 60 idle seconds also keep the connection in the tables of NAT gateways,

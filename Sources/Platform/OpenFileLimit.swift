@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The maximum number of file descriptors that the process may have open (`RLIMIT_NOFILE`).
 package enum OpenFileLimit {
-    /// The error if the limit leaves no descriptors for connections.
+    /// The error if the limit leaves too few descriptors for connections.
     package struct Shortage: Error, CustomStringConvertible {
         package let description: String
     }
@@ -20,8 +20,8 @@ package enum OpenFileLimit {
         _ = setrlimit(resource, &limit)
     }
 
-    /// Raises the limit, and returns the number of connections that the process can then open in addition to the
-    /// descriptors that are open now. Throws unless two connections are possible: one to serve, and one to refuse.
+    /// Raises the limit, and returns the number of connections for which descriptors remain. Throws if fewer than two
+    /// connections are possible: the daemon serves a connection, and needs another descriptor to refuse a connection.
     ///
     /// - Parameter loopCount: the number of event loops that will be started. Each event loop needs two descriptors.
     package static func availableConnections(loopCount: Int) throws(Shortage) -> Int {
@@ -50,7 +50,7 @@ package enum OpenFileLimit {
         return count - 3
     }
 
-    /// The soft limit.
+    /// The soft limit, which the kernel enforces.
     static var current: Int {
         var limit = rlimit()
         getrlimit(resource, &limit)

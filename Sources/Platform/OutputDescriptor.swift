@@ -1,7 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// A descriptor for text output, such as standard output, a pipe or a terminal. The creator keeps the descriptor open.
+/// A descriptor for text output, such as standard output, a pipe or a terminal. The value does not own the descriptor,
+/// so the code that makes the value must keep the descriptor open.
 package struct OutputDescriptor: Sendable {
     /// An error that ended a write early.
     package struct PartialWriteError: Error {
@@ -46,7 +47,7 @@ package struct OutputDescriptor: Sendable {
         return Int(size.ws_col)
     }
 
-    /// Writes text that is in the buffer of `print` to standard output.
+    /// Writes the text that `print` has buffered to standard output.
     package static func flushPrintedText() throws(SystemError) {
         guard fflush(nil) == 0 else { throw SystemError(call: "fflush") }
     }

@@ -18,7 +18,9 @@ package final class PeerUser: Sendable {
         package let id: UInt32
         package let groups: [UInt32]
 
-        /// Reads the IDs from the kernel. Returns nil if the socket is not a Unix domain socket.
+        /// Reads the IDs from the kernel. Returns nil if the kernel does not report the IDs.
+        ///
+        /// - Parameter socket: a Unix domain socket. For a TCP socket, the kernel reports the invalid ID 2³² − 1.
         package init?(of socket: borrowing Socket) {
             // The option contains the process ID, the user ID and the group ID.
             guard let credentials = option(Int32(SO_PEERCRED), of: socket, maximumCount: 3), credentials.count == 3
@@ -85,7 +87,7 @@ package enum SystemUsers {
         }
     }
 
-    /// Calls a function that looks up an entry, with a buffer for the strings of the entry.
+    /// Calls a function that looks up an entry of a database, with a buffer for the strings of the entry.
     private static func find<Value>(_ body: (UnsafeMutablePointer<CChar>, Int, inout Value?) -> Void) -> Value? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64 << 10) { buffer in
             var found: Value?

@@ -26,8 +26,9 @@ package struct PollSet {
         entries.removeAll(keepingCapacity: true)
     }
 
-    /// Waits until a descriptor is ready; without a limit if the deadline is nil. Returns false if the deadline passes
-    /// or a signal arrives first.
+    /// Waits until a descriptor is ready. Returns false if the deadline passes or a signal arrives before.
+    ///
+    /// - Parameter deadline: nil to wait without a limit.
     package mutating func wait(until deadline: ContinuousClock.Instant?) -> Bool {
         Glibc.poll(&entries, nfds_t(entries.count), Self.milliseconds(until: deadline)) > 0
     }
@@ -63,7 +64,7 @@ package struct PollSet {
     }
 }
 
-/// A descriptor on which one thread waits, and which other threads make readable to wake that thread. Thread-safe.
+/// Wakes a thread that waits on a descriptor: other threads make the descriptor readable. Thread-safe.
 package final class Waker: Sendable {
     private let owned: Descriptor
 

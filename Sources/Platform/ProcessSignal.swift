@@ -44,7 +44,7 @@ package enum ProcessSignal: CaseIterable, Sendable {
         }
     }
 
-    /// The exit code that a shell reports for a process that this signal has ended.
+    /// The exit code that a shell reports if this signal ends a process.
     package var exitCode: Int32 { 128 + number }
 
     package func ignore() {
@@ -60,7 +60,7 @@ package enum ProcessSignal: CaseIterable, Sendable {
         signal(number) { number in _exit(128 + number) }
     }
 
-    /// Sends the signal to a process. Returns false if there is no such process or it belongs to another user.
+    /// Sends the signal to a process. Returns false if the process does not exist or belongs to another user.
     package func send(to process: RunningProcess) -> Bool {
         Glibc.kill(process.identifier, number) == 0
     }

@@ -27,7 +27,7 @@ package struct ProcessUsage {
     }
 
     /// Reads the numbers in `/proc/self/statm`. The first number is the size of the address space in pages, and the
-    /// second number is the number of resident pages.
+    /// second number is the number of resident pages. The result is empty if `/proc` is not accessible.
     private static func statm() -> [Int] {
         let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return [] }

@@ -8,15 +8,15 @@ package enum ProcessUser {
 
     package static var isRoot: Bool { identifier == 0 }
 
-    /// If the process runs as root, changes its effective user and groups to those of the owner of a directory. Files
-    /// that the process then creates belong to this user. The user may have put a symbolic link into the directory.
-    /// After the change, the process cannot follow the link to a file that the user has no permission to access.
+    /// If the process runs as root, changes its effective user and groups to the owner of a directory and the groups of
+    /// this owner. Files that the process then creates belong to the owner. If the owner has put a symbolic link into
+    /// the directory, the process can no longer follow the link to a file that the owner has no permission to access.
     ///
     /// Changes nothing if the process does not run as root, or if root owns the directory. Affects all threads.
     ///
-    /// - Parameter path: the directory. If it does not exist, the owner of the nearest existing parent directory is
-    ///   used. For a symbolic link that root does not own, the owner of the link is used, because this user chose the
-    ///   target.
+    /// - Parameter path: the directory. If the directory does not exist, the function uses the owner of the nearest
+    ///   parent directory that exists. If the path is a symbolic link that root does not own, the function uses the
+    ///   owner of the link, because this user chose the target.
     package static func switchToOwner(of path: String) throws(FileError) {
         guard isRoot else { return }
         var directory = path

@@ -9,15 +9,16 @@ package struct ShellCommand {
     package var arguments: [String] = []
     /// Changes to the environment, which the child process otherwise inherits. Nil removes a variable.
     package var variables: [String: String?] = [:]
-    /// True for an interactive program, such as an editor. While the program runs, this process ignores the signals of
-    /// Ctrl-C and Ctrl-\, so that only the program handles the signals.
+    /// True for an interactive command, such as an editor. While the command runs, this process ignores the signals of
+    /// Ctrl-C and Ctrl-\, so that only the command handles the signals.
     package var usesTerminal = false
 
     package init(_ text: String) {
         self.text = text
     }
 
-    /// Runs the command until it exits. Returns its exit code, or 128 plus the number of the signal that ended it.
+    /// Runs the command, and waits until it exits. Returns the exit code of the command, or 128 plus the number of the
+    /// signal that ended the command.
     package func run() throws(SystemError) -> Int32 {
         if usesTerminal { for signal in Self.terminalSignals { signal.ignore() } }
         defer { if usesTerminal { for signal in Self.terminalSignals { signal.restoreDefault() } } }
@@ -25,18 +26,18 @@ package struct ShellCommand {
         return Self.exitCode(ofStatus: Self.reap(process))
     }
 
-    /// Runs the command, at most for a time. Also returns the last bytes that the command wrote to standard output and
-    /// standard error.
+    /// Runs the command, and stops it after a timeout. Also returns the last bytes that the command wrote to standard
+    /// output and standard error.
     ///
-    /// The output goes to a file in memory, not to a pipe. A process that the command leaves in the background could keep
-    /// a pipe open.
+    /// The output goes to a file in memory, not to a pipe, because a process that the command leaves in the background
+    /// could keep a pipe open. Then the end of the output would not arrive.
     ///
-    /// If the command does not exit in time, the process group of the command receives SIGTERM and later SIGKILL. At a
-    /// terminal, the command has the process group of this process, so that the command can read the terminal. Then only
-    /// the shell receives the signals.
+    /// If the command does not exit in time, the process group of the command receives SIGTERM and later SIGKILL. If
+    /// standard input is a terminal, the command has the process group of this process, so that the command can read
+    /// the terminal. Then only the shell receives the signals.
     ///
-    /// - Returns: The exit code, or 128 plus the number of the signal that ended the command. Nil if the command did not
-    ///   exit in time.
+    /// - Returns: The exit code, or 128 plus the number of the signal that ended the command. Nil if the command did
+    ///   not exit in time.
     package func runCapturingOutput(
         for timeout: Duration
     ) throws(SystemError) -> (code: Int32?, output: [UInt8]) {
@@ -46,7 +47,7 @@ package struct ShellCommand {
         let hasOwnGroup = !FileContents.standardInputIsTerminal
         let process = try start(withOutputTo: file, inOwnGroup: hasOwnGroup)
         let number = open_process_descriptor(process)
-        // Linux before 5.3 and some containers do not allow the call. Then there is no limit.
+        // Linux before 5.3 and some containers do not allow the call. Then the command has no timeout.
         let descriptor = number < 0 ? nil : Descriptor(number)
         guard let descriptor, !PollSet.wait(for: .readable, on: descriptor.number, until: deadline) else {
             return (Self.exitCode(ofStatus: Self.reap(process)), try file.lastBytes(Self.maximumOutput))
@@ -58,7 +59,7 @@ package struct ShellCommand {
         let hasShellExited = PollSet.wait(for: .readable, on: descriptor.number, until: killTime)
         if hasShellExited { _ = Self.reap(process) }
         if hasOwnGroup {
-            // The call succeeds while the group has a process.
+            // With the signal 0, `kill` sends no signal, and succeeds while the group has a process.
             while kill(target, 0) == 0, .now < killTime { CurrentThread.sleep(for: .milliseconds(10)) }
         }
         if hasOwnGroup || !hasShellExited { kill(target, SIGKILL) }
@@ -66,7 +67,7 @@ package struct ShellCommand {
         return (nil, try file.lastBytes(Self.maximumOutput))
     }
 
-    /// The maximum number of bytes of the output.
+    /// The maximum number of bytes of the returned output.
     private static let maximumOutput = 4096
     /// The time between SIGTERM and SIGKILL.
     private static let timeUntilKill = Duration.seconds(5)

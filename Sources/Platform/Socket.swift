@@ -24,7 +24,8 @@ package struct Socket: ~Copyable, Sendable {
         case connected
         /// The socket becomes writable when the attempt succeeds or fails.
         case inProgress
-        /// The listen backlog of a Unix domain socket is full. Close this socket and retry later with a new socket.
+        /// The listen backlog of a Unix domain socket is full. The caller closes this socket and retries with a new
+        /// socket.
         case busy
         /// - Parameter code: the `errno` of the failure.
         case failed(code: Int32)
@@ -53,7 +54,7 @@ package struct Socket: ~Copyable, Sendable {
         owned = newDescriptor
     }
 
-    /// The descriptor, for waiting until the socket is ready. Owned by the socket.
+    /// The descriptor, with which a caller waits until the socket is ready. Owned by the socket.
     package var descriptor: Int32 { owned.number }
 
     /// Starts to connect.
@@ -78,8 +79,11 @@ package struct Socket: ~Copyable, Sendable {
     /// error.
     package var hasFailed: Bool { Self.option(SO_ERROR, on: descriptor) != 0 }
 
-    /// `connected`, unless the socket is connected to itself: if no program listens on a local port, and the kernel
-    /// chooses the same port for the client, TCP connects the socket to itself. Then the state is a refused connection.
+    /// The state after the kernel reports success: `connected`, or a refused connection if the socket is connected to
+    /// itself.
+    ///
+    /// TCP connects a socket to itself if no program listens on a local port, and the kernel chooses the same port for
+    /// the client.
     private var connectedState: ConnectState {
         let own = SocketAddress.returned { getsockname(descriptor, $0, $1) }
         guard let own, !own.isUnix, own == SocketAddress.returned(by: { getpeername(descriptor, $0, $1) }) else {
@@ -106,7 +110,7 @@ package struct Socket: ~Copyable, Sendable {
         Self.send(bytes, on: descriptor)
     }
 
-    /// Sends bytes like the method `send`. The owner of the socket must keep it open during the call. Thread-safe.
+    /// Sends bytes like ``send(_:)``. The owner of the socket must keep the socket open during the call. Thread-safe.
     package static func send(_ bytes: Span<UInt8>, on descriptor: Int32) -> Int? {
         bytes.withUnsafeBytes { bytes in
             while true {
@@ -125,7 +129,8 @@ package struct Socket: ~Copyable, Sendable {
     /// True if there are no bytes to read, and the peer has not closed its sending side.
     package var hasNoInput: Bool { !PollSet.isReady(descriptor, for: .readable) }
 
-    /// Shuts down the sending side. If this fails, the connection is closed, and the next read reports an error.
+    /// Shuts down the sending side. If the call fails, the connection is already closed, and the next read reports an
+    /// error.
     package func endSending() {
         _ = shutdown(descriptor, Int32(SHUT_WR))
     }

@@ -28,8 +28,8 @@ package enum SocketAddress: Hashable, Sendable {
         if case .tcp(let address, _) = self { .tcp(address, port: port) } else { self }
     }
 
-    /// The address without its port. Limits for one client apply to this address. An IPv6 address is reduced to its
-    /// 64-bit network prefix, because one host can use all addresses with this prefix.
+    /// The address to which the limits for one client apply: the address without its port. An IPv6 address is reduced
+    /// to its 64-bit network prefix, because one host can use all addresses with this prefix.
     package var network: SocketAddress {
         if case .tcp(let address, _) = self { .tcp(address.network, port: 0) } else { self }
     }
@@ -203,7 +203,8 @@ extension SocketAddress {
         self = address
     }
 
-    /// Returns the address that a system call, such as `getsockname`, writes to its arguments, or nil if it fails.
+    /// Returns the address that a system call, such as `getsockname`, writes to its arguments. Returns nil if the call
+    /// fails or writes an address of an unknown family.
     static func returned(
         by call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
     ) -> SocketAddress? {
@@ -296,7 +297,7 @@ package struct HostAndPort: Equatable, Sendable {
         case emptyHost
         /// The port is not a number from 0 to 65535.
         case invalidPort
-        /// The host contains a bracket or a colon, but is not an IPv6 address in brackets.
+        /// The host contains a bracket or a colon, but is not enclosed in brackets.
         case misplacedBracketOrColon
     }
 

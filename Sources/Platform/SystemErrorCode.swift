@@ -14,7 +14,7 @@ package enum SystemErrorCode {
     package static var staleFile: Int32 { ESTALE }
     package static var wouldBlock: Int32 { EWOULDBLOCK }
 
-    /// Returns true if a file system may return this code because it does not support locks on directories.
+    /// Returns true if the code may mean that the file system does not support locks on directories.
     package static func meansUnsupportedLock(_ code: Int32) -> Bool {
         [EBADF, EINVAL, EISDIR, EOPNOTSUPP].contains(code)
     }

@@ -19,15 +19,15 @@ package enum FileContents {
         return try read(file.number, upTo: count)
     }
 
-    /// Returns the bytes of a regular file, or of a symbolic link to a regular file. Refuses other files at once. The
-    /// function may still block for as long as the file system does not answer.
+    /// Returns the bytes of a regular file, or of a symbolic link to a regular file. Throws for other files without
+    /// waiting for them. The function may still block for as long as the file system does not answer.
     ///
     /// - Parameter count: The maximum number of bytes. If the file is longer, the function returns its first `count`
     ///   bytes.
     package static func readRegularFile(_ path: String, upTo count: Int) throws(UnreadableFile) -> [UInt8] {
         var status = stat()
         guard stat(path.systemBytes, &status) == 0 else { throw .failed(SystemError(call: "stat")) }
-        // Check before `open`, because opening a device can have an effect on the device.
+        // Check the kind before `open`, because opening a device can have an effect on the device.
         try checkKind(status)
         // With O_NONBLOCK, the call does not wait if another process has replaced the file by a FIFO since the check.
         let number = open(path.systemBytes, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -42,7 +42,8 @@ package enum FileContents {
         }
     }
 
-    /// Returns the bytes of a regular file or of a pipe, or of standard input if the path is `-`. Refuses other files.
+    /// Returns the bytes of a regular file or of a pipe, or of standard input if the path is `-`. Throws for other
+    /// files.
     ///
     /// The function may block for as long as no process writes to the pipe.
     package static func readRegularFileOrPipe(_ path: String, upTo count: Int) throws(UnreadableFile) -> [UInt8] {
@@ -99,7 +100,7 @@ package enum FileContents {
 /// The reason why ``FileContents/readRegularFile(_:upTo:)`` returns no bytes.
 package enum UnreadableFile: Error, Equatable, Sendable {
     case failed(SystemError)
-    /// The kind is for error messages, with an article: "a FIFO".
+    /// The file is of another kind. The kind is a text with an article for error messages, such as "a FIFO".
     case notRegular(kind: String)
 
     /// The cause, for error messages.

@@ -2,16 +2,18 @@ internal import Glibc
 
 /// The file operations of the program. Tests use implementations that inject errors or simulate a power loss.
 ///
-/// Reads and writes get an explicit offset, because a descriptor has no current position in this protocol. A `path`
-/// that follows a descriptor is only for error messages. Thread-safe.
+/// Reads and writes have an explicit offset, because a descriptor has no current position in this protocol. If a
+/// function has a descriptor and a path as parameters, the path is only for error messages. Thread-safe.
 package protocol FileSystem: Sendable {
     /// Creates a directory that only its owner can access, with its missing parent directories, and makes their names
     /// durable. Does nothing if the directory exists.
     func makeDirectory(_ path: String) throws(FileError)
-    /// Opens a regular file or, for ``FileAccess/directory``, a directory. Throws for a device, a symbolic link or a
-    /// FIFO, and never waits for a FIFO. The caller must close the descriptor; ``OpenFile`` does this automatically.
+    /// Opens a regular file. Throws for a device, a symbolic link or a FIFO, and never waits for a FIFO. With
+    /// ``FileAccess/directory``, opens a directory or a symbolic link to a directory instead.
+    ///
+    /// The caller must close the descriptor; ``OpenFile`` closes its descriptor automatically.
     func open(_ path: String, _ access: FileAccess) throws(FileError) -> Int32
-    /// Releases the lock of ``lock(_:_:)``, if the descriptor has it, and closes the descriptor.
+    /// Releases the lock of the descriptor from ``lock(_:_:)``, if there is a lock, and closes the descriptor.
     func close(_ descriptor: Int32)
     /// Reads bytes into the buffer, possibly fewer than fit. Returns the number of bytes; 0 at the end of the file.
     func read(
@@ -19,15 +21,16 @@ package protocol FileSystem: Sendable {
     ) throws(FileError) -> Int
     /// Writes bytes, possibly only the first part of them. Returns the number of bytes that were written.
     func write(_ descriptor: Int32, _ path: String, _ bytes: Span<UInt8>, at offset: Int) throws(FileError) -> Int
-    /// Writes zeros to a range of the file. A later write to the range then allocates no blocks, and its sync is cheap.
+    /// Writes zeros to a range of the file. A later write to the range then allocates no blocks on the disk, so the
+    /// sync after the write is cheap.
     func preallocate(_ descriptor: Int32, _ path: String, _ range: Range<Int>) throws(FileError)
     func truncate(_ descriptor: Int32, _ path: String, to size: Int) throws(FileError)
-    /// Makes the content durable. If this fails, the content on disk is unknown.
+    /// Makes the content durable. If the function throws, the content on the disk is unknown.
     func syncData(_ descriptor: Int32, _ path: String) throws(FileError)
     /// Makes the content and the metadata durable.
     func sync(_ descriptor: Int32, _ path: String) throws(FileError)
     /// Writes a range of cached pages to the disk and waits for the disk, so that a later sync is shorter. Does not
-    /// make the range durable: the metadata and the cache of the disk are not written.
+    /// make the range durable: neither writes the metadata of the file nor flushes the cache of the disk.
     func writeBack(_ descriptor: Int32, _ path: String, from offset: Int, count: Int) throws(FileError)
     /// Makes the names in a directory durable.
     func syncDirectory(_ path: String) throws(FileError)
@@ -150,7 +153,7 @@ package struct FileError: Error, Equatable, CustomStringConvertible {
     /// True if the disk is full or the disk quota of the user is exhausted.
     package var isFull: Bool { code == ENOSPC || code == EDQUOT }
 
-    /// True if the file system can be read but not written: it is full or read-only.
+    /// True if the file system is full or read-only, so the process can still read files but not write files.
     package var refusesWriting: Bool { isFull || code == EROFS }
 
     /// True if the file or one of its parent directories does not exist.
@@ -163,8 +166,8 @@ package struct FileError: Error, Equatable, CustomStringConvertible {
         "\(path): \(reason)\(call == .kind ? "" : " (\(call.rawValue), error \(code))")"
     }
 
-    /// The description of the error by the C library, without the path. Responses to clients contain this text, because
-    /// clients do not need to know the paths of the daemon's files.
+    /// The description of the error by the C library. It does not contain the path, because responses to clients
+    /// contain the description, and clients do not need to know the paths of the daemon's files.
     package var reason: String {
         call == .kind ? "not a regular file" : SystemError.text(code)
     }

@@ -26,7 +26,7 @@ package struct LineReader {
 
     private let file: OpenFile
     package private(set) var buffer: [UInt8]
-    /// The range of the buffer that was read from the file and not returned yet.
+    /// The range of the buffer with the bytes that the reader has read from the file and not returned yet.
     private var pending = 0..<0
     /// The offset in the file of the first byte of the buffer.
     private var bufferOffset = 0

@@ -1,8 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// A file in memory, without a name in any directory. The kernel frees the file when the object is deallocated and when
-/// the process ends, also if a signal ends the process.
+/// A file in memory, without a name in any directory. The kernel frees the file when the object is deallocated, or when
+/// the process ends for any reason.
 package final class MemoryFile: Sendable {
     private let descriptor: Descriptor
 
@@ -34,7 +34,7 @@ package final class MemoryFile: Sendable {
         return Array(bytes[..<count])
     }
 
-    /// Makes a child process write to the file in place of the given descriptors.
+    /// Redirects the given descriptors of a child process to the file.
     func addRedirection(of descriptors: [Int32], to actions: inout posix_spawn_file_actions_t) {
         for number in descriptors { posix_spawn_file_actions_adddup2(&actions, descriptor.number, number) }
     }

@@ -36,10 +36,10 @@ package struct POSIXFileSystem: FileSystem {
             case .new: O_RDWR | O_CREAT | O_EXCL
             case .replacing: O_RDWR | O_CREAT | O_TRUNC
             case .appending: O_RDWR | O_CREAT | O_APPEND
-            // Without O_NOFOLLOW, because an operator may use a symbolic link to a data directory.
             case .directory: O_RDONLY | O_DIRECTORY
             }
         guard access != .directory else {
+            // No O_NOFOLLOW, because the data directory may be a symbolic link.
             return try check(Glibc.open(path.systemBytes, flags | O_CLOEXEC), .open, path)
         }
         // O_NONBLOCK, because otherwise the call would wait until another process opens the other end of a FIFO.
@@ -54,7 +54,7 @@ package struct POSIXFileSystem: FileSystem {
     }
 
     package func close(_ descriptor: Int32) {
-        // Unlock explicitly, because a forked child process shares the descriptor and its lock until it calls exec.
+        // Unlock explicitly, because a forked child process shares the descriptor and the lock until it calls `exec`.
         _ = flock(descriptor, LOCK_UN)
         _ = Glibc.close(descriptor)
     }
@@ -78,8 +78,8 @@ package struct POSIXFileSystem: FileSystem {
     }
 
     package func preallocate(_ descriptor: Int32, _ path: String, _ range: Range<Int>) throws(FileError) {
-        // `fallocate` would avoid writing the range twice. But it creates unwritten extents, and a later sync takes
-        // most of its time to convert them to written extents.
+        // `fallocate` would avoid that the range is written twice. But it creates unwritten extents, and a later sync
+        // would take most of its time to convert these extents to written extents.
         let zeros = [UInt8](repeating: 0, count: range.count)
         var writtenCount = 0
         while writtenCount < zeros.count {

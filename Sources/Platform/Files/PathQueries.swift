@@ -2,15 +2,15 @@ internal import CLinux
 internal import Glibc
 
 extension POSIXFileSystem {
-    /// Returns the absolute path of a file without symbolic links; nil if the file does not exist.
+    /// Returns the absolute path of a file without symbolic links; nil if the file does not exist or is not accessible.
     package static func resolveLinks(of path: String) -> String? {
         guard let target = realpath(path.systemBytes, nil) else { return nil }
         defer { free(target) }
         return String(escapingInvalidBytesOf: target)
     }
 
-    /// Returns the path to which a chain of symbolic links leads; the path itself if it is no symbolic link. The last file
-    /// of the chain may be missing.
+    /// Follows the symbolic link at a path, and further symbolic links to which it leads. Returns the path at the end,
+    /// at which a file need not exist. If there is no symbolic link at the path, returns the path itself.
     package static func target(ofLinksAt path: String) throws(FileError) -> String {
         var path = path
         // Linux follows at most 40 links.
@@ -18,7 +18,7 @@ extension POSIXFileSystem {
             var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
             let count = readlink(path.systemBytes, &buffer, buffer.count)
             guard count >= 0 else {
-                // EINVAL means that the file is no symbolic link.
+                // EINVAL: the file is not a symbolic link.
                 if errno == EINVAL || errno == ENOENT { return path }
                 throw FileError(.status, path, code: errno)
             }
@@ -28,7 +28,7 @@ extension POSIXFileSystem {
         throw FileError(.status, path, code: ELOOP)
     }
 
-    /// Gives a file a second name. Throws if a file has the name.
+    /// Creates a hard link, which is a second name of a file. Throws if a file has this name.
     package static func link(_ path: String, to new: String) throws(FileError) {
         guard Glibc.link(path.systemBytes, new.systemBytes) == 0 else { throw FileError(.link, path, code: errno) }
     }

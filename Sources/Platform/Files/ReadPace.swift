@@ -1,13 +1,14 @@
 internal import Glibc
 internal import Synchronization
 
-/// A speed limit for reads that check whether the disk still returns the bytes of files. A read with this limit reads
-/// from the disk instead of the page cache, and then removes the bytes from the page cache. Thread-safe.
+/// A speed limit for the reads with which the daemon looks for damaged files. These reads must test the disk, so a file
+/// is removed from the page cache before its first read, and the bytes of each read are removed after the read.
+/// Thread-safe.
 package final class ReadPace: Sendable {
     private let bytesPerSecond: Int
     private let hasStopped = Atomic(false)
     /// The longest sleep in microseconds. A read sleeps in steps of at most this length, and checks after each step
-    /// whether `stop` was called.
+    /// whether ``stop()`` was called.
     private static let longestSleep = 50_000
 
     package init(bytesPerSecond: Int) {
@@ -22,7 +23,7 @@ package final class ReadPace: Sendable {
         hasStopped.store(true, ordering: .relaxed)
     }
 
-    /// Calls `pread` and returns its result. Then sleeps for the time that the bytes take at the limited speed.
+    /// Calls `pread`, sleeps for the time that the bytes take at the limited speed, and returns the result of `pread`.
     func read(_ descriptor: Int32, at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard !isStopped else {
             errno = ECANCELED

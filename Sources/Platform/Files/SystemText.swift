@@ -1,8 +1,9 @@
-/// Texts from the system that may contain bytes that are not UTF-8: arguments, environment variables, names of files.
+/// Conversion of texts from the system that may contain bytes that are not UTF-8: arguments, environment variables,
+/// names of files.
 ///
-/// In such a text, U+0000 and two hexadecimal digits *escape* each byte that is not UTF-8. The escape is reversible: a text
-/// from the system never contains U+0000, because the byte 0 ends a string of the C library. The functions for files take
-/// paths with escapes.
+/// A Swift string cannot contain a byte that is not UTF-8. In its place, the string contains an *escape*: U+0000 and
+/// two hexadecimal digits. The conversion is reversible, because a text from the system never contains U+0000: the byte
+/// 0 ends a string of the C library. ``FileSystem`` and ``FileContents`` accept paths with escapes.
 extension String {
     /// Makes a text from the bytes of the system, with escapes for the bytes that are not UTF-8.
     init(escapingInvalidBytesOf bytes: some Sequence<UInt8>) {
@@ -41,7 +42,8 @@ extension String {
     /// The text for people, which shows an escaped byte as `\xff`.
     package var withVisibleBytes: String { hasEscapedBytes ? replacing("\0", with: "\\x") : self }
 
-    /// The bytes of the text without escapes, and a byte 0 at the end: a string for the C library.
+    /// The text as a string for the C library: the bytes of the text, with the original byte in place of each escape,
+    /// and a zero byte at the end.
     var systemBytes: [CChar] {
         var bytes: [CChar] = []
         var rest = utf8[...]
