@@ -153,7 +153,7 @@ private struct EditedSuite: EditedDocument {
         let wanted = try StoredSetting.all(of: try InputFile.json(parsing: edited))
         let operations = stored.operations(toStore: wanted)
         guard !operations.isEmpty else { return nil }
-        let change = Transaction(if: [stored.isUnchanged], do: operations)
+        let change = Transaction(if: [stored.unchangedCondition], do: operations)
         return WriteReport(try client.blocking.send(.commit(change, options)))
     }
 

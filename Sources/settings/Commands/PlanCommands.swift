@@ -67,7 +67,7 @@ enum PlanCommands {
             plan = reviewed
             options.overridesLocks = plan.overridesLocks
         }
-        let change = Transaction(if: plan.suites.map(\.isUnchanged), do: plan.operations)
+        let change = Transaction(if: plan.suites.map(\.unchangedCondition), do: plan.operations)
         guard !change.operations.isEmpty else {
             print("nothing to change")
             guard arguments.has("wait-for") else { return .done }
@@ -120,7 +120,7 @@ private struct Plan {
         zip(suites, desired).flatMap { stored, settings in
             let schema = schemas[stored.suite]
             let changes = stored.operations(toStore: settings, keepsOthers: !prunes)
-            return stored.effectiveOperations(of: changes, under: schema).filter { operation in
+            return stored.changingOperations(of: changes, under: schema).filter { operation in
                 // The plan must not depend on the right of the caller to read secrets.
                 operation.action != .delete || !(schema?.isSecret(operation.key.text) ?? false)
             }
@@ -165,7 +165,7 @@ private struct Plan {
         if !rest.isEmpty {
             do throws(SettingsError) {
                 let options = WriteOptions(isDryRun: true, overridesLocks: overridesLocks)
-                try client.blocking.send(.commit(Transaction(if: suites.map(\.isUnchanged), do: rest), options))
+                try client.blocking.send(.commit(Transaction(if: suites.map(\.unchangedCondition), do: rest), options))
             } catch {
                 let cause = error.tooManyOperations(rest.count, suites.count) ?? ToolError(describing: error)
                 if error.code == .forbidden {

@@ -20,7 +20,7 @@ enum TransferCommands {
             Command.Option("all", nil, "all suites"),
             Command.Option("to", "DIRECTORY", "write a file for each suite; create the directory if it does not exist"),
             Command.Option("prune", nil, "with --all and --to, remove the files of suites that do not exist"),
-            Command.Option("format", SuiteFile.names, "the form of the file of one suite (json)"),
+            Command.Option("format", SuiteFileFormat.names, "the form of the file of one suite (json)"),
             Command.Option("changed", nil, "only values that differ from the defaults"),
             Command.Option("defaults", nil, "also the defaults of settings without a stored value"),
             Command.Option("without-secrets", nil, "leave out secrets"),
@@ -42,7 +42,7 @@ enum TransferCommands {
         guard !arguments.has("prune") || isAll && directory != nil else {
             throw ToolError.usage("--prune needs --all and --to")
         }
-        let format = SuiteFile(arguments["format"])
+        let format = SuiteFileFormat(arguments["format"])
         let isOneFile = !isAll && directory == nil && arguments.operands.count < 2
         guard isOneFile || format == .json else {
             throw ToolError.usage("--format \(format.rawValue) takes one suite, without --to")
@@ -58,7 +58,9 @@ enum TransferCommands {
         let exported = try client.storedValues(of: suites, at: moment, arguments)
         if let directory {
             let directory = try SuiteDirectory(creating: directory)
-            for values in exported { try directory.write(SuiteFile.json.bytes(of: values.settings), of: values.suite) }
+            for values in exported {
+                try directory.write(SuiteFileFormat.json.bytes(of: values.settings), of: values.suite)
+            }
             if isAll { try report(try directory.files(except: suites), arguments) }
         } else if isOneFile, let values = exported.first {
             let bytes = try format.bytes(of: values.settings) { try client.schema(of: values.suite, at: moment) }
@@ -117,7 +119,7 @@ enum TransferCommands {
             """,
         options: [
             Command.Option(
-                "format", SuiteFile.names, "the form of the file (default: the ending of its name, or json)"),
+                "format", SuiteFileFormat.names, "the form of the file (default: the ending of its name, or json)"),
             Command.Option("replace", nil, "remove the values of keys that the file does not name"),
         ] + Command.writing,
         examples: ["settings import app values.json --dry-run", "settings import app app.env --replace"]
@@ -126,7 +128,7 @@ enum TransferCommands {
     @inline(never)
     private static func importFile(_ arguments: Arguments) throws -> ExitCode {
         let (suite, path, options) = (try arguments.suite(), arguments.operands[1], try arguments.writeOptions())
-        let format = SuiteFile(arguments["format"], path: path)
+        let format = SuiteFileFormat(arguments["format"], path: path)
         let client = try arguments.client(timeout: .seconds(60))
         let settings = try format.settings(of: try InputFile.bytes(of: path, arguments), from: path) {
             try client.schema(of: suite)
@@ -144,7 +146,7 @@ enum TransferCommands {
             for attempt in 0..<Attempts.maximum {
                 Attempts.pause(before: attempt)
                 let present = try stored ?? StoredSuite(suite, from: client)
-                let changes = present.effectiveOperations(of: operations, under: try client.schema(of: suite))
+                let changes = present.changingOperations(of: operations, under: try client.schema(of: suite))
                 guard changes.count < operations.count else { throw error }
                 do {
                     return try SplitCommit(suite: suite, operations: changes, client: client)

@@ -1,34 +1,40 @@
 import Platform
 import SettingsModel
 
-/// A file whose content is replaced as a whole. Another process sees the old file or the complete new file, also after a
-/// crash at any moment.
+/// A file whose content is replaced as a whole. Another process sees the old file or the complete new file, even if
+/// this process is killed or the power fails during the replacement.
+///
+/// A replacement writes and syncs a new file in the same directory, runs the check, renames the new file to the path of
+/// the old file, and runs the reload.
 struct AtomicFile: Sendable {
     /// Shell commands that run while the file is replaced.
     struct Commands: Sendable {
-        /// Checks the new content. `{}` stands for the path of a file with the new content.
+        /// A command that fails if the new content is invalid. `{}` stands for the path of a file with the new content.
         var check: String?
-        /// Makes a service read the new file.
+        /// A command that makes a service read the new file.
         var reload: String?
-        /// The time after which a command is ended. The command has then failed.
+        /// The time limit of each command. A command that exceeds the limit is stopped and counts as failed.
         var timeout = Duration.seconds(30)
     }
 
     private static let fileSystem = POSIXFileSystem()
 
-    /// The path in messages.
+    /// The path from `init`, for messages.
     private let path: String
     private let commands: Commands
-    /// The permission bits of a new file.
+    /// The permission bits of the file. Not used for an existing file if `keepsAccess` is true.
     private let mode: UInt32
-    /// True if an existing file keeps its owner and its mode.
+    /// True if an existing file keeps its owner, its group and its permission bits.
     private let keepsAccess: Bool
-    /// The path after symbolic links are resolved.
+    /// The path of the file to which `path` leads if `path` is a symbolic link; otherwise `path`.
     private let target: String
+    /// The directory of `target`.
     private let directory: String
+    /// The name of `target` in `directory`.
     private let name: String
 
-    /// - Parameter path: the file, or a symbolic link to it. The link stays.
+    /// - Parameter path: the path of the file. If a symbolic link has this path, the link stays, and the file to which
+    ///   the link leads is replaced.
     init(path: String, mode: UInt32, keepsAccess: Bool, commands: Commands = Commands()) throws(ToolError) {
         (self.path, self.mode, self.keepsAccess, self.commands) = (path, mode, keepsAccess, commands)
         do throws(FileError) {
@@ -40,7 +46,7 @@ struct AtomicFile: Sendable {
         name = target.split(separator: "/").last.map(String.init) ?? target
     }
 
-    /// True if both paths lead to the same name in the same directory.
+    /// True if both values replace the same file: the same name in the same directory.
     func isSameFile(as other: AtomicFile) -> Bool {
         guard name.hasSameBytes(as: other.name) else { return false }
         let identities = [self, other].map { try? Self.fileSystem.identity(of: $0.directory) }
@@ -48,7 +54,7 @@ struct AtomicFile: Sendable {
             ? identities[0] == identities[1] : directory.hasSameBytes(as: other.directory)
     }
 
-    /// The content; nil if the file does not exist.
+    /// Reads the file. Returns nil if the file does not exist.
     func content() throws(ToolError) -> [UInt8]? {
         do throws(FileError) {
             _ = try Self.fileSystem.status(target)
@@ -63,14 +69,17 @@ struct AtomicFile: Sendable {
         }
     }
 
-    /// Gives the file the content, unless it has the content already. Returns true if it wrote the file. If the check
-    /// fails, the file is not replaced. If the reload fails, the old file is put back, or a first file is removed.
+    /// Replaces the file, and returns true. Does nothing and returns false if the file already has the content and its
+    /// mode need not change.
+    ///
+    /// If the check fails, the old file stays. If the reload fails, the old file is put back; without an old file, the
+    /// new file is removed. In both cases, throws an error with the output of the command.
     func update(to content: [UInt8]) throws(ToolError) -> Bool {
         do {
-            try removeTraces()
+            try recoverFromKilledProcess()
             let old = try self.content()
-            let hasAccess = try keepsAccess || old == nil || Self.fileSystem.status(target).mode == mode
-            guard old != content || !hasAccess else { return false }
+            let needsMode = try !keepsAccess && old != nil && Self.fileSystem.status(target).mode != mode
+            guard old != content || needsMode else { return false }
             try replace(by: content)
             return true
         } catch {
@@ -80,23 +89,28 @@ struct AtomicFile: Sendable {
 
     // MARK: Steps
 
-    /// The second name of the old file during a reload. If the program is killed then, the next update puts the old file
-    /// back, because otherwise it would find the new content in place and would not reload the service.
-    private var oldFile: String { "\(directory)/.\(name).settings-old" }
+    /// The path of a hard link to the old file. The link exists until the reload has succeeded.
+    ///
+    /// If this process is killed during the reload, the next update finds the link and puts the old file back.
+    /// Otherwise the next update would find the new content, write nothing, and not run the reload.
+    private var oldFileLink: String { "\(directory)/.\(name).settings-old" }
 
-    /// The second name of the new file during a reload if there was no old file. If the program is killed then, the next
-    /// update removes the new file.
-    private var firstFile: String { "\(directory)/.\(name).settings-first" }
+    /// The path of a hard link to the new file, in place of ``oldFileLink`` if there is no old file. The link exists
+    /// until the reload has succeeded.
+    ///
+    /// If this process is killed during the reload, the next update finds the link and removes the new file.
+    private var firstFileLink: String { "\(directory)/.\(name).settings-first" }
 
-    /// Reverts an update whose reload did not end, and removes new files that killed processes have left.
-    private func removeTraces() throws(FileError) {
+    /// Reverts the update of a process that was killed before its reload succeeded, and removes the incomplete new
+    /// files of killed processes.
+    private func recoverFromKilledProcess() throws(FileError) {
         guard let names = try? Self.fileSystem.list(directory) else { return }
         for name in names where name.hasPrefix(".\(self.name).settings-") {
             let path = "\(directory)/\(name)"
-            if path == oldFile || path == firstFile {
+            if path == oldFileLink || path == firstFileLink {
                 try revert()
             } else if name.hasPrefix(".\(self.name).settings-new-") {
-                // The process that writes a new file holds its lock.
+                // A process holds the lock of its new file until it has renamed the file, so a file with a lock stays.
                 guard let file = try? OpenFile(path, .reading, in: Self.fileSystem), (try? file.lock()) == true else {
                     continue
                 }
@@ -105,15 +119,16 @@ struct AtomicFile: Sendable {
         }
     }
 
-    /// Puts the old file back, or removes the first file.
+    /// Puts the old file back. If there was no old file, removes the new file.
     private func revert() throws(FileError) {
-        if let first = try? Self.fileSystem.identity(of: firstFile) {
+        if let first = try? Self.fileSystem.identity(of: firstFileLink) {
             if (try? Self.fileSystem.identity(of: target)) == first { try Self.fileSystem.remove(target) }
-            try Self.fileSystem.remove(firstFile)
+            try Self.fileSystem.remove(firstFileLink)
         } else {
-            try Self.fileSystem.rename(oldFile, to: target)
-            // The rename does nothing if both names still belong to the same file.
-            try? Self.fileSystem.remove(oldFile)
+            try Self.fileSystem.rename(oldFileLink, to: target)
+            // If the new file has not replaced the old file, both names belong to the old file. Then the rename does
+            // nothing, and the link still exists.
+            try? Self.fileSystem.remove(oldFileLink)
         }
         try Self.fileSystem.syncDirectory(directory)
     }
@@ -121,9 +136,10 @@ struct AtomicFile: Sendable {
     private func replace(by content: [UInt8]) throws {
         let old = try? Self.fileSystem.status(target)
         let newFile = "\(directory)/.\(name).settings-new-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
-        let secondName = old == nil ? firstFile : oldFile
+        let link = old == nil ? firstFileLink : oldFileLink
         do {
             let file = try OpenFile(newFile, .new, in: Self.fileSystem, reportedAs: path)
+            // Keep the lock until the file has its final name, because otherwise another process would remove the file.
             defer { withExtendedLifetime(file) {} }
             _ = try file.lock()
             try write(content, to: file, like: keepsAccess ? old : nil)
@@ -132,12 +148,12 @@ struct AtomicFile: Sendable {
                 try run(command, "the check '\(check)'", outcome: "the old file stays")
             }
             if commands.reload != nil {
-                try POSIXFileSystem.link(old == nil ? newFile : target, to: secondName)
+                try POSIXFileSystem.link(old == nil ? newFile : target, to: link)
             }
             try Self.fileSystem.rename(newFile, to: target)
         } catch {
             try? Self.fileSystem.remove(newFile)
-            try? Self.fileSystem.remove(secondName)
+            try? Self.fileSystem.remove(link)
             throw error
         }
         try Self.fileSystem.syncDirectory(directory)
@@ -151,14 +167,15 @@ struct AtomicFile: Sendable {
             do {
                 try revert()
             } catch {
+                let outcome = old == nil ? "the new file could not be removed" : "the old file could not be put back"
                 throw ToolError(
                     failure.code,
-                    "the reload '\(Terminal.plain(reload))' failed, and the old file could not be put back: "
+                    "the reload '\(Terminal.plain(reload))' failed, and \(outcome): "
                         + ToolError(describing: error).message)
             }
             throw failure
         }
-        try? Self.fileSystem.remove(secondName)
+        try? Self.fileSystem.remove(link)
     }
 
     private func write(_ content: [UInt8], to file: OpenFile, like old: FileStatus?) throws(FileError) {
@@ -169,7 +186,11 @@ struct AtomicFile: Sendable {
         try file.sync()
     }
 
-    /// Runs a command. Throws an error with its output if it fails.
+    /// Runs a command. If the command fails, throws an error with its output.
+    ///
+    /// - Parameters:
+    ///   - subject: the command as the error message names it.
+    ///   - outcome: the state of the file after a failure, for the error message.
     private func run(_ command: String, _ subject: String, outcome: String) throws(ToolError) {
         let (code, output): (Int32?, [UInt8])
         do throws(SystemError) {

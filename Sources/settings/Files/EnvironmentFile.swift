@@ -3,8 +3,8 @@ import SettingsModel
 
 /// The format of `.env` files: a line `KEY=value` for each setting, quoted for the shell.
 ///
-/// A text is written without the quotes of JSON, any other value as JSON. A text that would be read as another value is
-/// written as JSON, too.
+/// A text is written without the quotes of JSON, unless the reader would then read another value, such as a number. All
+/// other values are written as JSON.
 enum EnvironmentFile {
     /// Returns the lines for settings. Throws an error that names each key whose value a line cannot represent.
     static func text(of settings: [StoredSetting], schema: Schema?) throws(ToolError) -> String {
@@ -37,7 +37,7 @@ enum EnvironmentFile {
         else { throw ToolError(.failed, "not valid UTF-8") }
         var (lines, settings, errors) = (EnvironmentLines(text), [StoredSetting](), [ToolError]())
         var keys: Set<KeyName> = []
-        while !lines.skipToEnd() {
+        while lines.skipToSetting() {
             let number = lines.number
             do throws(ToolError) {
                 let line = try lines.next()
@@ -54,7 +54,7 @@ enum EnvironmentFile {
         throw ToolError(first.code, errors.map(\.message).joined(separator: "\n  "))
     }
 
-    /// True if a line may have the text as its key. The shell accepts only keys without `.` and `-`.
+    /// True if a line may have the text as its key. The shell itself accepts only keys without `.` and `-`.
     static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, !isDigit(first), !".-".utf8.contains(first) else { return false }
         return text.utf8.allSatisfy(isNameByte)
@@ -91,25 +91,25 @@ private struct EnvironmentLines {
         rest = text[...].utf8
     }
 
-    /// Skips blank lines and comments. True if no other line follows.
-    mutating func skipToEnd() -> Bool {
+    /// Skips blank lines and comments. Returns false at the end of the file.
+    mutating func skipToSetting() -> Bool {
         while true {
             skipBlanks()
             skipComment()
-            guard isAtLineEnd, let byte = rest.first else { return rest.isEmpty }
-            take(byte)
+            guard isAtLineEnd, let byte = rest.first else { return !rest.isEmpty }
+            advance(past: byte)
         }
     }
 
     /// Skips the rest of a line with a mistake.
     mutating func skipLine() { rest = rest.drop { $0 != UInt8(ascii: "\n") } }
 
-    /// Returns the next name with its word, without quotes.
+    /// Reads a line. Returns the name and the value, which is a word without the quotes of the shell.
     mutating func next() throws(ToolError) -> (name: String, word: String) {
-        var name = takeName()
+        var name = readName()
         if name == "export", rest.first.map(Self.isBlank) ?? false {
             skipBlanks()
-            name = takeName()
+            name = readName()
         }
         guard EnvironmentFile.isName(name), rest.first == UInt8(ascii: "=") else {
             throw error("expected KEY=value")
@@ -131,35 +131,35 @@ private struct EnvironmentLines {
             switch byte {
             case UInt8(ascii: "'"):
                 rest.removeFirst()
-                while let byte = rest.first, byte != UInt8(ascii: "'") { word.append(take(byte)) }
+                while let byte = rest.first, byte != UInt8(ascii: "'") { word.append(advance(past: byte)) }
                 try close(name)
             case UInt8(ascii: "\""):
                 rest.removeFirst()
-                try takeDoubleQuoted(name, into: &word)
+                try readDoubleQuoted(name, into: &word)
                 try close(name)
             case UInt8(ascii: "\\"):
                 rest.removeFirst()
                 guard let byte = rest.first else { throw error("nothing follows the last '\\' of \(name)") }
-                if take(byte) != UInt8(ascii: "\n") { word.append(byte) }
+                if advance(past: byte) != UInt8(ascii: "\n") { word.append(byte) }
             case let byte where "$`;&|<>()".utf8.contains(byte):
                 throw special(String(UnicodeScalar(byte)), in: name)
-            default: word.append(take(byte))
+            default: word.append(advance(past: byte))
             }
         }
         return String(decoding: word, as: UTF8.self)
     }
 
-    private mutating func takeDoubleQuoted(_ name: String, into word: inout [UInt8]) throws(ToolError) {
+    private mutating func readDoubleQuoted(_ name: String, into word: inout [UInt8]) throws(ToolError) {
         while let byte = rest.first, byte != UInt8(ascii: "\"") {
             if byte == UInt8(ascii: "$") || byte == UInt8(ascii: "`") {
                 throw special(String(UnicodeScalar(byte)), in: name)
             }
-            word.append(take(byte))
+            word.append(advance(past: byte))
             guard byte == UInt8(ascii: "\\"), let escaped = rest.first, "$`\"\\\n".utf8.contains(escaped) else {
                 continue
             }
             word.removeLast()
-            if take(escaped) != UInt8(ascii: "\n") { word.append(escaped) }
+            if advance(past: escaped) != UInt8(ascii: "\n") { word.append(escaped) }
         }
     }
 
@@ -167,14 +167,15 @@ private struct EnvironmentLines {
         guard rest.popFirst() != nil else { throw error("a quote of \(name) is not closed") }
     }
 
+    /// Skips the next byte, which the caller passes, and returns the byte. Counts lines.
     @discardableResult
-    private mutating func take(_ byte: UInt8) -> UInt8 {
+    private mutating func advance(past byte: UInt8) -> UInt8 {
         rest.removeFirst()
         if byte == UInt8(ascii: "\n") { number += 1 }
         return byte
     }
 
-    private mutating func takeName() -> String {
+    private mutating func readName() -> String {
         let name = rest.prefix(while: EnvironmentFile.isNameByte)
         rest = rest.dropFirst(name.count)
         return String(decoding: name, as: UTF8.self)

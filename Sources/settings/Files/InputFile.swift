@@ -1,7 +1,7 @@
 import Platform
 import SettingsHTTP
 
-/// A reader of whole files.
+/// Reads whole files and standard input.
 enum InputFile {
     private static let standardInput = ["-", "/dev/stdin", "/dev/fd/0"]
 
@@ -19,7 +19,7 @@ enum InputFile {
         }
     }
 
-    /// The bytes of a file.
+    /// The bytes of a file. The path `-` has no special meaning.
     static func bytes(of path: String) throws(ToolError) -> [UInt8] {
         do throws(SystemError) {
             return try FileContents.read(path)
@@ -38,7 +38,7 @@ enum InputFile {
         }
     }
 
-    /// The JSON value of bytes.
+    /// Parses a JSON text. The error does not name the file, so the caller adds the name.
     static func json(parsing bytes: [UInt8]) throws(ToolError) -> JSONValue {
         do {
             return try JSONValue(parsing: bytes)
@@ -47,6 +47,6 @@ enum InputFile {
         }
     }
 
-    /// The file in a message.
+    /// The name of a file, or of standard input, for messages.
     static func name(_ path: String) -> String { path == "-" ? "standard input" : path.withVisibleBytes }
 }

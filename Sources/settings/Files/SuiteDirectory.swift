@@ -11,7 +11,7 @@ struct SuiteDirectory {
     /// The names of all files, ordered.
     private let names: [String]
 
-    /// Lists a directory. Nil if the path is not a directory.
+    /// Lists a directory. Returns nil if the path does not exist or is not a directory.
     init?(at path: String) throws(ToolError) {
         do throws(FileError) {
             names = try Self.fileSystem.list(path).sorted()
@@ -35,7 +35,7 @@ struct SuiteDirectory {
         self = directory
     }
 
-    /// The names of the suites that have a file. Hidden files belong to other programs.
+    /// The names of the suites that have a file. Ignores hidden files, such as the temporary files of editors.
     private func suites() throws(ToolError) -> [SuiteName] {
         var suites: [SuiteName] = []
         for name in names where name.hasSuffix(Self.ending) && !name.hasPrefix(".") {
@@ -55,25 +55,25 @@ struct SuiteDirectory {
     /// Reads the values of all suites that have a file.
     func values() throws -> [SuiteValues] {
         let suites = try suites()
-        // Without this error, the path of a wrong directory would look like suites that need no change.
+        // Without this error, a wrong path would look like a directory whose suites need no change.
         guard !suites.isEmpty else {
             throw ToolError(.failed, "cannot read \(path): the directory has no file SUITE\(Self.ending)")
         }
         return try suites.map { suite in
             let file = file(of: suite)
-            let settings = try SuiteFile.json.settings(of: try InputFile.bytes(of: file), from: file) { nil }
+            let settings = try SuiteFileFormat.json.settings(of: try InputFile.bytes(of: file), from: file) { nil }
             return SuiteValues(suite: suite, settings: settings)
         }
     }
 
-    /// The files of suites that are not among the given suites.
+    /// Returns the files of all suites except the given suites.
     func files(except suites: some Sequence<SuiteName>) throws(ToolError) -> [(suite: SuiteName, path: String)] {
         let known = Set(suites)
         return try self.suites().filter { !known.contains($0) }.map { ($0, file(of: $0)) }
     }
 
-    /// Replaces the file of a suite, unless the file has the same bytes already. Other processes see the old file or
-    /// the complete new file.
+    /// Replaces the file of a suite, unless the file already has these bytes. Other processes see the old file or the
+    /// complete new file. The new file is not synced, so it may be incomplete after a power failure.
     func write(_ bytes: [UInt8], of suite: SuiteName) throws(ToolError) {
         let file = file(of: suite)
         guard (try? FileContents.read(file)) != bytes else { return }
@@ -102,7 +102,7 @@ struct SuiteDirectory {
     }
 }
 
-/// The stored values that a file or a directory describes for a suite.
+/// The stored values of a suite in a file or a directory.
 struct SuiteValues {
     let suite: SuiteName
     let settings: [StoredSetting]
@@ -123,7 +123,7 @@ struct SuiteValues {
         }
     }
 
-    /// The form that ``all(at:_:)`` reads from a file.
+    /// Returns the document that ``all(at:_:)`` reads from a file.
     static func document(of all: [SuiteValues]) -> JSONValue {
         var suites = JSONObject()
         for values in all {

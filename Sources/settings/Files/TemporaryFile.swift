@@ -23,7 +23,7 @@ struct TemporaryFile {
         }
     }
 
-    /// True if the file differs from the text that was written.
+    /// True if the file differs from the text that was written, or cannot be read.
     var isChanged: Bool { (try? InputFile.bytes(of: path)).map { $0 != Array(text.utf8) } ?? true }
 
     func remove() { try? POSIXFileSystem().remove(path) }

@@ -45,7 +45,7 @@ struct LineDiff {
         }
     }
 
-    /// Returns the text of the differences; empty if there are none.
+    /// Returns the differences as text. The text is empty if there are no differences.
     func text(oldName: String, newName: String) -> [UInt8] {
         var text: [UInt8] = []
         var (oldLine, newLine, position) = (1, 1, 0)
@@ -71,12 +71,13 @@ struct LineDiff {
         return text
     }
 
-    /// The range of lines of a hunk. An empty range is written with the number of the line before it.
+    /// Returns the range of lines for the header of a hunk. An empty range begins with the number of the line before
+    /// the hunk.
     private static func range(_ start: Int, _ count: Int) -> String {
         count == 1 ? "\(start)" : "\(count == 0 ? start - 1 : start),\(count)"
     }
 
-    /// The lines with their line ends.
+    /// Splits a text into lines, which keep their line ends.
     private static func lines(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {
         var (lines, start) = ([ArraySlice<UInt8>](), 0)
         while start < bytes.count {

@@ -66,7 +66,7 @@ enum RenderCommand {
         return .done
     }
 
-    /// Renders all files, also if some of them fail. Then throws the errors.
+    /// Renders every template, even if another template fails, and then throws all errors in one error.
     private static func renderOnce(
         _ tasks: [RenderTask], _ settings: SettingsSnapshot, isDiff: Bool
     ) throws -> ExitCode {

@@ -3,14 +3,15 @@ import SettingsHTTP
 
 /// Renders files again after each change of the settings: `render --watch`.
 struct RenderService {
-    /// The last failure of a task.
+    /// The failure of a task at the last state of the settings.
     private struct Failure: Equatable {
-        /// The content that could not be written; nil if the template could not be rendered.
+        /// The content with which the file could not be replaced; nil if the template could not be rendered.
         let content: [UInt8]?
         let message: String
     }
 
     private let tasks: [RenderTask]
+    /// The failure of each task; nil if the task has succeeded.
     private var failures: [Failure?]
 
     init(tasks: [RenderTask]) {
@@ -18,9 +19,10 @@ struct RenderService {
         failures = Array(repeating: nil, count: tasks.count)
     }
 
-    /// Runs until an error that a retry cannot correct.
+    /// Runs until the daemon answers with an error that a retry cannot correct. A failure of a task is only a warning.
     ///
-    /// - Parameter settleTime: the time for which changes are collected.
+    /// - Parameter settleTime: the time from a change until files are rendered. Changes in this time are rendered
+    ///   together.
     mutating func run(_ suites: [SuiteName], _ client: DaemonClient, settleTime: Duration) async throws {
         var isFirst = true
         // The sequence continues after the last change that it has returned, so it misses no change while files are
@@ -38,12 +40,14 @@ struct RenderService {
         }
     }
 
-    /// Renders a file. Returns the failure; nil if there is none.
+    /// Renders a file. Returns nil, or the failure.
+    ///
+    /// - Parameter failure: the failure of the task at the state before.
     private func update(_ task: RenderTask, _ settings: SettingsSnapshot, after failure: Failure?) -> Failure? {
         var content: [UInt8]?
         do {
             let rendered = try task.content(settings)
-            // The check and the reload of the same content would probably fail again.
+            // With the same content, the update would probably fail again.
             if let failure, failure.content == rendered { return failure }
             content = rendered
             if try task.file?.update(to: rendered) ?? false { print("wrote \(Terminal.plain(task.path))") }

@@ -1,7 +1,7 @@
 import SettingsHTTP
 import SettingsModel
 
-/// A template, and the file that it makes.
+/// A template, and the file to which the result is written.
 struct RenderTask: Sendable {
     let template: Template
     /// Nil for standard output.
@@ -10,11 +10,15 @@ struct RenderTask: Sendable {
     let path: String
     private let showsSecrets: Bool
 
-    /// The names of the members of an object in the configuration file, which are also options of the command line.
+    /// The names of the members of an object in the configuration file. Except `template`, they are also the names of
+    /// options of the command line.
     private enum Member: String, CaseIterable {
         case template, to, check, reload, mode
     }
 
+    /// - Parameters:
+    ///   - template: the path of the template.
+    ///   - option: returns the value of a member from the configuration file, or of the option with the same name.
     private init(template: String, _ arguments: Arguments, _ option: (Member) -> String?) throws(ToolError) {
         self.template = try Template(try InputFile.bytes(of: template, arguments), name: InputFile.name(template))
         showsSecrets = arguments.has("secrets")
@@ -77,7 +81,7 @@ struct RenderTask: Sendable {
                 }
                 tasks.append(task)
             } catch {
-                // The exit code for usage errors is for the command line.
+                // The mistake is in the configuration file, so the exit code must not blame the command line.
                 let code = error.code == .usage ? ExitCode.failed : error.code
                 throw ToolError(code, "cannot use element \(index + 1) of \(InputFile.name(path)): \(error.message)")
             }

@@ -1,15 +1,15 @@
 import SettingsModel
 
-/// A template: text with tags in `{{ }}` that stand for settings.
+/// A template: text with tags in `{{ }}`. A tag stands for a value, or begins or ends a block, or is a comment.
 struct Template: Sendable {
-    /// The suites that the tags name, each of them once.
+    /// The suites that the tags name, without duplicates.
     let suites: [SuiteName]
-    /// The path of the file for error messages.
+    /// The name of the file, or of standard input, for error messages.
     private let name: String
     private let source: [UInt8]
     private let nodes: [TemplateNode]
 
-    /// Parses a template. Throws an error with the place of the first mistake.
+    /// Parses a template. Throws an error with the line and the column of the first mistake.
     init(_ source: [UInt8], name: String) throws(ToolError) {
         (self.name, self.source) = (name, source)
         do throws(TemplateError) {
@@ -28,12 +28,12 @@ struct Template: Sendable {
         }
     }
 
-    /// Makes an error with the place in the file.
+    /// Makes an error with the line and the column in the file.
     private static func error(_ error: TemplateError, in source: [UInt8], _ name: String) -> ToolError {
         let before = source[..<min(error.offset, source.count)]
         let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         let line = before.count { $0 == UInt8(ascii: "\n") } + 1
-        // The column counts characters of Unicode, as editors do.
+        // Columns are characters, not bytes, because most editors count characters.
         let column = String(decoding: before[lineStart...], as: UTF8.self).count + 1
         return ToolError(error.code, "cannot render \(Terminal.plain(name)):\(line):\(column): \(error.message)")
     }
@@ -42,6 +42,7 @@ struct Template: Sendable {
 /// A part of a template.
 enum TemplateNode: Sendable {
     case text(ArraySlice<UInt8>)
+    /// A tag for a value, with its filters.
     case value(TemplateReference, [TemplateFilter])
     /// `{{#if}}`.
     indirect case condition(TemplateReference, then: [TemplateNode], otherwise: [TemplateNode])
@@ -62,6 +63,7 @@ struct TemplateLoop: Sendable {
 /// A reference of a tag to a value.
 struct TemplateReference: Sendable {
     enum Root: Sendable {
+        /// A text in quotation marks.
         case literal(String)
         case setting(SuiteName, KeyName)
         /// The settings whose keys begin with a prefix, as an object.
@@ -73,7 +75,8 @@ struct TemplateReference: Sendable {
     /// The offset in the source of the template.
     let offset: Int
     let root: Root
-    /// The names and indices that lead from the value of `root` to the part of this value that the tag names.
+    /// The names of members and the indices of elements that lead from the value of `root` to the named part of this
+    /// value. Empty for the whole value.
     let steps: [String]
 }
 

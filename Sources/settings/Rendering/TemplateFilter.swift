@@ -4,7 +4,7 @@ import SettingsModel
 enum TemplateFilter: Sendable {
     /// The value as JSON.
     case json
-    /// The text as one word of a shell command.
+    /// The text as one word of a shell command, with quotes if the word needs quotes.
     case shell
     /// The value as YAML in one line.
     case yaml
@@ -15,17 +15,17 @@ enum TemplateFilter: Sendable {
 
     private static let names = ["json", "shell", "yaml", "upper", "default"]
 
-    /// Reads a filter of a tag.
+    /// Reads the name of a filter, and its argument if the filter takes an argument.
     init(_ scanner: inout TemplateScanner) throws(TemplateError) {
         let offset = scanner.offset
-        let name = scanner.word()
+        let name = scanner.readWord()
         switch name {
         case "json": self = .json
         case "shell": self = .shell
         case "yaml": self = .yaml
         case "upper": self = .upper
-        case "default": self = .fallback(try Self.argument(&scanner))
-        case "": throw TemplateError(at: offset, "a filter is missing after |\(scanner.found)")
+        case "default": self = .fallback(try Self.readArgument(&scanner))
+        case "": throw TemplateError(at: offset, "a filter is missing after |\(scanner.foundPhrase)")
         default:
             throw TemplateError(
                 at: offset,
@@ -34,27 +34,28 @@ enum TemplateFilter: Sendable {
         }
     }
 
-    /// Reads a JSON value in parentheses that is no array and no object.
-    private static func argument(_ scanner: inout TemplateScanner) throws(TemplateError) -> JSONValue {
+    /// Reads the argument of `default`: a text, number, `true`, `false` or `null` in parentheses.
+    private static func readArgument(_ scanner: inout TemplateScanner) throws(TemplateError) -> JSONValue {
         let expected = "write default(\"x\"), or default(0) for a value that is not a text"
         guard scanner.skip("(") else { throw TemplateError(at: scanner.offset, "( is missing; \(expected)") }
         scanner.skipSpace()
         let offset = scanner.offset
-        var value = try scanner.quotedText().map { JSONValue.string($0) }
+        var value = try scanner.readQuotedText().map { JSONValue.string($0) }
         if value == nil {
-            // A number may contain a dot, which ends a word.
-            var word = scanner.word()
-            if scanner.skip(".") { word += "." + scanner.word() }
+            // Read two words for a number with a dot, because a dot ends a word.
+            var word = scanner.readWord()
+            if scanner.skip(".") { word += "." + scanner.readWord() }
             value = try? JSONValue(parsing: word)
         }
         guard let value else { throw TemplateError(at: offset, "the default is not a JSON value; \(expected)") }
         scanner.skipSpace()
-        guard scanner.skip(")") else { throw TemplateError(at: scanner.offset, ") is missing\(scanner.found)") }
+        guard scanner.skip(")") else { throw TemplateError(at: scanner.offset, ") is missing\(scanner.foundPhrase)") }
         return value
     }
 
-    /// Applies the filter to a value, which is nil if it is missing. Returns `.none` if the filter does not accept the type
-    /// of the value.
+    /// Applies the filter to a value. Returns `.none` if the filter does not accept the type of the value.
+    ///
+    /// - Parameter value: nil if the value is missing. All filters except `default` then return `.some(nil)`.
     func applied(to value: JSONValue?) -> JSONValue?? {
         guard let value else {
             if case .fallback(let value) = self { return value }
@@ -74,7 +75,8 @@ extension JSONValue {
     /// The value as text without quotes; nil for an array or an object.
     var scalar: String? { array == nil && object == nil ? bare : nil }
 
-    /// The value as YAML in one line. YAML 1.2 contains JSON; the differences are for readers of YAML 1.1.
+    /// The value as YAML in one line. A JSON text is also YAML 1.2, but some JSON texts are not YAML 1.1, or have
+    /// another meaning there. Therefore the result differs from JSON where YAML 1.1 needs another form.
     fileprivate var yaml: String {
         if let array { return "[\(array.map(\.yaml).joined(separator: ", "))]" }
         if let object {
@@ -82,7 +84,7 @@ extension JSONValue {
             return "{\(members.joined(separator: ", "))}"
         }
         if case .double = self {
-            // In YAML 1.1, a number with an exponent needs a dot and the sign of the exponent; otherwise it is a text.
+            // YAML 1.1 reads a number with an exponent as a text, unless it has a dot and its exponent has a sign.
             let parts = text().uppercased().split(separator: "E")
             guard parts.count == 2 else { return text() }
             let exponent = parts[1].hasPrefix("-") || parts[1].hasPrefix("+") ? "\(parts[1])" : "+\(parts[1])"

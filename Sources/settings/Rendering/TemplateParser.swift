@@ -1,7 +1,7 @@
 import SettingsHTTP
 import SettingsModel
 
-/// A parser of templates.
+/// A recursive-descent parser of templates.
 struct TemplateParser {
     private enum BlockKind: String, CaseIterable {
         case `if`
@@ -12,9 +12,9 @@ struct TemplateParser {
     private struct OpenBlock {
         let kind: BlockKind
         let offset: Int
-        /// The condition, or the elements of a loop.
+        /// The reference to the condition, or to the elements of a loop.
         let subject: TemplateReference
-        /// The variables of a loop.
+        /// The names of the variables of a loop.
         let variables: [String]
         /// True after `{{else}}`.
         var isInElse = false
@@ -22,7 +22,7 @@ struct TemplateParser {
 
     private let source: [UInt8]
     private var scanner: TemplateScanner
-    /// The variables of the open loops; an inner loop comes after an outer loop.
+    /// The names of the variables of all open loops, from the outermost loop to the innermost loop.
     private var variables: [String] = []
     private var suites: [SuiteName] = []
 
@@ -32,7 +32,7 @@ struct TemplateParser {
             throw TemplateError(at: 0, "the template is not valid UTF-8")
         }
         var parser = TemplateParser(source)
-        return (try parser.nodes(in: nil).nodes, parser.suites)
+        return (try parser.parseNodes(in: nil).nodes, parser.suites)
     }
 
     private init(_ source: [UInt8]) {
@@ -40,21 +40,22 @@ struct TemplateParser {
         scanner = TemplateScanner(source)
     }
 
-    /// Reads the nodes up to the end of a block, or up to its `{{else}}`. Without a block, reads to the end of the template.
-    private mutating func nodes(
+    /// Reads the nodes up to the end of a block, or up to its `{{else}}`. Without a block, reads to the end of the
+    /// template.
+    private mutating func parseNodes(
         in block: OpenBlock?
     ) throws(TemplateError) -> (nodes: [TemplateNode], hasElse: Bool) {
         var nodes: [TemplateNode] = []
-        while let text = scanner.textBeforeTag() {
+        while let text = scanner.readTextBeforeTag() {
             scanner.skipSpace()
             let offset = scanner.offset
             if scanner.skip("!") {
                 scanner.skipComment()
                 try closeSilentTag(after: text, to: &nodes)
             } else if scanner.skip("#") {
-                let inner = try blockStart(at: offset)
+                let inner = try parseBlockStart(at: offset)
                 try closeSilentTag(after: text, to: &nodes)
-                nodes.append(try node(of: inner))
+                nodes.append(try parseBody(of: inner))
             } else if scanner.skip("/") {
                 try checkEnd(of: block, at: offset)
                 try closeSilentTag(after: text, to: &nodes)
@@ -66,7 +67,7 @@ struct TemplateParser {
                 return (nodes, true)
             } else {
                 append(text, to: &nodes)
-                nodes.append(.value(try reference(), try filters()))
+                nodes.append(.value(try parseReference(), try parseFilters()))
                 try scanner.closeTag(at: text.upperBound, orElse: "| and a filter, or }}")
             }
         }
@@ -82,8 +83,8 @@ struct TemplateParser {
         if !text.isEmpty { nodes.append(.text(source[text])) }
     }
 
-    /// Skips the end of a tag that prints nothing, and appends the text before the tag. If the tag is alone in its line,
-    /// the line does not belong to the text.
+    /// Skips the end of a tag that prints nothing, and appends the text before the tag. If a line contains only this
+    /// tag and blanks, the result does not contain the line.
     private mutating func closeSilentTag(
         after text: Range<Int>, to nodes: inout [TemplateNode]
     ) throws(TemplateError) {
@@ -91,8 +92,9 @@ struct TemplateParser {
         append(text.lowerBound..<(scanner.skipLine(ofTagAt: text.upperBound) ?? text.upperBound), to: &nodes)
     }
 
+    /// Reads the name in a tag that closes a block. Throws if the tag does not close this block.
     private mutating func checkEnd(of block: OpenBlock?, at offset: Int) throws(TemplateError) {
-        let name = scanner.word()
+        let name = scanner.readWord()
         guard let block else { throw TemplateError(at: offset, "{{/\(Terminal.plain(name))}} closes no block") }
         guard name == block.kind.rawValue else {
             throw TemplateError(
@@ -100,8 +102,9 @@ struct TemplateParser {
         }
     }
 
-    private mutating func blockStart(at offset: Int) throws(TemplateError) -> OpenBlock {
-        let name = scanner.word()
+    /// Reads the tag that opens a block, up to the end of the tag.
+    private mutating func parseBlockStart(at offset: Int) throws(TemplateError) -> OpenBlock {
+        let name = scanner.readWord()
         guard let kind = BlockKind(rawValue: name) else {
             let names = BlockKind.allCases.map(\.rawValue)
             throw TemplateError(
@@ -110,19 +113,19 @@ struct TemplateParser {
                     + "the blocks are #if and #each")
         }
         scanner.skipSpace()
-        let subject = try reference()
+        let subject = try parseReference()
         return OpenBlock(
-            kind: kind, offset: offset, subject: subject, variables: kind == .each ? try loopVariables() : [])
+            kind: kind, offset: offset, subject: subject, variables: kind == .each ? try parseLoopVariables() : [])
     }
 
     /// Reads the nodes of a block, and the tag that closes the block.
-    private mutating func node(of block: OpenBlock) throws(TemplateError) -> TemplateNode {
+    private mutating func parseBody(of block: OpenBlock) throws(TemplateError) -> TemplateNode {
         variables += block.variables
-        let (body, hasElse) = try nodes(in: block)
+        let (body, hasElse) = try parseNodes(in: block)
         variables.removeLast(block.variables.count)
         var elseBlock = block
         elseBlock.isInElse = true
-        let otherwise = hasElse ? try nodes(in: elseBlock).nodes : []
+        let otherwise = hasElse ? try parseNodes(in: elseBlock).nodes : []
         switch block.kind {
         case .if: return .condition(block.subject, then: body, otherwise: otherwise)
         case .each:
@@ -131,11 +134,11 @@ struct TemplateParser {
         }
     }
 
-    /// Reads `as ELEMENT, KEY, INDEX`; the last names may be missing.
-    private mutating func loopVariables() throws(TemplateError) -> [String] {
+    /// Reads `as ELEMENT, KEY, INDEX`. INDEX, or KEY and INDEX, may be missing.
+    private mutating func parseLoopVariables() throws(TemplateError) -> [String] {
         scanner.skipSpace()
         let offset = scanner.offset
-        guard scanner.word() == "as" else {
+        guard scanner.readWord() == "as" else {
             throw TemplateError(
                 at: offset, "expected 'as' and a name for the element, as in {{#each app.hosts as host}}")
         }
@@ -143,8 +146,8 @@ struct TemplateParser {
         repeat {
             scanner.skipSpace()
             let offset = scanner.offset
-            let name = scanner.word()
-            guard !name.isEmpty else { throw TemplateError(at: offset, "a name is missing\(scanner.found)") }
+            let name = scanner.readWord()
+            guard !name.isEmpty else { throw TemplateError(at: offset, "a name is missing\(scanner.foundPhrase)") }
             guard !names.contains(name) else {
                 throw TemplateError(at: offset, "the name '\(Terminal.plain(name))' is given twice")
             }
@@ -154,7 +157,7 @@ struct TemplateParser {
         return names
     }
 
-    private mutating func filters() throws(TemplateError) -> [TemplateFilter] {
+    private mutating func parseFilters() throws(TemplateError) -> [TemplateFilter] {
         var filters: [TemplateFilter] = []
         scanner.skipSpace()
         while scanner.skip("|") {
@@ -165,19 +168,19 @@ struct TemplateParser {
         return filters
     }
 
-    /// Reads a path or a text in quotation marks.
-    private mutating func reference() throws(TemplateError) -> TemplateReference {
+    /// Reads a reference: a text in quotation marks, a variable of a loop, a setting, or all settings with a prefix.
+    private mutating func parseReference() throws(TemplateError) -> TemplateReference {
         let offset = scanner.offset
-        let quoted = try scanner.quotedText()
+        let quoted = try scanner.readQuotedText()
         if let quoted, scanner.next != UInt8(ascii: ".") {
             return TemplateReference(offset: offset, root: .literal(quoted), steps: [])
         }
-        let name = quoted ?? scanner.word()
+        let name = quoted ?? scanner.readWord()
         guard !name.isEmpty else {
-            throw TemplateError(at: offset, "a setting is missing\(scanner.found); write SUITE.KEY")
+            throw TemplateError(at: offset, "a setting is missing\(scanner.foundPhrase); write SUITE.KEY")
         }
         if quoted == nil, variables.contains(name) {
-            return TemplateReference(offset: offset, root: .variable(name), steps: try steps())
+            return TemplateReference(offset: offset, root: .variable(name), steps: try parseSteps())
         }
         let suite: SuiteName
         do throws(NameError) {
@@ -192,7 +195,7 @@ struct TemplateParser {
         }
         if !suites.contains(suite) { suites.append(suite) }
         let keyOffset = scanner.offset + 1
-        let (text, isPrefix) = try key()
+        let (text, isPrefix) = try parseKey()
         if isPrefix { return TemplateReference(offset: offset, root: .settings(suite, prefix: text), steps: []) }
         let key: KeyName
         do throws(NameError) {
@@ -200,32 +203,33 @@ struct TemplateParser {
         } catch {
             throw TemplateError(at: keyOffset, "'\(Terminal.plain(text))': \(error)")
         }
-        return TemplateReference(offset: offset, root: .setting(suite, key), steps: try steps())
+        return TemplateReference(offset: offset, root: .setting(suite, key), steps: try parseSteps())
     }
 
-    /// Reads the parts of a key after the suite. Returns a prefix if the last part is `*`.
-    private mutating func key() throws(TemplateError) -> (text: String, isPrefix: Bool) {
+    /// Reads the key after a suite. Returns a prefix of keys if the part after the last dot is `*`.
+    private mutating func parseKey() throws(TemplateError) -> (text: String, isPrefix: Bool) {
         var parts: [String] = []
         while scanner.skip(".") {
             let isQuoted = scanner.next == UInt8(ascii: "\"")
-            let part = try scanner.name("a name after the dot")
+            let part = try scanner.readName("a name after the dot")
             if part == "*", !isQuoted { return (parts.map { $0 + "." }.joined(), true) }
             parts.append(part)
         }
         return (parts.joined(separator: "."), false)
     }
 
-    /// Reads the steps to a part of a value: `[0]`, `[name]` or `["any name"]`, then also `.name`.
-    private mutating func steps() throws(TemplateError) -> [String] {
+    /// Reads the steps to a part of a value: `[0]`, `[name]`, `["any name"]` or `.name`. After a key, the first step
+    /// has brackets, because a dot belongs to the key.
+    private mutating func parseSteps() throws(TemplateError) -> [String] {
         var steps: [String] = []
         while true {
             if scanner.skip("[") {
-                steps.append(try scanner.name("a name or a number in []"))
+                steps.append(try scanner.readName("a name or a number in []"))
                 guard scanner.skip("]") else {
-                    throw TemplateError(at: scanner.offset, "] is missing\(scanner.found)")
+                    throw TemplateError(at: scanner.offset, "] is missing\(scanner.foundPhrase)")
                 }
             } else if scanner.skip(".") {
-                steps.append(try scanner.name("a name after the dot"))
+                steps.append(try scanner.readName("a name after the dot"))
             } else {
                 return steps
             }

@@ -2,14 +2,14 @@ import SettingsAPI
 import SettingsHTTP
 import SettingsModel
 
-/// Renders the nodes of templates with settings. It has no effects and reads nothing else.
+/// Renders the nodes of a template. The result depends only on the nodes and on the settings of the snapshot.
 struct TemplateRenderer {
     private let settings: [SuiteName: [KeyName: EffectiveSetting]]
     /// The errors of the daemon for the suites that do not exist.
     private let missing: [SuiteName: ToolError]
     /// True if the result may contain secrets.
     private let showsSecrets: Bool
-    /// The variables of the loops around a node.
+    /// The values of the variables of all loops around a node.
     private var variables: [String: JSONValue] = [:]
 
     init(_ snapshot: SettingsSnapshot, showsSecrets: Bool) {
@@ -77,8 +77,10 @@ struct TemplateRenderer {
 
     // MARK: Values
 
+    /// The result of a search for the value of a reference.
     private enum Lookup {
         case value(JSONValue)
+        /// The value is missing. This is an error, except in `{{#if}}` and with the filter `default`.
         case absent(reason: String, ExitCode)
 
         var found: JSONValue? { if case .value(let value) = self { value } else { nil } }
@@ -124,11 +126,13 @@ struct TemplateRenderer {
         return .value(.object(object))
     }
 
+    /// The result for a reference to a suite that does not exist.
     private func absence(of suite: SuiteName) -> Lookup {
         let error = missing[suite] ?? ToolError(.unknown, "the suite \(suite) does not exist")
         return .absent(reason: error.message, error.code)
     }
 
+    /// Returns the value of a setting. Throws if the value is a secret that the result must not contain.
     private func visibleValue(of setting: EffectiveSetting, at offset: Int) throws(TemplateError) -> JSONValue {
         guard let value = setting.value else {
             let error = ToolError(concealed: setting.key, in: setting.suite)

@@ -1,6 +1,6 @@
 import SettingsModel
 
-/// A reader of the source of a template: of its text, and of the words and signs in its tags.
+/// Reads the source of a template: the text outside of tags, and the words and punctuation characters in tags.
 struct TemplateScanner {
     private let source: [UInt8]
     /// The offset of the next byte.
@@ -19,9 +19,9 @@ struct TemplateScanner {
 
     // MARK: Text
 
-    /// Skips the text up to the next tag, and the braces that open the tag. Returns the range of the text, or nil without
-    /// skipping if no tag follows.
-    mutating func textBeforeTag() -> Range<Int>? {
+    /// Reads the text up to the next tag, and skips the braces that open the tag. Returns the range of the text. If no
+    /// tag follows, returns nil and reads nothing.
+    mutating func readTextBeforeTag() -> Range<Int>? {
         let start = offset
         guard let tag = source.indices.dropFirst(start).first(where: { source[$0...].starts(with: "{{".utf8) }) else {
             return nil
@@ -35,8 +35,8 @@ struct TemplateScanner {
         while !isAtTagEnd { offset += 1 }
     }
 
-    /// If the line has only blanks and a tag that ends here, skips the rest of the line, and returns the start of the
-    /// line.
+    /// If the line contains only blanks and the tag that has just ended, skips the rest of the line, and returns the
+    /// offset of the start of the line. Otherwise returns nil and skips nothing.
     mutating func skipLine(ofTagAt tagStart: Int) -> Int? {
         let lineStart = source[..<tagStart].lastIndex { !Self.isBlank($0) }.map { $0 + 1 } ?? 0
         guard lineStart == 0 || source[lineStart - 1] == UInt8(ascii: "\n") else { return nil }
@@ -56,32 +56,33 @@ struct TemplateScanner {
         while let byte = next, Self.isSpace(byte) { offset += 1 }
     }
 
-    /// Skips a sign. Returns false if another byte follows.
-    mutating func skip(_ sign: Unicode.Scalar) -> Bool {
-        guard next == UInt8(ascii: sign) else { return false }
+    /// Skips a punctuation character. Returns false if another byte follows.
+    mutating func skip(_ character: Unicode.Scalar) -> Bool {
+        guard next == UInt8(ascii: character) else { return false }
         offset += 1
         return true
     }
 
-    /// Reads the bytes up to a space or a sign of the language; empty if such a byte follows.
-    mutating func word() -> String {
+    /// Reads the bytes up to a space or a punctuation character that has a meaning in tags. Returns an empty text if no
+    /// other byte comes before.
+    mutating func readWord() -> String {
         let start = offset
         while let byte = next, !isAtTagEnd, !Self.isSpace(byte), !".|[](),\"".utf8.contains(byte) { offset += 1 }
         return String(decoding: source[start..<offset], as: UTF8.self)
     }
 
-    /// Skips a word if the tag contains nothing else. Otherwise returns false.
+    /// Skips a word if only this word follows in the tag. Otherwise returns false and skips nothing.
     mutating func skipOnlyWord(_ text: String) -> Bool {
         var copy = self
-        let word = copy.word()
+        let word = copy.readWord()
         copy.skipSpace()
         guard word == text, copy.isAtTagEnd else { return false }
         self = copy
         return true
     }
 
-    /// Reads a text in quotation marks, which is a JSON string. Nil if no quotation mark follows.
-    mutating func quotedText() throws(TemplateError) -> String? {
+    /// Reads a text in quotation marks, which must be a JSON string. Returns nil if no quotation mark follows.
+    mutating func readQuotedText() throws(TemplateError) -> String? {
         let start = offset
         guard skip("\"") else { return nil }
         while !skip("\"") {
@@ -97,24 +98,30 @@ struct TemplateScanner {
     }
 
     /// Reads a name: a word, or a text in quotation marks.
-    mutating func name(_ purpose: String) throws(TemplateError) -> String {
-        if let text = try quotedText() { return text }
+    ///
+    /// - Parameter purpose: the subject of the error message if no name follows.
+    mutating func readName(_ purpose: String) throws(TemplateError) -> String {
+        if let text = try readQuotedText() { return text }
         let start = offset
-        let word = word()
-        guard !word.isEmpty else { throw TemplateError(at: start, "\(purpose) is missing\(found)") }
+        let word = readWord()
+        guard !word.isEmpty else { throw TemplateError(at: start, "\(purpose) is missing\(foundPhrase)") }
         return word
     }
 
     /// Skips the braces that close the tag.
+    ///
+    /// - Parameters:
+    ///   - start: the offset of the tag, for the error message if the template ends before the braces.
+    ///   - expected: the syntax that may follow in the tag, for the error message if something else follows.
     mutating func closeTag(at start: Int, orElse expected: String = "}}") throws(TemplateError) {
         skipSpace()
         guard next != nil else { throw TemplateError(at: start, "the tag is not closed; }} is missing") }
-        guard startsWith("}}") else { throw TemplateError(at: offset, "expected \(expected)\(found)") }
+        guard startsWith("}}") else { throw TemplateError(at: offset, "expected \(expected)\(foundPhrase)") }
         offset += 2
     }
 
-    /// The character that an error message names.
-    var found: String {
+    /// The end of an error message, which names the next character. Empty at the end of the tag.
+    var foundPhrase: String {
         guard !isAtTagEnd else { return "" }
         let rest = String(decoding: source[offset...].prefix(100), as: UTF8.self)
         return "; found '\(Terminal.plain(String(rest.prefix(1))))'"

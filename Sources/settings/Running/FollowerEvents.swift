@@ -1,17 +1,17 @@
 import Platform
 import Synchronization
 
-/// An event of the task that follows the daemon.
+/// An event that the task with the ``VariableFollower`` reports.
 enum FollowerEvent {
-    /// The daemon has a new state.
+    /// The daemon has a new state, which has these variables. They may be equal to the variables of the state before.
     case variables(ProgramVariables)
-    /// The newest state cannot become variables, or the daemon refuses to send it.
+    /// The settings of the newest state cannot become variables, or the daemon refuses to send the state.
     case failure(ToolError)
-    /// The daemon does not answer. The task tries again.
+    /// The daemon does not answer. The task tries until the daemon answers.
     case outage(ToolError)
 }
 
-/// The queue of events from the task that follows the daemon to the thread that runs the program. Thread-safe.
+/// The queue of events from the task with the ``VariableFollower`` to the thread that runs the program. Thread-safe.
 final class FollowerEvents: Sendable {
     private let events = Mutex<[FollowerEvent]>([])
     private let waker: Waker
@@ -20,7 +20,7 @@ final class FollowerEvents: Sendable {
         waker = try Waker()
     }
 
-    /// The descriptor that is readable while the queue contains events. Owned by the queue.
+    /// The descriptor that becomes readable when an event is appended. Owned by the queue.
     var descriptor: Int32 { waker.descriptor }
 
     func append(_ event: FollowerEvent) {
@@ -28,7 +28,9 @@ final class FollowerEvents: Sendable {
         waker.wake()
     }
 
+    /// Removes and returns all events.
     func removeAll() -> [FollowerEvent] {
+        // Reset the descriptor before the queue is emptied: a later event then makes the descriptor readable again.
         waker.reset()
         return events.withLock { events in
             defer { events = [] }

@@ -1,35 +1,40 @@
 import Platform
 import SettingsHTTP
 
-/// Runs a program with the variables that a ``VariableFollower`` reads: waits for the first variables, then supervises
-/// the program.
+/// Runs a program with the variables that a ``VariableFollower`` reports: waits for the first variables, then starts
+/// the program and performs the actions that ``ProgramSupervision`` decides.
 struct ProgramRunner {
     private let arguments: [String]
     private let events: FollowerEvents
     private let signals: SignalArrivals
 
-    /// The signals that the program receives if `settings` receives them.
+    /// The signals that `settings` forwards to the program.
     static let forwardedSignals = [
         ProcessSignal.hangUp, .interrupt, .quit, .terminate, .user1, .user2, .windowChange,
     ]
     /// How long to wait for the daemon before the program starts with variables from the cache.
     private static let timeoutWithCache = Duration.seconds(2)
 
+    /// The name of the program, for messages.
     private var name: String { Terminal.plain(arguments[0]) }
 
-    /// Handles signals from now on: the process with the ID 1 has no default action for signals.
+    /// Handles signals from now on, also while `settings` waits for the first variables. Otherwise SIGTERM could not
+    /// end `settings` during this wait if it is process 1 of a container, because process 1 has no default action for
+    /// signals.
     init(_ arguments: [String], events: FollowerEvents) throws(SystemError) {
         (self.arguments, self.events) = (arguments, events)
         signals = try SignalArrivals(of: Self.forwardedSignals + [.childEnd])
     }
 
+    /// The result of ``firstVariables(orCached:timeout:)``.
     enum FirstVariables {
         case variables(ProgramVariables)
-        /// A signal that ends programs arrived before the variables.
+        /// A signal that ends programs arrived before the variables. `settings` must end without starting the program.
         case signal(ProcessSignal)
     }
 
-    /// Waits for the first variables. If the daemon does not answer, returns the variables from the cache.
+    /// Waits for the first variables. If the daemon does not answer, returns the variables from the cache; without a
+    /// cache, throws after the timeout.
     func firstVariables(
         orCached cached: ProgramVariables?, timeout: Duration
     ) throws(ToolError) -> FirstVariables {
@@ -39,6 +44,8 @@ struct ProgramRunner {
         while true {
             waitForEvents(until: deadline)
             let isLate = ContinuousClock.now >= deadline
+            // There is no program yet, but process 1 of a container also gets the orphans of other processes as
+            // children.
             _ = ForegroundProgram.reapChildren(awaiting: nil)
             while let arrival = signals.next() {
                 if arrival.endsPrograms { return .signal(arrival.signal) }
@@ -63,12 +70,15 @@ struct ProgramRunner {
         }
     }
 
-    /// Runs the program until it ends, with restarts. Returns the exit code for `settings`.
+    /// Starts the program, and performs the actions of the supervision until ``ProgramSupervision/Action/end(code:)``.
+    /// Returns the exit code for `settings`.
     ///
-    /// The calling thread must live as long as this process.
+    /// The calling thread must live as long as this process, because the kernel kills the program when the thread that
+    /// started the program ends.
     func run(_ initial: ProgramSupervision) -> Int32 {
         var supervision = initial
         var program: ForegroundProgram?
+        // The follower repeats a failure while its cause lasts, but the user needs the message only once.
         var lastFailure = ""
         var actions = [ProgramSupervision.Action.start]
         while true {

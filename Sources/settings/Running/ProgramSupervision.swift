@@ -1,12 +1,13 @@
 import Platform
 
-/// Decides when `settings run` starts, signals and ends its program. A state machine without effects: the caller
-/// performs the returned actions, and calls ``advance(to:)`` at ``deadline``.
+/// Decides when `settings run` starts its program, sends signals to the program, and ends. A state machine without
+/// effects: the caller records events, performs the returned actions, and calls ``advance(to:)`` at ``deadline``.
 struct ProgramSupervision {
     /// The reaction of `settings run` to a change of the variables.
     enum Reaction: Equatable, Sendable {
         case ignore
         case restart
+        /// End the program, and then `settings run`.
         case exit
         case signal(ProcessSignal)
     }
@@ -14,9 +15,11 @@ struct ProgramSupervision {
     enum Action: Equatable {
         /// Start the program with ``variables``.
         case start
+        /// Send a signal to the program.
         case send(ProcessSignal)
+        /// Print a message.
         case report(String)
-        /// End `settings run` with this code.
+        /// End `settings run` with this exit code.
         case end(code: Int32)
     }
 
@@ -24,48 +27,53 @@ struct ProgramSupervision {
 
     private enum Phase {
         case running(since: Instant, isRestart: Bool)
-        /// The program was sent SIGTERM. At `killTime` it is sent SIGKILL, and `killTime` becomes nil. If `isFinal`,
-        /// `settings run` ends with the program; otherwise the program starts again.
+        /// The program has received SIGTERM. At `killTime`, it receives SIGKILL, and `killTime` becomes nil. When the
+        /// program has ended, `settings run` ends if `isFinal` is true; otherwise the program starts again.
         case stopping(isFinal: Bool, killTime: Instant?)
-        /// The program has failed after a restart.
+        /// The program has failed after a restart. It starts again after the pause, or earlier if a change takes
+        /// effect.
         case pausing(until: Instant)
     }
 
-    /// A program that fails within this time after a restart is started again. A later failure has another cause than the
-    /// change, so it ends `settings run`.
+    /// If the program fails within this time after a restart, the cause may be the change that caused the restart. The
+    /// program then starts again after a pause. A later failure has another cause, so it ends `settings run`.
     static let probation = Duration.seconds(10)
     private static let shortestPause = Duration.seconds(1)
     private static let longestPause = Duration.seconds(60)
 
+    /// The name of the program, for messages.
     let program: String
     let reaction: Reaction
-    /// The time for which changes are collected, from the first change on.
+    /// The time from the first change until this change and all changes after it take effect together.
     let settleTime: Duration
     /// The time between SIGTERM and SIGKILL.
     let stopTimeout: Duration
-    /// The variables with which the program was started. If a change made `settings run` send a signal since then, the
-    /// variables at the time of the signal.
+    /// The variables of the last change that took effect: the variables at the last start of the program or, for
+    /// ``Reaction/signal(_:)``, at the last signal because of a change.
     private(set) var variables: ProgramVariables
-    private var newest: ProgramVariables
+    /// The newest variables from the daemon. If they differ from ``variables``, they are a change.
+    private var newestVariables: ProgramVariables
     private var phase: Phase
     /// The time at which the newest variables take effect; nil if no change waits to take effect.
     private var changeTime: Instant?
+    /// The number of failures after restarts in sequence. Each failure doubles the next pause.
     private var failureCount = 0
-    /// The program has received SIGINT, SIGQUIT or the SIGHUP of its terminal, and may be ending until this time. The
-    /// program may also ignore the signal, so a change takes effect after this time. Nil without such a signal.
+    /// Not nil if the program has received SIGINT, SIGQUIT or the SIGHUP of its terminal since its start. Until this
+    /// time, the program may be shutting down, so no change takes effect. A program that still runs at this time has
+    /// ignored the signal.
     private var endOfShutdown: Instant?
 
-    /// Makes the state of a program that the caller starts now.
+    /// Makes the initial state, for a program that the caller starts now.
     init(
         of program: String, with variables: ProgramVariables, reaction: Reaction, settleTime: Duration,
         stopTimeout: Duration, at now: Instant
     ) {
-        (self.program, self.variables, newest) = (program, variables, variables)
+        (self.program, self.variables, newestVariables) = (program, variables, variables)
         (self.reaction, self.settleTime, self.stopTimeout) = (reaction, settleTime, stopTimeout)
         phase = .running(since: now, isRestart: false)
     }
 
-    /// The time of the next call of ``advance(to:)``; nil if only an event changes the state.
+    /// The time at which the caller must call ``advance(to:)``; nil if the state does not depend on the time.
     var deadline: Instant? {
         let time: Instant? =
             switch phase {
@@ -76,16 +84,16 @@ struct ProgramSupervision {
         return [time, changeTime].compactMap(\.self).min()
     }
 
-    /// Records the newest variables.
+    /// Records the newest variables from the daemon.
     mutating func update(_ variables: ProgramVariables, at now: Instant) {
-        newest = variables
-        // The start after a stop uses the newest variables.
+        newestVariables = variables
+        // If the program starts again after the stop, it gets the newest variables anyway.
         if case .stopping = phase { return }
-        let isChanged = newest != self.variables && reaction != .ignore
+        let isChanged = newestVariables != self.variables && reaction != .ignore
         changeTime = isChanged ? changeTime ?? max(now + settleTime, endOfShutdown ?? now) : nil
     }
 
-    /// Returns the actions whose time has come.
+    /// Changes the state to the present time, and returns the actions that are due.
     mutating func advance(to now: Instant) -> [Action] {
         if let changeTime, changeTime <= now { return applyChange(at: now) }
         switch phase {
@@ -110,26 +118,29 @@ struct ProgramSupervision {
             phase = .stopping(isFinal: true, killTime: now + stopTimeout)
             return [.report("\(change); ending \(program)"), .send(.terminate)]
         case (.running, .signal(let signal)):
-            variables = newest
+            variables = newestVariables
             return [.report("\(change); sending \(signal.name) to \(program)"), .send(signal)]
         case (.running, .ignore), (.stopping, _): return []
         }
     }
 
-    /// The names of the variables that differ, for a message.
+    /// The names of the variables that the change affects, for a message.
     private var changedNames: String {
-        let names = Set(variables.keys).union(newest.keys).filter { variables[$0] != newest[$0] }.sorted()
+        let allNames = Set(variables.keys).union(newestVariables.keys)
+        let names = allNames.filter { variables[$0] != newestVariables[$0] }.sorted()
         let shown = names.prefix(5).joined(separator: ", ")
         return names.count > 5 ? "\(shown) and \(names.count - 5) more" : shown
     }
 
     private mutating func start(at now: Instant) -> [Action] {
-        (variables, changeTime, endOfShutdown) = (newest, nil, nil)
+        (variables, changeTime, endOfShutdown) = (newestVariables, nil, nil)
         phase = .running(since: now, isRestart: true)
         return [.start]
     }
 
-    /// Records the end of the program, or a failed start with the exit code for `settings run`.
+    /// Records that the program has ended, or that it could not be started.
+    ///
+    /// - Parameter code: the exit code of the program. For a failed start, the exit code for `settings run`.
     mutating func programEnded(code: Int32, at now: Instant) -> [Action] {
         switch phase {
         case .running(let start, let isRestart):
@@ -145,9 +156,10 @@ struct ProgramSupervision {
         }
     }
 
-    /// Records a signal to `settings`.
+    /// Records a signal that `settings` has received.
     ///
-    /// - Parameter isDelivered: true if the program has received the signal, too.
+    /// - Parameter isDelivered: true if the kernel has also sent the signal to the program, so `settings` must not
+    ///   forward the signal.
     mutating func receive(_ arrival: SignalArrivals.Arrival, isDelivered: Bool, at now: Instant) -> [Action] {
         let signal = arrival.signal
         switch phase {
@@ -167,8 +179,8 @@ struct ProgramSupervision {
 }
 
 extension SignalArrivals.Arrival {
-    /// True if the signal asks a program to end. A process sends SIGHUP to make a program reload its configuration; the
-    /// kernel sends SIGHUP when the terminal disappears.
+    /// True if the signal asks a program to end. SIGHUP does so only if the kernel sends it, because the terminal has
+    /// disappeared. A process sends SIGHUP to make a program reload its configuration.
     var endsPrograms: Bool {
         [.interrupt, .quit, .terminate].contains(signal) || signal == .hangUp && isFromKernel
     }

@@ -45,10 +45,10 @@ enum RunCommand {
         let runner = try ProgramRunner(arguments.program, events: events)
         let follower = VariableFollower(
             client: client, suites: suites, mapping: mapping, cache: cache, events: events,
-            isEndedByFirstState: reaction == .ignore && cache == nil)
+            stopsAfterFirstState: reaction == .ignore && cache == nil)
         let task = Task { await follower.follow() }
         defer { task.cancel() }
-        let code = try await onOwnThread {
+        let code = try await runOnNewThread {
             switch try runner.firstVariables(orCached: cached, timeout: timeout) {
             case .signal(let signal): return signal.exitCode
             case .variables(let variables):
@@ -58,16 +58,16 @@ enum RunCommand {
                         settleTime: settleTime, stopTimeout: stopTimeout, at: .now))
             }
         }
-        // The task may be writing the cache.
+        // Wait for the task, because it may be writing the cache.
         task.cancel()
         await task.value
         try Terminal.flush()
         CurrentProcess.exit(code: code)
     }
 
-    /// Runs a closure on a new thread, because the thread that starts the program must live as long as the program, and
-    /// the threads of tasks may end.
-    private static func onOwnThread(_ body: @escaping @Sendable () throws -> Int32) async throws -> Int32 {
+    /// Runs a closure on a new thread. The kernel kills the program when the thread that started the program ends, and
+    /// a thread of Swift's pool may end at any time.
+    private static func runOnNewThread(_ body: @escaping @Sendable () throws -> Int32) async throws -> Int32 {
         try await withCheckedThrowingContinuation { continuation in
             do throws(SystemError) {
                 try DetachedThread.start { continuation.resume(with: Result { try body() }) }

@@ -2,10 +2,11 @@ import Platform
 import SettingsHTTP
 import SettingsModel
 
-/// A file with the last known variables, for a start without the daemon.
+/// A file with the last known variables, with which the program starts if the daemon does not answer.
 struct VariableCache {
     let path: String
-    /// The options that decide which settings become variables. The file contains them.
+    /// The suites and the options that determine the variables. The file contains the options, so that ``load()``
+    /// refuses the file of a command with other options.
     private let options: JSONValue
 
     init(path: String, suites: [SuiteName], mapping: VariableMapping) {
@@ -18,7 +19,8 @@ struct VariableCache {
         ])
     }
 
-    /// Reads the variables. Returns nil if the file does not exist, and prints a warning if the file is not usable.
+    /// Reads the variables. Returns nil if the file does not exist. If the file is not usable, prints a warning and
+    /// returns nil.
     func load() -> ProgramVariables? {
         do throws(FileError) {
             _ = try POSIXFileSystem().status(path)
@@ -39,7 +41,7 @@ struct VariableCache {
         }
     }
 
-    /// Replaces the file, unless it has the same variables already. Only the owner can read the file.
+    /// Replaces the file, unless it already has this content. Only the owner can read the file.
     func store(_ variables: ProgramVariables) throws(ToolError) {
         var members = JSONObject()
         for (name, value) in variables.sorted(by: { $0.key < $1.key }) {

@@ -1,35 +1,37 @@
 import SettingsHTTP
 import SettingsModel
 
-/// Follows suites, and reports the variables of each state.
+/// Follows the states of suites, and appends the variables of each state to a queue of events.
 struct VariableFollower {
     let client: DaemonClient
     let suites: [SuiteName]
     let mapping: VariableMapping
     let cache: VariableCache?
     let events: FollowerEvents
-    /// True to stop after the first state.
-    let isEndedByFirstState: Bool
+    /// True to end ``follow()`` after the first state.
+    let stopsAfterFirstState: Bool
 
-    /// The pause after an error that a retry does not fix, such as a missing right.
+    /// The pause after an error that an immediate retry would not correct, such as a missing right.
     private static let pauseAfterFailure = Duration.seconds(30)
 
-    /// Runs until the task is cancelled.
+    /// Runs until the task is cancelled or, with ``stopsAfterFirstState``, until the first state was reported.
     func follow() async {
-        // Until the first state, a suite that does not exist is an error. Later, a suite may be dropped.
+        // At the start, a suite that does not exist is an error, because its name may be misspelt. If a suite is
+        // removed later, the program only loses the variables of the suite.
         var isStart = true
         while !Task.isCancelled {
             do {
                 let prefixes = mapping.keyPrefix.isEmpty ? [] : [mapping.keyPrefix]
                 var observations = client.changes(of: suites, prefixes: prefixes, latest: true)
                 observations.onOutage = { reportOutage($0) }
+                // An observation only reports that there is a new state, because it does not mark all secrets.
                 for try await _ in observations {
                     let snapshot = try await SettingsSnapshot.read(
                         suites, prefix: mapping.keyPrefix, from: client, onOutage: reportOutage)
                     if isStart, let error = suites.lazy.compactMap({ snapshot.missing[$0] }).first { throw error }
                     isStart = false
                     report(suites.flatMap { snapshot.settings[$0] ?? [] })
-                    if isEndedByFirstState { return }
+                    if stopsAfterFirstState { return }
                 }
             } catch {
                 events.append(.failure(ToolError(describing: error)))
@@ -42,7 +44,8 @@ struct VariableFollower {
         do throws(ToolError) {
             let variables = try mapping.variables(of: settings)
             do throws(ToolError) {
-                // Before the program starts, because a short program would end before the file is complete.
+                // Store the variables before the program gets them. Then the cache has the variables of the program,
+                // even if `settings` is killed soon after the start of the program.
                 try cache?.store(variables)
             } catch {
                 Terminal.warn("cannot keep the values in the cache: \(error.message)")

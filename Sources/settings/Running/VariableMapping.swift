@@ -1,29 +1,30 @@
 import SettingsHTTP
 import SettingsModel
 
-/// The environment variables of a program that come from settings: the values by their names.
+/// The values of the environment variables that `settings run` sets, by the names of the variables.
 typealias ProgramVariables = [String: UTF8Text]
 
 /// The rules that make environment variables of settings.
 ///
-/// The name of a variable is the key in capitals. An underscore replaces each ASCII character that is neither a letter nor
-/// a digit, and separates the words of a key such as `launchCount`.
+/// The name of a variable is the key in capitals. An underscore replaces each ASCII character that is neither a letter
+/// nor a digit. An underscore also separates the words of a key such as `launchCount`: `LAUNCH_COUNT`.
 struct VariableMapping {
-    /// The mapping uses only keys that begin with this text, which is not a part of the name of the variable.
+    /// Only keys that begin with this text become variables. The names of the variables do not contain the text.
     var keyPrefix = ""
     /// The beginning of the names of all variables, except the names in ``names``.
     var namePrefix = ""
-    /// The chosen names of variables by key.
+    /// The names of variables that the user has chosen with `--map`, by key.
     var names: [KeyName: String] = [:]
-    /// Keys, and beginnings of keys with a `*` at the end. Empty for all keys.
+    /// The keys that become variables: complete keys, and beginnings of keys with a `*` at the end. Empty for all keys.
     var patterns: [String] = []
     /// True if secrets become variables.
     var includesSecrets = false
 
-    /// Linux limits a variable with its name, an equals sign and a zero byte to 131,072 bytes.
+    /// The maximum number of bytes of a variable: its name, an equals sign and its value. Linux allows 131,072 bytes
+    /// with the terminating zero byte.
     private static let maximumSize = 131_071
 
-    /// Returns the variables of settings. Throws an error that names each setting that cannot be a variable.
+    /// Returns the variables of settings. Throws an error that names each setting that cannot become a variable.
     func variables(of settings: [EffectiveSetting]) throws(ToolError) -> ProgramVariables {
         var variables: ProgramVariables = [:]
         var owners: [String: EffectiveSetting] = [:]
@@ -67,8 +68,8 @@ struct VariableMapping {
             }
     }
 
-    /// Returns the name of the variable for a key. A character that is not ASCII stays in the name, which is then not
-    /// valid: two keys that differ in such characters would often get the same name.
+    /// Returns the name of the variable for a key. A character that is not ASCII stays in the name, so the name is not
+    /// valid. With an underscore in its place, two keys that differ in this character would get the same name.
     private func name(of key: KeyName) -> String {
         if let name = names[key] { return name }
         var name = Array(namePrefix.utf8)

@@ -5,11 +5,13 @@ import Platform
 enum Attempts {
     static let maximum = 20
 
-    /// Waits for a random time, so that callers that conflicted do not conflict again.
+    /// Waits for a random time, so that callers that conflicted do not conflict again. Attempt 0 begins without a
+    /// pause.
     static func pause(before attempt: Int) {
         CurrentThread.sleep(for: .milliseconds(Int.random(in: 0...(10 * attempt))))
     }
 
+    /// Makes the error after the last attempt.
     static func exhausted(_ object: String) -> ToolError {
         ToolError(
             .refused,

@@ -1,14 +1,14 @@
 import SettingsHTTP
 
-/// The commits of suites, the newest first. Reads the history of each suite page by page.
+/// Reads the commits of one or more suites, the newest first. Requests the history of each suite page by page.
 struct CommitHistory {
-    /// A commit, as far as it touched one suite.
+    /// The part of a commit that changed one suite.
     struct SuiteCommit {
         let suite: SuiteName
         let commit: HistoryCommit
     }
 
-    /// The commits to read.
+    /// The criteria that the daemon applies to the commits, and the size of a page.
     struct Filter {
         let keys: [KeyName]
         let prefix: String?
@@ -21,11 +21,11 @@ struct CommitHistory {
     private struct SuiteReader {
         let suite: SuiteName
         var commits: ArraySlice<HistoryCommit> = []
-        /// The place before which to read the next page; nil for the newest commits.
+        /// The next page has the commits before this revision. Nil to begin with the newest commit.
         var before: Revision?
         var isAtEnd = false
 
-        /// Reads the next page if no commit is left.
+        /// Reads the next page if all commits were returned.
         mutating func fill(from client: DaemonClient, _ filter: Filter) throws(SettingsError) {
             while commits.isEmpty, !isAtEnd {
                 let page = try client.blocking.send(
@@ -47,7 +47,7 @@ struct CommitHistory {
         readers = suites.map { SuiteReader(suite: $0, before: before) }
     }
 
-    /// Returns the next commit, with a part for each suite that it touched. Nil at the end.
+    /// Returns the parts of the next commit, a part for each suite that the commit changed. Returns nil at the end.
     mutating func next() throws(SettingsError) -> [SuiteCommit]? {
         for position in readers.indices { try readers[position].fill(from: client, filter) }
         guard let newest = readers.compactMap({ $0.commits.first?.revision }).max() else { return nil }

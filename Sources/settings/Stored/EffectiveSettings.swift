@@ -10,22 +10,24 @@ struct EffectiveSetting: Equatable, Sendable {
     let value: JSONValue?
     var isSecret = false
 
-    /// The setting in messages.
+    /// The suite and the key, for messages.
     var title: String { "\(suite) \(Terminal.plain(key.text))" }
 }
 
-/// The effective settings of suites at one revision.
+/// The effective settings of suites. All suites are read at the same revision, unless the daemon refuses to read a
+/// suite at this revision. Then the newest settings of this suite are used.
 struct SettingsSnapshot: Sendable {
     /// The settings of the suites that exist, ordered by key.
     private(set) var settings: [SuiteName: [EffectiveSetting]] = [:]
     /// The errors of the daemon for the suites that do not exist.
     private(set) var missing: [SuiteName: SettingsError] = [:]
 
-    /// Reads the newest settings whose keys begin with a prefix. Tries again while the daemon does not answer.
+    /// Reads the newest settings whose keys begin with a prefix. Tries again after an error that a later attempt may
+    /// correct, for example if the daemon does not answer.
     ///
     /// - Parameters:
-    ///   - deadline: the time after which no attempt begins; nil for no limit. The first attempt begins in any case.
-    ///   - onOutage: called after the first attempt without an answer.
+    ///   - deadline: the time after which no further attempt begins; nil for no limit.
+    ///   - onOutage: called once, after the first failed attempt.
     static func read(
         _ suites: [SuiteName], prefix: String = "", from client: DaemonClient,
         until deadline: ContinuousClock.Instant? = nil, onOutage: (SettingsError) -> Void = { _ in }
@@ -49,7 +51,7 @@ struct SettingsSnapshot: Sendable {
 
     private init(of suites: [SuiteName], _ prefix: String, from client: DaemonClient) async throws(SettingsError) {
         guard !suites.isEmpty else { return }
-        // The list of suites is read for its revision.
+        // The answer is read only for the newest revision. The first suite in the list does not matter.
         let revision = try await client.send(.suites(limit: 1)).cursor.revision
         for suite in suites {
             do throws(SettingsError) {
@@ -61,13 +63,13 @@ struct SettingsSnapshot: Sendable {
         }
     }
 
-    /// Reads the settings of a suite at a moment. If the daemon refuses, for example because it no longer has that state,
-    /// reads the newest settings.
+    /// Reads the settings of a suite at a moment. If the daemon refuses, for example because its history no longer
+    /// reaches back to the moment, reads the newest settings.
     private static func settings(
         of suite: SuiteName, _ prefix: String, _ moment: Moment?, from client: DaemonClient
     ) async throws(SettingsError) -> [EffectiveSetting] {
         do throws(SettingsError) {
-            // Observations do not mark all secrets, so this reads the keys with their properties.
+            // Read the list of keys, because an observation does not mark all secrets.
             let keys = try await client.send(.allKeys(of: suite, prefix: prefix, at: moment))
             return keys.map(\.setting).filter { $0.value != nil || $0.isConcealed && $0.source.isStored }.map {
                 EffectiveSetting(suite: suite, key: $0.key, value: $0.value, isSecret: $0.isSecret)

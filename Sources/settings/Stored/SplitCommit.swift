@@ -1,12 +1,13 @@
 import SettingsHTTP
 
-/// A write of more settings than the daemon accepts in one commit. The write is split into several commits.
+/// A write that may have more settings than the daemon accepts in one commit. Such a write is split into several
+/// commits.
 ///
-/// Dry runs of all parts find refused values and changes by other callers before anything is stored. Each commit
-/// requires the revision that the previous commit produced. If a commit fails after the dry runs, the earlier commits
-/// remain, and the error contains the number of committed settings.
+/// Dry runs of all parts find refused values and changes by other callers before the daemon stores anything. Each
+/// commit requires the revision that the previous commit produced. If a commit fails after the dry runs, the earlier
+/// commits remain, and the error contains the number of committed settings.
 struct SplitCommit {
-    /// The maximum number of settings in a part, and the approximate maximum size of its request in bytes.
+    /// The maximum number of settings in a part, and the approximate maximum size of the request of a part in bytes.
     private static let (maximumKeys, maximumBytes) = (50_000, 8 << 20)
     /// The maximum number of settings that the command tries to write in one commit: the default limit of the daemon.
     private static let maximumAtOnce = 100_000
@@ -18,23 +19,23 @@ struct SplitCommit {
     /// Makes one commit of all operations. Returns nil, and stores nothing, if the daemon does not accept this number
     /// of operations in one commit.
     ///
-    /// - Parameter start: the required revision of the suite; nil for any revision.
+    /// - Parameter start: the revision that the suite must have; nil for any revision.
     func commitAtOnce(_ options: WriteOptions, from start: Revision?) throws -> Answer<WriteSummary>? {
         guard operations.count <= Self.maximumAtOnce else { return nil }
         return try send(operations[...], at: start, options)
     }
 
-    /// Makes the commits, and calls `report` with the summary of each commit; for a dry run, only checks the commits.
-    /// Returns the revision of the suite after the last commit.
+    /// Makes the commits, and calls `report` with the summary of each commit. For a dry run, `report` gets the
+    /// summaries of the checks. Returns the revision of the suite after the last commit.
     ///
-    /// - Parameter start: the required revision of the suite; nil for its present revision.
+    /// - Parameter start: the revision that the suite must have; nil for its present revision.
     func commit(_ options: WriteOptions, from start: Revision?, report: (Answer<WriteSummary>) -> Void) throws
         -> Revision
     {
         var revision = try start ?? presentRevision()
         let check = WriteOptions(isDryRun: true, overridesLocks: options.overridesLocks, note: options.note)
         var checks: [Answer<WriteSummary>] = []
-        let parts = try checked(at: revision, check) { if options.isDryRun { checks.append($0) } }
+        let parts = try checkedParts(at: revision, check) { if options.isDryRun { checks.append($0) } }
         guard !options.isDryRun else {
             for summary in checks { report(summary) }
             return revision
@@ -50,8 +51,8 @@ struct SplitCommit {
             let summary: Answer<WriteSummary>
             do {
                 guard let sent = try send(operations[part], at: revision, options.repeatable()) else {
-                    // The daemon accepted the size of this part in the dry run, so its limit must have changed since
-                    // then.
+                    // The daemon accepted the size of this part in the dry run, so the limit of the daemon has become
+                    // smaller since then.
                     throw ToolError(
                         .refused,
                         "cannot make the commit: the daemon now allows fewer settings in one commit; run the command again"
@@ -79,7 +80,7 @@ struct SplitCommit {
     }
 
     /// Checks all operations with dry runs. Returns the operations of each commit, as ranges that the daemon accepts.
-    private func checked(
+    private func checkedParts(
         at revision: Revision, _ options: WriteOptions, report: (Answer<WriteSummary>) -> Void
     ) throws -> [Range<Int>] {
         var (parts, start, maximum) = ([Range<Int>](), 0, Self.maximumKeys)
@@ -102,7 +103,8 @@ struct SplitCommit {
         return parts
     }
 
-    /// Returns the range of the next part: at most `maximum` operations, and about `maximumBytes` bytes.
+    /// Returns the range of the next part: at most `maximum` operations, and about `maximumBytes` bytes. The sizes of
+    /// the operations are estimates.
     private func part(from start: Int, atMost maximum: Int) -> Range<Int> {
         var (end, size) = (start, 0)
         while end < operations.count, end - start < maximum, size < Self.maximumBytes {
@@ -113,8 +115,7 @@ struct SplitCommit {
         return start..<end
     }
 
-    /// Commits some of the operations. Returns nil, and stores nothing, if the daemon does not accept this
-    /// number of operations in one commit.
+    /// Commits a part. Returns nil, and stores nothing, if the daemon does not accept the size of the part.
     private func send(
         _ part: ArraySlice<Transaction.Operation>, at revision: Revision?, _ options: WriteOptions
     ) throws -> Answer<WriteSummary>? {

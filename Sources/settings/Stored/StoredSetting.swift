@@ -6,7 +6,7 @@ struct StoredSetting {
     let key: KeyName
     let value: JSONValue
 
-    /// Reads the settings of a JSON object of keys.
+    /// Reads the settings from a JSON object whose members are keys with their values.
     static func all(of document: JSONValue) throws(ToolError) -> [StoredSetting] {
         guard let object = document.object else {
             throw ToolError(.failed, "expected a JSON object of keys, found \(document.kindPhrase)")
@@ -31,7 +31,10 @@ extension JSONObject {
 }
 
 extension ToolError {
-    /// Throws if there are problems. Each problem is a line about a key whose value a file format cannot represent.
+    /// Throws an error that lists the problems, if there are problems. Each problem is a line about a setting that a
+    /// file format cannot represent.
+    ///
+    /// - Parameter form: the name of the file format.
     static func requireNoProblems(_ problems: [String], form: String) throws(ToolError) {
         guard !problems.isEmpty else { return }
         let first = "cannot export to \(form): the form cannot represent these values; use --format json"

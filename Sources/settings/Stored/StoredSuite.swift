@@ -1,11 +1,12 @@
 import SettingsHTTP
 
-/// The stored values of a suite at a revision. A write can require that the suite is still at this revision.
+/// The stored values of a suite at a revision. With ``unchangedCondition``, a write fails if the suite has changed
+/// since.
 struct StoredSuite {
     let suite: SuiteName
     /// Zero for a suite that does not exist.
     let revision: Revision
-    /// Ordered by key; values that the schema does not allow are among them.
+    /// The stored values ordered by key, including values that the schema does not allow.
     let settings: [StoredSetting]
     /// Secrets that the caller may not read.
     let secrets: [KeyName]
@@ -28,12 +29,12 @@ struct StoredSuite {
         }
     }
 
-    /// Returns the operations without those that set the present value. The values are normalized as the daemon does
-    /// it, for example `1.0` to `1` for an integer key.
+    /// Returns the operations except the operations that set a key to its present value. The values of the result are
+    /// normalized in the same way as by the daemon, for example `1.0` to `1` for an integer key.
     ///
-    /// The daemon refuses to write a locked key, and a value that the schema does not allow, even if the key already
-    /// has this value.
-    func effectiveOperations(
+    /// An operation that sets the present value must not be sent: the daemon refuses every write of a locked key, and
+    /// every value that the schema does not allow, even if the key already has this value.
+    func changingOperations(
         of operations: [Transaction.Operation], under schema: Schema?
     ) -> [Transaction.Operation] {
         let old = JSONObject(settings)
@@ -47,13 +48,13 @@ struct StoredSuite {
         }
     }
 
-    /// The condition that the suite is at the revision that was read.
-    var isUnchanged: Transaction.Condition { .suite(suite, revision) }
+    /// The condition that the suite is still at ``revision``.
+    var unchangedCondition: Transaction.Condition { .suite(suite, revision) }
 
-    /// The operations after which the suite stores exactly these settings, and the secrets that the caller may not
-    /// read.
+    /// Returns operations after which the suite stores exactly the wanted settings. The secrets that the caller may not
+    /// read stay stored, too.
     ///
-    /// - Parameter keepsOthers: true to remove no key.
+    /// - Parameter keepsOthers: true to keep the stored settings that are not among the wanted settings.
     func operations(toStore wanted: [StoredSetting], keepsOthers: Bool = false) -> [Transaction.Operation] {
         let (old, new) = (JSONObject(settings), JSONObject(wanted))
         let removed = keepsOthers ? [] : settings.filter { new[$0.key.text] == nil }

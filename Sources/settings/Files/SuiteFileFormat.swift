@@ -1,8 +1,8 @@
 import SettingsHTTP
 import SettingsModel
 
-/// A format of the files that `export` writes and `import` reads.
-enum SuiteFile: String, CaseIterable {
+/// The format of a file that `export` writes and `import` reads.
+enum SuiteFileFormat: String, CaseIterable {
     case json
     case env
     /// A property list in XML.
@@ -15,8 +15,10 @@ enum SuiteFile: String, CaseIterable {
     /// The values that `--format` takes.
     static let names = allCases.map(\.rawValue).joined(separator: "|")
 
-    /// Finds the format that `--format` names, which the parser has checked; without a name, the format with the
-    /// extension of the file, or JSON.
+    /// Finds the format by its name. If the name is nil, finds the format by the extension of the file. For an unknown
+    /// extension, the format is JSON.
+    ///
+    /// - Parameter name: the value of `--format`, which the parser of the command line has checked.
     init(_ name: String?, path: String = "") {
         self = name.flatMap(Self.init) ?? Self.allCases.first { path.hasSuffix(".\($0.rawValue)") } ?? .json
     }
@@ -24,7 +26,7 @@ enum SuiteFile: String, CaseIterable {
     /// Returns the bytes of a file with settings, which are ordered by key. Throws if the format cannot represent a
     /// setting.
     ///
-    /// - Parameter schema: reads the schema of the suite; called for all formats except JSON, to choose the form of each value.
+    /// - Parameter schema: reads the schema of the suite, which determines how a value is written. Not called for JSON.
     func bytes(of settings: [StoredSetting], schema: () throws -> Schema? = { nil }) throws -> [UInt8] {
         switch self {
         case .json: Array((JSONValue.object(JSONObject(settings)).text(style: .pretty) + "\n").utf8)
@@ -37,7 +39,8 @@ enum SuiteFile: String, CaseIterable {
 
     /// Reads the settings of a file. Throws if a key occurs twice.
     ///
-    /// - Parameter schema: reads the schema of the suite; called for a format without types.
+    /// - Parameter schema: reads the schema of the suite, which determines the type of each value. Called only for
+    ///   `.env`, because the other formats contain the types.
     func settings(of bytes: [UInt8], from path: String, schema: () throws -> Schema?) throws -> [StoredSetting] {
         do {
             switch self {
@@ -47,7 +50,7 @@ enum SuiteFile: String, CaseIterable {
             case .env: return try EnvironmentFile.settings(of: bytes, schema: try schema())
             }
         } catch let error as ToolError {
-            // An invalid name in a file is not an error of the command line.
+            // An invalid name in a file throws `usage`, but the command line is correct.
             throw ToolError(
                 error.code == .usage ? .failed : error.code, "cannot read \(InputFile.name(path)): \(error.message)")
         }
