@@ -4,12 +4,13 @@ internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
-/// Exchanges records with the other daemons through etcd: each daemon publishes its records every second, and reads the
-/// records of the other daemons. The exchange does not know what the records mean.
+/// Exchanges records about clients with the other daemons through etcd. Every second, each daemon publishes its
+/// records, and reads the records of the other daemons. The exchange does not interpret the records.
 ///
-/// The key `clients/DAEMON` has the announcement of a daemon: the number of its records. `clients/DAEMON/INDEX` has a
-/// record. A daemon rewrites its announcement every second, and only changed records. If a daemon reads no new
-/// announcement of another daemon for the retention time, it drops the records.
+/// The key `clients/DAEMON` contains the announcement of a daemon: the number of its records, and a number that grows.
+/// Each key `clients/DAEMON/INDEX` contains a record. A daemon writes its announcement every second, but a record only
+/// if the record has changed. If a daemon reads no new announcement of another daemon for the retention time, it drops
+/// the records of the other daemon.
 package final class PeerExchange: Sendable {
     private typealias Instant = ContinuousClock.Instant
 
@@ -22,19 +23,21 @@ package final class PeerExchange: Sendable {
         package let readTime: ContinuousClock.Instant
     }
 
-    /// The records of another daemon as far as they were read.
-    private struct PeerState {
+    /// The values of the keys of another daemon that this daemon has read. Some of the records may be missing.
+    private struct PeerValues {
         var announcement: [UInt8] = []
+        /// The time at which this daemon read `announcement`.
         var readTime: Instant
+        /// The records by index.
         var records: [Int: [UInt8]] = [:]
     }
 
-    /// A daemon with more records does not exist, because it would have more than 100,000 clients.
+    /// No daemon has so many records, because a daemon keeps at most 100,000 clients.
     private static let maximumRecordCount = 10_000
     private static let interval = Duration.seconds(1)
     private static let callTimeout = Duration.seconds(2)
     private static let announcementLeaseSeconds = 15
-    /// Records are rewritten with a new lease after half of this time.
+    /// After half of this time, the daemon writes all records again with a new lease.
     private static let recordLeaseSeconds = 600
 
     private let keys: LogKeys
@@ -49,9 +52,9 @@ package final class PeerExchange: Sendable {
     private let ended = DispatchSemaphore(value: 0)
 
     /// - Parameters:
-    ///   - retention: the time for which the records of a daemon are valid after its last announcement.
-    ///   - records: returns the records of this daemon. Called on the queue of the exchange.
-    ///   - receive: called on the queue with the records of the other daemons.
+    ///   - retention: the time for which the records of another daemon stay valid after its last announcement.
+    ///   - records: returns the records of this daemon. Called every second on the queue of the exchange.
+    ///   - receive: called every second on the queue of the exchange with the records of the other daemons.
     init(
         _ client: EtcdClient, _ keys: LogKeys, daemon: String, retention: Duration,
         records: @escaping @Sendable () -> [[UInt8]],
@@ -62,7 +65,7 @@ package final class PeerExchange: Sendable {
         queue.async { self.run(client) }
     }
 
-    /// Stops the exchange. Waits up to a second for the deletion of the records in etcd.
+    /// Stops the exchange. Waits up to a second until this daemon has announced that it has no records.
     package func stop() {
         isStopped.store(true, ordering: .releasing)
         stopSignal.signal()
@@ -72,37 +75,37 @@ package final class PeerExchange: Sendable {
     private func run(_ client: EtcdClient) {
         var client = client
         var publisher = Publisher(key: keys.clients + daemon)
-        var peers: [String: PeerState] = [:]
+        var peers: [String: PeerValues] = [:]
         /// The revision of the etcd database up to which this daemon has read the records.
         var revision: Int64 = 0
         while !isStopped.load(ordering: .acquiring) {
-            // After an error, the next round tries again. The follower logs that etcd does not answer, and answers
-            // about clients say how old their data is.
+            // After an error, the next round tries again. The error is not logged here, because `LogFollower` logs that
+            // etcd does not answer. Meanwhile, answers about clients contain the age of the data.
             do throws(EtcdError) { try publisher.publish(records(), &client) } catch { publisher.forgetLeases() }
             try? read(&peers, after: &revision, &client)
             peers = peers.filter { $0.value.readTime > .now - retention }
             receive(peers.sorted { $0.key < $1.key }.compactMap { Self.peer($0.key, $0.value) })
             _ = stopSignal.wait(timeout: .now() + .milliseconds(Int(Self.interval / .milliseconds(1))))
         }
-        // Other daemons do not notice deleted keys, so the daemon announces that it has no records. If the call fails,
-        // etcd deletes the keys when their leases expire.
+        // The daemon does not delete its keys, because other daemons do not notice deleted keys: etcd deletes the keys
+        // when their leases expire. An announcement of zero records makes the other daemons drop the clients at once.
         try? publisher.publish([], &client, timeout: .seconds(1))
         ended.signal()
     }
 
     /// Reads the keys that were written after a revision of the etcd database.
     private func read(
-        _ peers: inout [String: PeerState], after revision: inout Int64, _ client: inout EtcdClient
+        _ peers: inout [String: PeerValues], after revision: inout Int64, _ client: inout EtcdClient
     ) throws(EtcdError) {
         let range = EtcdRange(key: keys.clients, end: keys.clientsEnd, writtenAfter: revision)
         let answer = try client.call(
             EtcdTransaction(success: [.range(range)]), isRepeatable: true, by: .now + Self.callTimeout)
-        // The database has an earlier revision after it was restored from a backup. Then everything is read again.
+        // A lower revision means that the database was restored from a backup. The next round then reads all keys.
         revision = answer.header.revision >= revision ? answer.header.revision : 0
         for pair in answer.ranges[0] {
             let name = pair.key.utf8.dropFirst(keys.clients.utf8.count).split(separator: UInt8(ascii: "/"))
             guard let first = name.first.flatMap({ String(Substring($0)) }), first != daemon else { continue }
-            var peer = peers[first] ?? PeerState(readTime: .now)
+            var peer = peers[first] ?? PeerValues(readTime: .now)
             if name.count == 2, let index = Int(Substring(name[1])) {
                 peer.records[index] = pair.value
             } else if peer.announcement != pair.value {
@@ -113,7 +116,7 @@ package final class PeerExchange: Sendable {
     }
 
     /// Returns the records of a daemon; nil if they were not read completely.
-    private static func peer(_ daemon: String, _ state: PeerState) -> Peer? {
+    private static func peer(_ daemon: String, _ state: PeerValues) -> Peer? {
         guard let count = (try? JSONValue(parsing: state.announcement))?["records"]?.integer.map(Int.init) else {
             return nil
         }
@@ -121,21 +124,25 @@ package final class PeerExchange: Sendable {
         return records.count == count ? Peer(daemon: daemon, records: records, readTime: state.readTime) : nil
     }
 
-    /// The records of this daemon in etcd.
+    /// Writes the records of this daemon to etcd.
     private struct Publisher {
-        /// The key of the announcement, and the beginning of the keys of the records.
+        /// The key of the announcement. The key of a record is this key, a slash and the index.
         let key: String
+        /// The records in etcd with `recordLease`.
         private var published: [[UInt8]] = []
         private var recordLease: (id: Int64, time: Instant)?
         private var announcementLease: (id: Int64, time: Instant)?
+        /// A part of each announcement, so that every announcement differs from the announcement before it.
         private var announcementCount: Int64 = 0
 
         init(key: String) { self.key = key }
 
-        /// Makes the next call store everything with new leases.
+        /// Makes the next call of `publish` write all records and the announcement with new leases.
         mutating func forgetLeases() { (recordLease, announcementLease, published) = (nil, nil, []) }
 
-        /// - Parameter timeout: the time limit of each call of etcd.
+        /// Writes the records that have changed, and then the announcement.
+        ///
+        /// - Parameter timeout: the time limit of each request to etcd.
         mutating func publish(
             _ records: [[UInt8]], _ client: inout EtcdClient, timeout: Duration = callTimeout
         ) throws(EtcdError) {

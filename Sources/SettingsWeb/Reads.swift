@@ -87,8 +87,8 @@ extension APIHandler {
         // a caller that may not read everything. Their digest in the cursor makes the cursor invalid with other grants.
         let state = mayWait ? notifier.readStateAndSubscribe().withGrantsDigest(of: request.caller?.readLimits) : state
         let clientWatch = try clientParameters.flatMap { parameters throws(Problem) in
-            let sighting = ClientSighting(parameters, of: request.caller, exchange, reading.subject.filter)
-            return try service.clients.watch(sighting, of: [reading.suite], on: state)
+            let received = ReceivedReport(parameters, of: request.caller, exchange, watching: reading.subject.filter)
+            return try service.clients.watch(received, of: [reading.suite], on: state)
         }
         let result: ReadResult
         do throws(Problem) {

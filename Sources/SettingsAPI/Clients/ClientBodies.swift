@@ -24,6 +24,7 @@ package struct ClientDescription: Equatable, Sendable {
     package enum Status: String, BodyWord, CaseIterable {
         /// The client has applied every commit that concerns it.
         case current
+        /// The client has not applied a commit that concerns it, or has reported no state.
         case behind
         /// The client has reported that it could not apply a state.
         case failed
@@ -33,7 +34,7 @@ package struct ClientDescription: Equatable, Sendable {
 
     package var name: ClientName
     package var status: Status
-    /// The network address; nil for a client on a Unix domain socket.
+    /// The IP address; nil for a client on a Unix domain socket.
     package var address: String?
     /// The user of a client on a Unix domain socket.
     package var user: String?
@@ -43,13 +44,12 @@ package struct ClientDescription: Equatable, Sendable {
     package var since: Timestamp
     /// The time of the last report, or the time at which the last watch ended. The present time while a watch waits.
     package var lastSeen: Timestamp
-    /// The newest state that the client has applied; nil if it has reported none of this history.
+    /// The newest state that the client has applied; nil if it has reported no state of the present epoch.
     package var applied: Cursor?
-    /// The number of commits of the suite that the client has not applied; nil if the history does not have all of
-    /// them.
+    /// The number of commits that concern the client and that the client has not applied. Nil if the number is not
+    /// known: `applied` is nil, the history no longer has all of the commits, or counting took too long.
     package var missingCommits: Int64?
-    /// The time since the first commit that the client has not applied, in seconds; nil if the client is up to date, or
-    /// if the history does not have this commit.
+    /// The time since the first of these commits, in seconds; nil if `missingCommits` is nil or 0.
     package var secondsBehind: Int64?
     package var failure: ClientFailure?
     /// The identifier of the daemon that the client reports to; nil for the daemon that answers.
@@ -91,7 +91,7 @@ extension ClientDescription: JSONBody {
     }
 }
 
-/// Another daemon with the same history, and the age of its data about clients.
+/// Another daemon with the same history, and the age of its data about its clients.
 package struct ClientSource: Equatable, Sendable, JSONBody {
     package var daemon: String
     package var ageMilliseconds: Int64
@@ -110,7 +110,7 @@ package struct ClientSource: Equatable, Sendable, JSONBody {
     }
 }
 
-/// The clients of a suite, by name.
+/// The clients of a suite, sorted by name.
 package struct ClientListing: Equatable, Sendable {
     package var suite: SuiteName
     /// The cursor of the state with which the clients are compared.
@@ -172,8 +172,9 @@ package struct Convergence: Equatable, Sendable {
     package var present: Int64
     package var applied: Int64
     package var failed: Int64
-    /// Present clients that have neither applied the target nor failed, by name, at most ``maximumNames``.
+    /// The present clients that have neither applied the target nor failed: the first ``maximumNames``, sorted by name.
     package var missing: [ClientName] = []
+    /// The present clients that have failed: the first ``maximumNames``, sorted by name.
     package var failures: [Failure] = []
     /// The other daemons whose clients are counted. Empty unless several daemons share a history.
     package var sources: [ClientSource] = []

@@ -1,6 +1,6 @@
 package import SettingsModel
 
-/// A name under which a client reports which revision of a suite it has applied.
+/// The name under which a client reports which state of a suite it has applied.
 package struct ClientName: Hashable, Sendable, JSONText {
     package static let expectedText = "1 to 128 bytes without control characters"
     package static let maximumLength = 128
@@ -14,7 +14,7 @@ package struct ClientName: Hashable, Sendable, JSONText {
         self.text = text
     }
 
-    /// Makes a name of any text: replaces control characters with hyphens, and removes the end of a text that is too
+    /// Makes a name from any text: replaces control characters with hyphens, and removes the end of a text that is too
     /// long. Returns nil for an empty text.
     package init?(anyText text: String) {
         var scalars = String.UnicodeScalarView()
@@ -35,16 +35,18 @@ package struct ClientName: Hashable, Sendable, JSONText {
     package func hash(into hasher: inout Hasher) { UTF8Text(text).hash(into: &hasher) }
 }
 
-/// The report of a client about a suite: the state that the client has applied, and the state that it could not apply.
+/// A report of a client about a suite: the state that the client has applied, and the state that it could not apply.
 package struct ClientReport: Equatable, Sendable {
     package static let maximumReasonLength = 1024
 
-    /// The newest state that the client has applied; nil if the report omits it. The daemon then keeps the former
-    /// state.
+    /// The newest state that the client has applied. Nil to omit it: the daemon then keeps the state of the former
+    /// report.
     package var applied: Cursor?
-    /// The state that the client could not apply; nil if the client has not failed.
+    /// The state that the client could not apply. Nil to omit it: the daemon then keeps a former failure until the
+    /// client reports the failed state or a later state as applied.
     package var failed: Cursor?
-    /// The reason of the failure, at most ``maximumReasonLength`` bytes.
+    /// The reason of the failure. The daemon refuses a reason with more than ``maximumReasonLength`` bytes, or without
+    /// `failed`.
     package var reason: String?
 
     /// Makes a report. Removes the end of a reason that is too long.

@@ -5,10 +5,10 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Compares clients with the commits of a suite. A commit concerns a client if it matches the subject of the
-/// client: the keys that the client watches or may read.
+/// Compares the applied revisions of clients with the commits of a suite. A commit concerns a client if it matches the
+/// subject of the client: the keys that the client watches and may read.
 struct ClientComparison {
-    /// The commits that a client has not applied.
+    /// The commits that concern a client and that the client has not applied.
     struct MissingCommits {
         let count: Int
         let first: RetainedCommit?
@@ -16,7 +16,7 @@ struct ClientComparison {
 
     private let state: State
     private let suite: Suite
-    /// The commits of the suite after the lowest revision that a client has applied.
+    /// The commits of the suite after the lowest applied revision after which the history has all commits.
     private let commits: [RetainedCommit]
     private var meter = CostMeter(within: Cost(microseconds: 1_000_000))
 
@@ -27,8 +27,8 @@ struct ClientComparison {
         commits = state.history.commits(of: suite.id, after: start)
     }
 
-    /// Returns the commits that a client has not applied; nil if they are not known, because the history lacks a
-    /// commit, or because this comparison has used its limit of a second.
+    /// Returns the commits that a client has not applied. Returns nil if they are not known: the client has reported no
+    /// state, the history lacks a commit, or this comparison has used more than a second.
     mutating func missingCommits(of client: SuiteClient) -> MissingCommits? {
         guard let applied = client.applied else { return nil }
         if applied >= suite.revision { return MissingCommits(count: 0, first: nil) }
@@ -46,7 +46,7 @@ struct ClientComparison {
         return MissingCommits(count: missing.count, first: missing.first)
     }
 
-    /// Returns the index of the first commit after a revision.
+    /// Returns the index of the first commit after a revision: a binary search.
     private func index(after revision: Revision) -> Int {
         var (low, high) = (0, commits.count)
         while low < high {
@@ -56,7 +56,8 @@ struct ClientComparison {
         return low
     }
 
-    /// True unless a client has applied a target revision.
+    /// True if the client has not applied a commit up to the target that concerns the client. If the commits are not
+    /// known, true if the applied revision is before the target.
     mutating func lacks(_ target: Revision, _ client: SuiteClient) -> Bool {
         guard let missing = missingCommits(of: client) else { return !client.hasApplied(target) }
         return missing.first.map { $0.revision <= target } ?? false
@@ -70,7 +71,7 @@ struct ClientComparison {
 
     mutating func description(of listed: ListedClient, at now: ClientTable.Time) -> ClientDescription {
         let client = listed.client
-        // The client may have been seen after `now` was read.
+        // A report on another thread may have arrived after `now` was read, so the time may be later than `now`.
         let lastSeen = client.presence.isWaiting ? now.monotonic : min(client.presence.lastSeen, now.monotonic)
         let unseen = Int64((now.monotonic - lastSeen) / 1_000_000)
         var description = ClientDescription(
@@ -97,13 +98,15 @@ struct ClientComparison {
 }
 
 extension Service {
-    /// The cost of one client in a listing.
-    private static let listedClient = Cost(microseconds: 4, bytes: 1024)
+    /// The cost of a client in a listing, without the comparison with commits.
+    private static let listedClientCost = Cost(microseconds: 4, bytes: 1024)
 
-    /// Lists the clients of a suite, by name; only the clients that have not applied `target`, unless it is nil.
+    /// Lists the clients of a suite, sorted by name.
+    ///
+    /// - Parameter target: list only the clients that have not applied this state; nil to list all clients.
     func listing(of name: SuiteName, behind target: Cursor?, on state: State) -> Rendering {
-        // Each client may have its own subject, which is then compared with each commit.
-        let cost = clients.count(of: name) * (Self.listedClient + comparisonCost(of: state.history.count))
+        // Each client may have its own subject, which must be compared with each commit.
+        let cost = clients.count(of: name) * (Self.listedClientCost + comparisonCost(of: state.history.count))
         return Rendering(cost: cost) {
             guard let suite = state.suite(name) else {
                 return Response(state.unknownSuite(name, for: nil), cursor: state.cursor)
@@ -120,11 +123,10 @@ extension Service {
         }
     }
 
-    /// Describes one client.
     func description(of listed: ListedClient, in name: SuiteName, on state: State) -> Rendering {
         let applied = listed.client.applied?.number ?? state.revision.number
         let commits = min(Int(clamping: state.revision.number - applied), state.history.count)
-        return Rendering(cost: Self.listedClient + comparisonCost(of: commits)) {
+        return Rendering(cost: Self.listedClientCost + comparisonCost(of: commits)) {
             guard let suite = state.suite(name) else {
                 return Response(state.unknownSuite(name, for: nil), cursor: state.cursor)
             }
@@ -138,7 +140,7 @@ extension Service {
         Cost(microseconds: Double(commits) * 0.25)
     }
 
-    /// Counts the clients of each suite that report to this daemon, by their status.
+    /// Counts the clients that report to this daemon, by suite and by status, for the metrics.
     func clientCounts(on state: State) -> [(suite: SuiteName, counts: [ClientDescription.Status: Int])] {
         clients.suiteNames.sorted().compactMap { name in
             let listed = clients.read(name, on: state) { $0.ownClients(of: name, at: $1) }

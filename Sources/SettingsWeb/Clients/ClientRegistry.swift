@@ -4,7 +4,7 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// A ``ClientTable`` with its clocks, which all event loops share. Thread-safe.
+/// The ``ClientTable`` that all event loops share, with its lock and its clocks. Thread-safe.
 package final class ClientRegistry: Sendable {
     /// The default of `clients.forgetSeconds`, in nanoseconds.
     package static let defaultForgetTime: UInt64 = 90_000_000_000
@@ -12,7 +12,7 @@ package final class ClientRegistry: Sendable {
     private let table: Mutex<ClientTable>
     private let clock: MonotonicClock
     private let wallClock: @Sendable () -> Timestamp
-    /// The result of the last call of `records(on:)`, with the version of the clients and the time of the call.
+    /// The records that `records(on:)` has made last, with the version of the table and the time at which it made them.
     let cachedRecords = Mutex<(version: UInt64, time: UInt64, records: [[UInt8]])?>(nil)
 
     init(forgetTime: UInt64, clock: MonotonicClock, wallClock: @escaping @Sendable () -> Timestamp) {
@@ -20,26 +20,28 @@ package final class ClientRegistry: Sendable {
         (self.clock, self.wallClock) = (clock, wallClock)
     }
 
-    /// Replaces the time after which a client that is not seen is gone.
+    /// Replaces ``ClientTable/forgetTime``.
     package func setForgetTime(_ nanoseconds: UInt64) { table.withLock { $0.forgetTime = nanoseconds } }
 
     var now: ClientTable.Time { ClientTable.Time(monotonic: clock.now(), wall: wallClock()) }
 
     /// Records a report without a watch. Returns the client.
-    func record(_ sighting: ClientSighting, of suite: SuiteName, on state: State) throws(Problem) -> ListedClient? {
+    func record(_ received: ReceivedReport, of suite: SuiteName, on state: State) throws(Problem) -> ListedClient? {
         try update { table, now throws(ClientNameConflict) in
-            _ = try table.record(sighting, of: [suite], startsWatch: false, on: state, at: now)
-            return table.ownClient(sighting.name, of: suite)
+            _ = try table.record(received, of: [suite], startsWatch: false, on: state, at: now)
+            return table.ownClient(received.name, of: suite)
         }
     }
 
-    /// Records the report of a watch. The client is seen as long as the result exists.
-    func watch(_ sighting: ClientSighting, of suites: [SuiteName], on state: State) throws(Problem) -> ClientWatch? {
-        let seen = try update { table, now throws(ClientNameConflict) in
-            // A watch may wait for the creation of a suite. Without this filter, any name would make a client.
-            try table.record(sighting, of: suites.filter(state.hasSuite), startsWatch: true, on: state, at: now)
+    /// Records the report of a watch. The client is present as long as the result exists. Returns nil if none of the
+    /// suites exists.
+    func watch(_ received: ReceivedReport, of suites: [SuiteName], on state: State) throws(Problem) -> ClientWatch? {
+        let presences = try update { table, now throws(ClientNameConflict) in
+            // A watch may wait for the creation of a suite. Without this filter, such watches could fill the table with
+            // clients of suites that do not exist.
+            try table.record(received, of: suites.filter(state.hasSuite), startsWatch: true, on: state, at: now)
         }
-        return seen.first.map { ClientWatch($0, others: Array(seen.dropFirst())) }
+        return presences.first.map { ClientWatch($0, others: Array(presences.dropFirst())) }
     }
 
     private func update<Result: Sendable>(
@@ -53,7 +55,8 @@ package final class ClientRegistry: Sendable {
         }
     }
 
-    /// Reads the clients of a suite at the present time, in nanoseconds of the monotonic clock.
+    /// Calls `body` with the table and the time of the monotonic clock in nanoseconds. First removes the clients of the
+    /// suite that expired, and forgets states of another epoch than the epoch of `state`.
     func read<Result>(_ suite: SuiteName, on state: State, _ body: (borrowing ClientTable, UInt64) -> Result) -> Result
     {
         let now = clock.now()
@@ -64,7 +67,7 @@ package final class ClientRegistry: Sendable {
         }
     }
 
-    /// Returns the version of the clients of a suite: see ``ClientTable/version(of:)``.
+    /// See ``ClientTable/version(of:)``.
     func version(of suite: SuiteName) -> UInt64 { table.withLock { $0.version(of: suite) } }
 
     func count(of suite: SuiteName) -> Int { table.withLock { $0.count(of: suite) } }
@@ -74,14 +77,15 @@ package final class ClientRegistry: Sendable {
         let sources = table.withLock(\.sources)
         let now = clock.now()
         return sources.map { source in
-            // Another thread may have stored a time after `now`.
+            // The time of the data is a difference of two clocks (see `receive`), so it may be after `now`. Without
+            // `min`, the subtraction would then trap.
             let age = now - min(now, source.time)
             return ClientSource(daemon: source.daemon, ageMilliseconds: Int64(age / 1_000_000))
         }
     }
 
-    /// A number that changes when an applied state, a failure or the set of clients changes.
-    var ownVersion: UInt64 { table.withLock(\.lastVersion) }
+    /// A number that changes whenever ``ClientTable/version(of:)`` of a suite changes.
+    var tableVersion: UInt64 { table.withLock(\.lastVersion) }
 
     func setPeerClients(_ peers: PeerClients) { table.withLock { $0.setPeers(peers) } }
 
@@ -91,10 +95,10 @@ package final class ClientRegistry: Sendable {
     var metrics: (dropped: Int, rolloutTimes: RolloutTimes) { table.withLock { ($0.droppedCount, $0.rolloutTimes) } }
 }
 
-/// Keeps clients seen while a watch request waits. The watch ends when this object is released: after an
-/// answer, a closed connection, a revoked credential or the stop of the daemon. Thread-safe.
+/// Keeps a client present in each suite that a watch request names. The watch ends when this object is released: after
+/// an answer, a closed connection, a revoked credential or the stop of the daemon. Thread-safe.
 final class ClientWatch: Sendable {
-    // Most watches report for one suite. The property for the first suite avoids an array.
+    // Most watches name one suite. The property for the first suite avoids the memory of an array.
     private let first: ClientPresence
     private let others: [ClientPresence]
 

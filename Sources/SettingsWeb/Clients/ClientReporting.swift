@@ -6,12 +6,13 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// The report in the query of a watch request: the parameters `client`, `applied`, `failed` and `reason`.
+/// The name and the report of a client: the query parameters `client`, `applied`, `failed` and `reason` of a watch
+/// request, or the path and the body of a PUT.
 struct ClientParameters: Sendable {
     let name: ClientName
     let report: ClientReport
 
-    /// Reads the parameters. Returns nil if the query does not have `client`.
+    /// Reads the parameters of a watch request. Returns nil if the query does not have `client`.
     init?(_ query: Query) throws(Problem) {
         guard let text = query.text(.client) else {
             for parameter in [Parameter.applied, .failed, .reason] where query.has(parameter) {
@@ -35,7 +36,7 @@ struct ClientParameters: Sendable {
 }
 
 extension ClientReport {
-    /// Throws 400 unless the reason has a failure, and is short enough.
+    /// Throws a problem with the status 400 if the report has a reason without a failure, or a reason that is too long.
     fileprivate func check() throws(Problem) {
         guard let reason else { return }
         guard failed != nil else { throw Problem(.badRequest, "a report with reason needs failed") }
@@ -47,8 +48,9 @@ extension ClientReport {
     }
 }
 
-extension ClientSighting {
-    init(_ parameters: ClientParameters, of caller: Caller?, _ exchange: Exchange, _ filter: KeyFilter?) {
+extension ReceivedReport {
+    /// - Parameter filter: the keys that the watch names; nil for a report without a watch.
+    init(_ parameters: ClientParameters, of caller: Caller?, _ exchange: Exchange, watching filter: KeyFilter?) {
         self.init(
             name: parameters.name, report: parameters.report, caller: caller?.name, peer: ClientPeer(exchange),
             readLimits: caller?.readLimits, filter: filter)
@@ -69,7 +71,8 @@ extension APIHandler {
     func recordReport(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) throws(Problem) -> Handling {
-        // An earlier write of the connection may have made the commit that the client reports.
+        // A pipelined write before this request may make the commit that the report names. Until the commit is
+        // published, its revision would count as an earlier revision.
         guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
         try request.checkContentEncoding()
         let suite = try request.suite(in: bytes)
@@ -81,8 +84,8 @@ extension APIHandler {
         try report.check()
         let state = service.store.state.withGrantsDigest(of: request.caller?.readLimits)
         let parameters = ClientParameters(name: name, report: report)
-        let sighting = ClientSighting(parameters, of: request.caller, exchange, nil)
-        guard state.hasSuite(suite), let client = try service.clients.record(sighting, of: suite, on: state) else {
+        let received = ReceivedReport(parameters, of: request.caller, exchange, watching: nil)
+        guard state.hasSuite(suite), let client = try service.clients.record(received, of: suite, on: state) else {
             throw state.unknownSuite(suite, for: request.caller?.readLimits)
         }
         return renderAnswer(

@@ -2,10 +2,11 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// The clients of all suites. A value without locks and clocks: every method gets the time as a parameter.
+/// The clients of all suites. Has no locks and no clocks: a method that depends on the time gets it as a parameter.
 ///
-/// A client is present if a watch of the client waits, or if it was seen within `forgetTime`. Otherwise it is gone. A
-/// gone client is listed for a day.
+/// A client is present if a watch of the client waits, or if the client reported or ended a watch within `forgetTime`.
+/// Otherwise the client is gone. A gone client is listed for a day, unless the table drops it earlier to stay within
+/// its limits.
 struct ClientTable: Sendable {
     struct Limits: Sendable {
         var clientsPerSuite = 10_000
@@ -14,13 +15,13 @@ struct ClientTable: Sendable {
 
     /// The time of a call, by both clocks.
     struct Time: Sendable {
-        /// The nanoseconds of the monotonic clock.
+        /// In nanoseconds.
         let monotonic: UInt64
         let wall: Timestamp
     }
 
-    /// An object for each client makes the table smaller, because a dictionary has up to three times as much space for
-    /// values as it uses.
+    /// A dictionary reserves up to three times as much memory for values as it uses. With an object for each client,
+    /// the unused part has only pointers.
     private final class Box: Sendable {
         let client: SuiteClient
 
@@ -29,16 +30,17 @@ struct ClientTable: Sendable {
 
     private struct SuiteClients: Sendable {
         var clients: [ClientName: Box] = [:]
-        /// Changes when an applied state, a failure or the set of clients changes.
+        /// See ``ClientTable/version(of:)``.
         var version: UInt64 = 0
+        /// The measurement of the last measured commit; nil if no commit is measured.
         var progress: RolloutProgress?
-        var oldest = OldestClients()
+        var dropCandidates = DropCandidates()
     }
 
     /// The nanoseconds for which a client is listed after it is gone: a day.
     static let listingTime: UInt64 = 86_400_000_000_000
 
-    /// The nanoseconds after which a client that is not seen is gone.
+    /// The nanoseconds after the last report or the last watch of a client after which the client is gone.
     var forgetTime: UInt64
     /// The number of clients of all suites.
     private(set) var count = 0
@@ -46,14 +48,19 @@ struct ClientTable: Sendable {
     private(set) var droppedCount = 0
     private(set) var rolloutTimes = RolloutTimes()
     private let limits: Limits
-    /// The history to which all stored revisions belong.
+    /// The epoch to which the revisions in `suites` belong.
     private var epoch: Epoch?
+    /// The clients that report to this daemon.
     private var suites: [SuiteName: SuiteClients] = [:]
-    private var oldest = OldestClients()
+    /// The candidates among the clients of all suites.
+    private var dropCandidates = DropCandidates()
     /// The clients that report to other daemons.
     private var peers = PeerClients()
+    /// The version that the last ``setPeers(_:)`` assigned.
     private var peersVersion: UInt64 = 0
+    /// The last version that was assigned to a suite or to `peers`.
     private(set) var lastVersion: UInt64 = 0
+    /// The number of the client that was added last: see ``SuiteClient/number``.
     private var lastNumber: UInt32 = 0
 
     init(forgetTime: UInt64, limits: Limits = Limits()) {
@@ -61,65 +68,68 @@ struct ClientTable: Sendable {
     }
 }
 
-/// A client, and whether it was present at the time of the call that returned it.
+/// A client with the properties that a listing adds.
 struct ListedClient: Sendable {
     var client: SuiteClient
+    /// True if the client was present at the time of the call that returned this value.
     let isPresent: Bool
-    /// The daemon that the client reports to; nil for this daemon.
+    /// The identifier of the daemon that the client reports to; nil for this daemon.
     var daemon: String?
 }
 
-/// The error for a report with a name that belongs to another credential.
+/// The error for a report under a name that a present client with another credential uses.
 struct ClientNameConflict: Error {
     let name: ClientName
     let suite: SuiteName
-    /// The earliest time at which the name is free.
+    /// The earliest time at which the other client is gone, so that the name is free.
     let end: Timestamp
 }
 
 /// Methods that record reports.
 extension ClientTable {
-    /// Records a report in each of the suites, or in none of them if the name belongs to another credential.
+    /// Records a report for each of the suites. If the name belongs to another credential in one of the suites, throws,
+    /// and records nothing.
     ///
-    /// - Parameter startsWatch: true if the client is seen until `endWatch` of the result is called.
+    /// - Parameter startsWatch: true if a watch sends the report. The client then stays present until the caller calls
+    ///   `endWatch` of each element of the result.
     mutating func record(
-        _ sighting: ClientSighting, of names: [SuiteName], startsWatch: Bool, on state: State, at now: Time
+        _ received: ReceivedReport, of names: [SuiteName], startsWatch: Bool, on state: State, at now: Time
     ) throws(ClientNameConflict) -> [ClientPresence] {
         adopt(state)
-        for name in names { try checkName(of: sighting, in: name, at: now) }
-        return names.map { record(sighting, of: $0, startsWatch: startsWatch, on: state, at: now) }
+        for name in names { try checkName(of: received, in: name, at: now) }
+        return names.map { record(received, of: $0, startsWatch: startsWatch, on: state, at: now) }
     }
 
     private func checkName(
-        of sighting: ClientSighting, in suite: SuiteName, at now: Time
+        of received: ReceivedReport, in suite: SuiteName, at now: Time
     ) throws(ClientNameConflict) {
-        let own = suites[suite]?.clients[sighting.name].flatMap { box in
+        let own = suites[suite]?.clients[received.name].flatMap { box in
             box.client.isPresent(at: now.monotonic, forgetTime: forgetTime) ? box.client : nil
         }
-        let other = peers.suites[suite]?[sighting.name].flatMap { $0.isPresent ? $0.client : nil }
-        guard let client = own ?? other, !client.belongs(to: sighting.caller) else { return }
+        let other = peers.suites[suite]?[received.name].flatMap { $0.isPresent ? $0.client : nil }
+        guard let client = own ?? other, !client.belongs(to: received.caller) else { return }
         let end = (client.presence.isWaiting ? now.monotonic : client.presence.lastSeen) + forgetTime
         let remaining = Int64((max(end, now.monotonic) - now.monotonic) / 1_000_000)
         throw ClientNameConflict(
-            name: sighting.name, suite: suite, end: Timestamp(milliseconds: now.wall.milliseconds + remaining))
+            name: received.name, suite: suite, end: Timestamp(milliseconds: now.wall.milliseconds + remaining))
     }
 
     private mutating func record(
-        _ sighting: ClientSighting, of suite: SuiteName, startsWatch: Bool, on state: State, at now: Time
+        _ received: ReceivedReport, of suite: SuiteName, startsWatch: Bool, on state: State, at now: Time
     ) -> ClientPresence {
-        beginProgress(of: suite, on: state, at: now)
-        let isNew = addIfNew(sighting, to: suite, at: now)
-        // With the indices, the names are not hashed again.
+        beginMeasurementIfDue(of: suite, on: state, at: now)
+        let isNew = addIfNew(received, to: suite, at: now)
+        // The indices avoid further hashing of the names.
         guard let suiteIndex = suites.index(forKey: suite),
-            let index = suites.values[suiteIndex].clients.index(forKey: sighting.name)
+            let index = suites.values[suiteIndex].clients.index(forKey: received.name)
         else { preconditionFailure("the client was added above") }
         var client = suites.values[suiteIndex].clients.values[index].client
         let wasPresent = !isNew && client.isPresent(at: now.monotonic, forgetTime: forgetTime)
-        client.see(sighting, in: suite, startsWatch: startsWatch, at: now.monotonic)
-        let lacksTarget = suites.values[suiteIndex].progress?.isMissing(client) ?? false
-        let isChanged = client.apply(sighting.report, at: state.baseCursor)
+        client.recordContact(received, in: suite, startsWatch: startsWatch, at: now.monotonic)
+        let isAwaited = suites.values[suiteIndex].progress?.awaits(client) ?? false
+        let isChanged = client.apply(received.report, at: state.baseCursor)
         suites.values[suiteIndex].clients.values[index] = Box(client)
-        if lacksTarget { suites.values[suiteIndex].progress?.add(client, at: now.wall, to: &rolloutTimes) }
+        if isAwaited { suites.values[suiteIndex].progress?.recordReport(of: client, at: now.wall, in: &rolloutTimes) }
         if isChanged || !wasPresent {
             lastVersion += 1
             suites.values[suiteIndex].version = lastVersion
@@ -127,25 +137,26 @@ extension ClientTable {
         return client.presence
     }
 
-    /// Adds the client that reports, unless the suite has it. Returns false if the suite has it.
-    private mutating func addIfNew(_ sighting: ClientSighting, to suite: SuiteName, at now: Time) -> Bool {
-        if let former = suites[suite]?.clients[sighting.name]?.client {
-            guard !former.belongs(to: sighting.caller) else { return false }
+    /// Adds the client that reports, and returns true. A gone client of another credential with the same name is
+    /// replaced. Returns false if the suite already has the client.
+    private mutating func addIfNew(_ received: ReceivedReport, to suite: SuiteName, at now: Time) -> Bool {
+        if let former = suites[suite]?.clients[received.name]?.client {
+            guard !former.belongs(to: received.caller) else { return false }
         } else {
             makeRoom(in: suite)
             count += 1
         }
         lastNumber &+= 1
-        let client = SuiteClient(sighting, number: lastNumber, at: now)
-        suites[suite, default: SuiteClients()].clients[sighting.name] = Box(client)
+        let client = SuiteClient(received, number: lastNumber, at: now)
+        suites[suite, default: SuiteClients()].clients[received.name] = Box(client)
         return true
     }
 
-    /// Forgets all reported states if the state belongs to another history.
+    /// Forgets the states that clients have reported to this daemon, if `state` belongs to another epoch.
     mutating func adopt(_ state: State) {
-        let present = state.baseCursor.epoch
-        guard epoch != present else { return }
-        epoch = present
+        let newEpoch = state.baseCursor.epoch
+        guard epoch != newEpoch else { return }
+        epoch = newEpoch
         for suite in suites.keys {
             let clients = suites[suite]?.clients.mapValues { box in
                 var client = box.client
@@ -158,7 +169,7 @@ extension ClientTable {
         }
     }
 
-    /// Removes the clients of a suite that were gone for a day.
+    /// Removes the clients of a suite that have been gone for a day.
     mutating func removeExpired(of suite: SuiteName, at now: UInt64) {
         let maximumAge = forgetTime + Self.listingTime
         let expired = suites[suite]?.clients.values.filter {
@@ -179,8 +190,9 @@ extension ClientTable {
         suites[suite]?.version = lastVersion
     }
 
-    /// Begins to measure how long clients take to apply the last commit, at the first report after the commit.
-    private mutating func beginProgress(of name: SuiteName, on state: State, at now: Time) {
+    /// Begins to measure how long the clients of a suite take to apply its last commit, if the commit is not measured
+    /// yet. Called before each report is recorded.
+    private mutating func beginMeasurementIfDue(of name: SuiteName, on state: State, at now: Time) {
         guard let target = state.suite(name)?.revision, let index = suites.index(forKey: name),
             suites.values[index].progress?.target != target,
             suites.values[index].progress?.mayBeReplaced(at: now.wall, clientCount: suites.values[index].clients.count)
@@ -191,17 +203,19 @@ extension ClientTable {
             var progress = RolloutProgress(
                 of: target, committed: retained.commit.time, start: now.wall, lastClient: lastNumber)
             for box in suite.clients.values
-            where box.client.isPresent(at: now.monotonic, forgetTime: forgetTime) && progress.isMissing(box.client) {
-                progress.addClient()
+            where box.client.isPresent(at: now.monotonic, forgetTime: forgetTime) && progress.awaits(box.client) {
+                progress.countClient()
             }
             return progress
         }
     }
 }
 
-/// The clients to drop next: the clients that the daemon saw longest ago. A search visits all clients, so one search
-/// finds up to 100 candidates. A client with a waiting watch is dropped last.
-private struct OldestClients: Sendable {
+/// The clients to drop next when there are too many clients: the clients that were seen longest ago. A client with a
+/// waiting watch is dropped only if all clients have a waiting watch.
+///
+/// A search for candidates visits all clients. Therefore one search finds up to 100 candidates, for 100 drops.
+private struct DropCandidates: Sendable {
     struct Candidate: Sendable {
         let suite: SuiteName
         let name: ClientName
@@ -209,28 +223,28 @@ private struct OldestClients: Sendable {
         let isWaiting: Bool
         let lastSeen: UInt64
 
-        func isOlder(than other: Candidate) -> Bool {
+        func isDropped(before other: Candidate) -> Bool {
             isWaiting == other.isWaiting ? lastSeen < other.lastSeen : other.isWaiting
         }
     }
 
     private static let maximumCount = 100
 
-    /// Sorted; the oldest client is the last.
+    /// In the reverse order of the drops: the last element is dropped first.
     var candidates: [Candidate] = []
 
     mutating func add(_ candidate: Candidate) {
         if candidates.count == Self.maximumCount {
-            guard let newest = candidates.first, candidate.isOlder(than: newest) else { return }
+            guard let last = candidates.first, candidate.isDropped(before: last) else { return }
             candidates.removeFirst()
         }
-        let index = candidates.firstIndex { !candidate.isOlder(than: $0) } ?? candidates.count
+        let index = candidates.firstIndex { !candidate.isDropped(before: $0) } ?? candidates.count
         candidates.insert(candidate, at: index)
     }
 
-    /// Removes waiting clients, because a client that does not wait at the time of a later drop is dropped first. If
-    /// all clients wait, keeps only the candidate of the first drop.
-    mutating func keepFirstDrops() {
+    /// Removes the candidates with a waiting watch, because at a later drop, another client may have no waiting watch
+    /// and must be dropped first. If all candidates have a waiting watch, keeps only the candidate for the next drop.
+    mutating func removeWaitingCandidates() {
         guard let first = candidates.last else { return }
         if first.isWaiting { candidates = [first] } else { candidates.removeAll(where: \.isWaiting) }
     }
@@ -238,31 +252,31 @@ private struct OldestClients: Sendable {
 
 /// The limits of the number of clients.
 extension ClientTable {
-    /// Drops clients so that the suite may get another client.
+    /// Drops clients so that another client of the suite fits into the limits.
     private mutating func makeRoom(in suite: SuiteName) {
         if let clients = suites[suite]?.clients, clients.count >= limits.clientsPerSuite {
-            var oldest = suites[suite]?.oldest ?? OldestClients()
-            dropOldest(&oldest, among: [suite])
-            suites[suite]?.oldest = oldest
+            var candidates = suites[suite]?.dropCandidates ?? DropCandidates()
+            dropClient(from: &candidates, of: [suite])
+            suites[suite]?.dropCandidates = candidates
         }
         if count >= limits.clients {
-            var oldest = oldest
-            dropOldest(&oldest, among: Array(suites.keys))
-            self.oldest = oldest
+            var candidates = dropCandidates
+            dropClient(from: &candidates, of: Array(suites.keys))
+            dropCandidates = candidates
         }
     }
 
-    /// Drops the client of the suites that was seen longest ago.
-    private mutating func dropOldest(_ oldest: inout OldestClients, among names: [SuiteName]) {
+    /// Drops the first of the candidates that is still valid. Searches the suites if there is no candidate.
+    private mutating func dropClient(from dropCandidates: inout DropCandidates, of names: [SuiteName]) {
         while true {
-            if oldest.candidates.isEmpty {
+            if dropCandidates.candidates.isEmpty {
                 for suite in names {
-                    suites[suite]?.clients.values.forEach { oldest.add(candidate($0.client, of: suite)) }
+                    suites[suite]?.clients.values.forEach { dropCandidates.add(candidate($0.client, of: suite)) }
                 }
-                oldest.keepFirstDrops()
+                dropCandidates.removeWaitingCandidates()
             }
-            guard let candidate = oldest.candidates.popLast() else { return }
-            // A client that was seen after the search is no longer among the oldest clients.
+            guard let candidate = dropCandidates.candidates.popLast() else { return }
+            // A client that was seen after the search may not be one of the clients that were seen longest ago.
             guard let client = suites[candidate.suite]?.clients[candidate.name]?.client,
                 client.number == candidate.number,
                 client.presence.isWaiting == candidate.isWaiting, client.presence.lastSeen == candidate.lastSeen
@@ -272,28 +286,32 @@ extension ClientTable {
         }
     }
 
-    private func candidate(_ client: SuiteClient, of suite: SuiteName) -> OldestClients.Candidate {
-        OldestClients.Candidate(
+    private func candidate(_ client: SuiteClient, of suite: SuiteName) -> DropCandidates.Candidate {
+        DropCandidates.Candidate(
             suite: suite, name: client.name, number: client.number, isWaiting: client.presence.isWaiting,
             lastSeen: client.presence.lastSeen)
     }
 }
 
-/// Methods that read the clients of a suite. If a client with the same name reports to this daemon and to another
-/// daemon, they return the present client.
+/// Methods that read the clients. If clients with the same name report to this daemon and to another daemon,
+/// ``ListedClient/isReplaced(by:)`` says which of the clients a listing has.
 extension ClientTable {
     /// The suites with clients that report to this daemon.
     var suiteNames: [SuiteName] { Array(suites.keys) }
     var sources: [PeerClients.Source] { peers.sources }
 
-    /// A number that changes when an applied state, a failure or the set of clients changes.
+    /// A number that changes when an applied state or a failure changes, when a client is added or removed, when a gone
+    /// client reports again, and when the clients of the other daemons are replaced. It does not change when clients
+    /// become gone, because that depends on the time only.
     func version(of suite: SuiteName) -> UInt64 { max(suites[suite]?.version ?? 0, peersVersion) }
 
+    /// The number of clients of a suite. Counts a client that reports to this daemon and to another daemon twice.
     func count(of suite: SuiteName) -> Int {
         (suites[suite]?.clients.count ?? 0) + (peers.suites[suite]?.count ?? 0)
     }
 
     func forEachPresent(in suite: SuiteName, at now: UInt64, _ body: (borrowing SuiteClient) -> Void) {
+        // Without clients of other daemons, this loop makes no array.
         if peers.suites[suite] == nil, let clients = suites[suite]?.clients {
             for box in clients.values where box.client.isPresent(at: now, forgetTime: forgetTime) { body(box.client) }
         } else {
@@ -318,7 +336,7 @@ extension ClientTable {
         } ?? []
     }
 
-    /// Returns a client that has just reported to this daemon.
+    /// Returns a client that has just reported to this daemon, and therefore is present.
     func ownClient(_ name: ClientName, of suite: SuiteName) -> ListedClient? {
         suites[suite]?.clients[name].map { ListedClient(client: $0.client, isPresent: true) }
     }

@@ -2,28 +2,34 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// Decides whether clients of a suite have applied a target revision: whether no commit that concerns the client is
-/// after its applied revision and not after the target. A commit concerns a client if it matches the subject of the
-/// client: the keys that the client watches or may read.
+/// Decides whether clients of a suite have applied a target revision: whether they have applied every commit up to the
+/// target that concerns them. A commit concerns a client if it matches the subject of the client: the keys that the
+/// client watches and may read. Therefore a client may have applied the target although it has reported a lower
+/// revision.
 struct CommitRequirement {
-    enum Outcome { case applied, failed, missing }
+    enum Outcome {
+        case applied, failed
+        /// The client has reported neither that it has applied the target nor that it has failed.
+        case missing
+    }
 
-    let suite: SuiteName
-    let target: Revision
-    /// The last commit of the suite up to the target.
-    private let lastCommit: Revision
     /// The search for the last commit up to the target that matches a subject.
     private struct Search {
-        /// The revision that a client with the subject must have applied.
+        /// The revision that a client with the subject must have applied. Too high until the search is complete.
         var required: Revision
         var isComplete: Bool
     }
 
+    let suite: SuiteName
+    let target: Revision
+    /// The revision of the last commit of the suite up to the target. If the history does not have the commit, a
+    /// revision between the commit and the target.
+    private let lastCommit: Revision
     private var searches: [WatchSubject: Search] = [:]
 
     init(of target: Revision, in suite: Suite, on state: State) {
         (self.suite, self.target) = (suite.id, target)
-        // If the history does not have the last commit up to the target, that commit is not after `oldestAvailable`.
+        // If the history does not have the last commit up to the target, the commit is not after `oldestAvailable`.
         lastCommit =
             suite.revision <= target
             ? suite.revision
@@ -36,7 +42,8 @@ struct CommitRequirement {
         return client.failure.map { $0.revision >= required } ?? false ? .failed : .missing
     }
 
-    /// Returns the subject of a client if the outcome of the client depends on a search for commits that match it.
+    /// Returns the subject of a client if a search for commits that match the subject may change the outcome of the
+    /// client.
     func unsearchedSubject(of client: borrowing SuiteClient) -> WatchSubject? {
         guard let subject = client.subject?.subject, client.applied != nil, !client.hasApplied(lastCommit),
             !(searches[subject]?.isComplete ?? false)
@@ -44,12 +51,13 @@ struct CommitRequirement {
         return subject
     }
 
-    /// Searches for the last commit up to the target that matches each subject. Stops at the limit of an event loop.
-    /// The next call continues; until then, some clients must have applied commits that do not concern them.
+    /// Searches for the last commit up to the target that matches each subject. Stops at the cost that an event loop
+    /// may spend, and continues at the next call. Until a search is complete, the outcome of a client may be `missing`
+    /// only because the client lacks commits that do not concern it.
     mutating func search(_ subjects: Set<WatchSubject>, on state: State) {
         var meter = CostMeter(within: .loopLimit)
         for subject in subjects where !meter.isExceeded {
-            // No commit after this revision, up to the target, matches.
+            // No commit after this revision and up to the target matches.
             var searched = searches[subject]?.required ?? target
             var match: Revision?
             state.history.forEachReversed(of: suite, before: searched.advanced(by: 1) ?? target) { retained in

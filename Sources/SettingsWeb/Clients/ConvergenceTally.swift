@@ -2,8 +2,8 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// The number of present clients of a suite that have applied a target state, that have failed to apply it, and that
-/// have done neither.
+/// Counts the present clients of a suite that have applied a target state, that have failed to apply it, and that have
+/// reported neither (`missing`).
 struct ConvergenceTally: Sendable {
     private var present = 0
     private var applied = 0
@@ -11,10 +11,11 @@ struct ConvergenceTally: Sendable {
     private var missing: [ClientName] = []
     private var failures: [Convergence.Failure] = []
 
-    /// The subjects of clients whose outcome depends on a search for commits.
+    /// The subjects whose commits ``CommitRequirement`` must search to know the outcomes of clients.
     private(set) var unsearchedSubjects: Set<WatchSubject> = []
 
-    /// Counts the clients. Collects no names, because an evaluation without an answer needs no names.
+    /// Counts the clients. Does not collect names, because only an answer needs names, and most evaluations make no
+    /// answer.
     init(_ table: borrowing ClientTable, _ requirement: CommitRequirement, at now: UInt64) {
         table.forEachPresent(in: requirement.suite, at: now) { client in
             present += 1
@@ -27,15 +28,16 @@ struct ConvergenceTally: Sendable {
         }
     }
 
+    /// - Parameter share: the required share of the present clients, in billionths.
     private func isConverged(_ share: Int) -> Bool {
-        // The number of clients is rounded up, so that a share of 0.95 of 10 clients means 10 clients.
+        // The required number of clients is rounded up, so that a share of 0.95 of 10 clients means 10 clients.
         applied >= (share * present + Query.wholeShare - 1) / Query.wholeShare
     }
 
-    /// True if the answer to a request for this share is final.
-    func isDecided(by share: Int) -> Bool { isConverged(share) || failed > 0 }
+    /// True if a request that waits for this share is answered now: the share is reached, or a client has failed.
+    func endsWait(forShare share: Int) -> Bool { isConverged(share) || failed > 0 }
 
-    /// Collects the first names of the clients that have not applied the target, in the order of their bytes.
+    /// Collects the names of the clients that have not applied the target: the first names in the order of their bytes.
     mutating func collectNames(_ table: borrowing ClientTable, _ requirement: CommitRequirement, at now: UInt64) {
         table.forEachPresent(in: requirement.suite, at: now) { client in
             switch requirement.outcome(of: client) {
@@ -48,7 +50,8 @@ struct ConvergenceTally: Sendable {
         }
     }
 
-    /// Inserts an element into a sorted list of at most ``Convergence/maximumNames`` elements.
+    /// Inserts an element into a list that is sorted by name, and keeps the first ``Convergence/maximumNames``
+    /// elements.
     private static func insert<Element>(
         _ element: Element, into list: inout [Element], by name: (Element) -> ClientName
     ) {

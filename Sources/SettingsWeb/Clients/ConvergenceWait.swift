@@ -6,22 +6,23 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// A request that waits until a share of the clients of a suite has applied a target state, or until a client has
-/// failed to apply it. Owned by the event loop.
+/// A request that waits until a share of the present clients of a suite has applied a target state, or until a client
+/// has failed to apply it. Owned by the event loop.
 final class ConvergenceWait {
     let suite: SuiteName
     let target: Cursor
     /// The required share of the present clients, in billionths.
     let share: Int
-    /// The time at which the wait is over, by the clock of the event loop.
+    /// The time at which the wait is over, in nanoseconds of the clock of the event loop.
     let end: UInt64
-    /// The client whose limit of watchers includes this request; nil before the request waits.
+    /// The caller, Unix user or address whose limit of watchers counts this request; nil before the request waits.
     fileprivate(set) var client: ClientCounts.Client?
-    /// True if the next evaluation must answer, also without convergence.
+    /// True if the next evaluation must answer, even if the share is not reached.
     var isOver: Bool
     fileprivate var requirement: CommitRequirement
-    /// The version of the clients at the last evaluation, and the time of the evaluation.
-    fileprivate var evaluated: (version: UInt64, time: UInt64) = (0, 0)
+    /// The version of the clients at the last evaluation (see ``ClientTable/version(of:)``), and the time of the
+    /// evaluation.
+    fileprivate var lastEvaluation: (version: UInt64, time: UInt64) = (0, 0)
 
     fileprivate init(
         _ requirement: CommitRequirement, for target: Cursor, share: Int, end: UInt64, isOver: Bool
@@ -33,23 +34,25 @@ final class ConvergenceWait {
 
 /// Requests for the clients of a suite: the listing, and the wait for convergence.
 extension APIHandler {
-    /// The nanoseconds between two checks of a wait. With an alarm that is up to 20 ms late, the answer
-    /// comes within 100 ms of the last report.
+    /// The nanoseconds between two checks of a wait. The alarm for a check is up to 20 ms late. With this interval, the
+    /// answer usually comes within 100 ms of the last report.
     private static let checkInterval: UInt64 = 30_000_000
-    /// The nanoseconds after which a wait is evaluated although no client has reported, because clients may be gone.
+    /// The nanoseconds after which a wait is evaluated although no client has reported, because clients may have become
+    /// gone.
     private static let expiryInterval: UInt64 = 1_000_000_000
-    /// Checks of waits use at most 1/20 of the time of an event loop. First evaluations and last evaluations are not
-    /// limited.
+    /// Evaluations of waits use at most 1/20 of the time of an event loop: after each evaluation, the loop makes none
+    /// for 19 times its duration. The first and the last evaluation of a wait do not observe this pause.
     private static let evaluationTimeDivisor: UInt64 = 20
 
-    /// Lists the clients of a suite, or answers when clients have applied the state in the parameter `for`.
+    /// Lists the clients of a suite. With the parameter `for`, waits instead until clients have applied the state of
+    /// this cursor.
     func readClients(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
         let (name, query) = (try request.suite(in: bytes), request.query)
         guard let suite = state.suite(name) else { throw state.unknownSuite(name, for: request.caller?.readLimits) }
         guard let target = try state.target(query, .target) else {
-            // With a field such as Settings-At-Least, `wait` limits the wait for the revision.
+            // With a field such as Settings-At-Least, `wait` is allowed, because it limits the wait for the revision.
             for parameter in [Parameter.share, .wait]
             where query.has(parameter) && (parameter.name != Parameter.wait.name || !request.hasRevisionField) {
                 throw Problem(.badRequest, "the parameter \(parameter.name) needs the parameter for")
@@ -82,20 +85,21 @@ extension APIHandler {
         loop.setAlarm(id, at: min(deadline(in: pause, of: caller), wait.end))
     }
 
-    /// Evaluates a wait if a client may have reported or may be gone, or if the wait is over.
+    /// Evaluates a wait if its result may have changed, or if the wait is over.
     func checkConvergence(_ wait: ConvergenceWait, _ id: Ticket, of caller: Caller?) {
         guard isAdmitted(caller) else { return endUnauthorized(id) }
         if loop.now >= wait.end { wait.isOver = true }
         let isDue =
-            wait.evaluated.version != service.clients.version(of: wait.suite)
-            || loop.now &- wait.evaluated.time >= Self.expiryInterval
+            wait.lastEvaluation.version != service.clients.version(of: wait.suite)
+            || loop.now &- wait.lastEvaluation.time >= Self.expiryInterval
         guard wait.isOver || isDue && loop.now >= nextConvergenceEvaluation else {
             return scheduleCheck(of: wait, id, of: caller)
         }
         reevaluate(wait, id, of: caller)
     }
 
-    /// Answers a wait with the present result, because the daemon stops or the client has half-closed the connection.
+    /// Answers a wait with the present result, because the daemon stops or the HTTP client has half-closed the
+    /// connection.
     func endConvergence(_ wait: ConvergenceWait, _ id: Ticket, of caller: Caller?) {
         wait.isOver = true
         reevaluate(wait, id, of: caller)
@@ -116,7 +120,7 @@ extension APIHandler {
         }
     }
 
-    /// Compares the clients with the target. Returns the answer; nil if the request waits.
+    /// Compares the clients with the target. Returns the answer; nil if the request must continue to wait.
     private func evaluate(_ wait: ConvergenceWait, of caller: Caller?) throws(Problem) -> Response? {
         let start = MonotonicClock.system.now()
         defer {
@@ -127,13 +131,13 @@ extension APIHandler {
         let state = service.store.state.withGrantsDigest(of: caller?.readLimits)
         guard state.hasSuite(wait.suite) else { throw state.unknownSuite(wait.suite, for: caller?.readLimits) }
         try state.check(wait.target, .target)
-        wait.evaluated = (service.clients.version(of: wait.suite), loop.now)
+        wait.lastEvaluation = (service.clients.version(of: wait.suite), loop.now)
         var tally = tally(of: wait, on: state)
         if !tally.unsearchedSubjects.isEmpty {
             wait.requirement.search(tally.unsearchedSubjects, on: state)
             tally = self.tally(of: wait, on: state)
         }
-        guard wait.isOver || tally.isDecided(by: wait.share) else { return nil }
+        guard wait.isOver || tally.endsWait(forShare: wait.share) else { return nil }
         var convergence = tally.convergence(of: wait.suite, for: wait.target, share: wait.share)
         convergence.sources = service.clients.sources
         return Response(json: convergence.jsonBytes(), cursor: state.cursor)
@@ -142,14 +146,17 @@ extension APIHandler {
     private func tally(of wait: ConvergenceWait, on state: State) -> ConvergenceTally {
         service.clients.read(wait.suite, on: state) { table, now in
             var tally = ConvergenceTally(table, wait.requirement, at: now)
-            if wait.isOver || tally.isDecided(by: wait.share) { tally.collectNames(table, wait.requirement, at: now) }
+            if wait.isOver || tally.endsWait(forShare: wait.share) {
+                tally.collectNames(table, wait.requirement, at: now)
+            }
             return tally
         }
     }
 }
 
 extension State {
-    /// Reads a cursor in the query. Returns nil if the query does not have the parameter.
+    /// Returns the cursor in a parameter of the query; nil if the query does not have the parameter. Throws if this
+    /// state is not a state at or after the cursor.
     fileprivate func target(_ query: Query, _ parameter: Parameter) throws(Problem) -> Cursor? {
         guard let target = query.text(parameter).flatMap({ Cursor($0) }) else { return nil }
         try check(target, parameter)
@@ -161,8 +168,8 @@ extension State {
         guard baseCursor.epoch.isBase(of: target.epoch) else {
             throw Problem(
                 .badRequest,
-                "\(parameter.name): the cursor \(target) belongs to another history; the cursor of this daemon is \(cursor)"
-            )
+                "\(parameter.name): the cursor \(target) belongs to another history; the cursor of this daemon is "
+                    + "\(cursor)")
         }
         throw Problem(
             .badRequest,

@@ -4,10 +4,10 @@ package import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// One line of a record that daemons with the same history exchange: some clients of a suite.
+/// Some clients of a suite: one line of a record. Daemons with the same history exchange these records.
 struct SharedClients: Sendable {
     var suite: SuiteName
-    /// The history to which the revisions belong.
+    /// The epoch to which the revisions belong.
     var epoch: Epoch
     var clients: [ListedClient]
 }
@@ -38,7 +38,7 @@ extension ListedClient: JSONBody {
             since: try reader.required("since"), applied: try reader.optional("applied"),
             failure: failed.map { SuiteClient.Failure(at: $0, reason: reason) }, seen: 0)
         self.init(client: client, isPresent: try !reader.flag("gone"))
-        if try reader.flag("waiting") { client.presence.see(startsWatch: true, at: 0) }
+        if try reader.flag("waiting") { client.presence.recordContact(startsWatch: true, at: 0) }
     }
 
     func writeMembers(to writer: inout JSONWriter) {
@@ -60,29 +60,33 @@ extension ListedClient: JSONBody {
 
 /// The clients of the other daemons with the same history.
 struct PeerClients: Sendable {
+    /// Another daemon whose clients are known.
     struct Source: Sendable {
         let daemon: String
-        /// The time of the data, in nanoseconds of the monotonic clock.
+        /// The time at which this daemon read the last announcement of the other daemon, in nanoseconds of the
+        /// monotonic clock.
         let time: UInt64
     }
 
     private(set) var sources: [Source] = []
     private(set) var suites: [SuiteName: [ClientName: ListedClient]] = [:]
 
-    /// Adds the clients of a daemon. A client may connect to another daemon, so several daemons may have a client with
-    /// the same name: see ``ListedClient/isReplaced(by:)``.
+    /// Adds the clients of a daemon. Several daemons may have a client with the same name, because a client may change
+    /// from one daemon to another. Then ``ListedClient/isReplaced(by:)`` says which client is kept.
+    ///
+    /// - Parameter epoch: the present epoch of this daemon. Revisions of other epochs are forgotten.
     mutating func add(_ records: [[UInt8]], from source: Source, epoch: Epoch) {
         sources.append(source)
         for record in records {
             for line in record.split(separator: UInt8(ascii: "\n")) {
-                // This daemon skips a line that it cannot read, for example a line of a daemon of a later version.
+                // A daemon of a later version may write lines that this version cannot read.
                 guard let json = try? JSONValue(parsing: Array(line)), let shared = try? SharedClients(json: json)
                 else {
                     continue
                 }
                 for var listed in shared.clients {
                     if shared.epoch != epoch { listed.client.forgetReports() }
-                    listed.client.presence.see(startsWatch: false, at: source.time)
+                    listed.client.presence.recordContact(startsWatch: false, at: source.time)
                     listed.daemon = source.daemon
                     let other = suites[shared.suite]?[listed.client.name]
                     if let other, !other.isReplaced(by: listed) { continue }
@@ -94,29 +98,32 @@ struct PeerClients: Sendable {
 }
 
 extension ListedClient {
-    /// True if the clients of all daemons contain a client with the same name of another daemon instead of this client.
-    /// A client whose watch waits comes first, then a present client, then the client that began to report last.
+    /// True if a listing contains `other` instead of this client. Both clients have the same name, but report to
+    /// different daemons.
+    ///
+    /// A client with a waiting watch has precedence over a present client without a watch, and a present client over a
+    /// gone client. Otherwise, the client whose first report came later has precedence.
     func isReplaced(by other: ListedClient) -> Bool {
-        rank == other.rank ? client.since < other.client.since : rank < other.rank
+        precedence == other.precedence ? client.since < other.client.since : precedence < other.precedence
     }
 
-    private var rank: Int { !isPresent ? 0 : client.presence.isWaiting ? 2 : 1 }
+    private var precedence: Int { !isPresent ? 0 : client.presence.isWaiting ? 2 : 1 }
 }
 
 extension ClientRegistry {
-    /// A record gets no further line if it would have more bytes.
+    /// The size in bytes above which a record gets no further line. A record with one line may be larger.
     private static let recordSize = 512 << 10
-    /// The maximum number of clients in one line of a record. A client has less than 8 kB, also if every character of
-    /// its name and of its reason is escaped. So a record is always smaller than the limit of etcd for a request, 1.5
-    /// MiB.
+    /// The maximum number of clients in one line of a record. A client has less than 8 kB, even if every character of
+    /// its name and of its reason is escaped. So a line has less than 800 kB, and every record is smaller than the
+    /// maximum size of a request to etcd, which is 1.5 MiB.
     private static let clientsPerLine = 100
 
-    /// Unchanged records are made again after this time, because clients may be gone.
+    /// The nanoseconds after which records are made again although no client has reported, because clients may be gone.
     private static let recordLifetime: UInt64 = 3_000_000_000
 
     /// Returns the records from which the other daemons learn which clients report to this daemon.
     package func records(on state: State) -> [[UInt8]] {
-        let (version, time) = (ownVersion, now.monotonic)
+        let (version, time) = (tableVersion, now.monotonic)
         if let cached = cachedRecords.withLock(\.self), cached.version == version,
             time &- cached.time < Self.recordLifetime
         {
@@ -135,7 +142,8 @@ extension ClientRegistry {
             clients.sort { $0.client.name.text.precedesInBytes($1.client.name.text) }
             var comparison = ClientComparison(clients, in: suite, on: state)
             for index in clients.indices where comparison.status(of: clients[index]) == .current {
-                // The other daemons do not know which keys the client watches.
+                // The other daemons do not know which keys the client watches. Without this revision, they would list
+                // the client as behind after a commit that does not concern the client.
                 clients[index].client.setApplied(suite.revision)
             }
             for start in stride(from: 0, to: clients.count, by: Self.clientsPerLine) {
@@ -153,7 +161,9 @@ extension ClientRegistry {
         return record.isEmpty ? records : records + [record]
     }
 
-    /// Replaces the clients of the other daemons.
+    /// Replaces the clients of the other daemons by the clients in their records.
+    ///
+    /// - Parameter peers: `age` is the time since this daemon read the last announcement of the other daemon.
     package func receive(_ peers: [(daemon: String, records: [[UInt8]], age: Duration)], on state: State) {
         let now = now.monotonic
         var clients = PeerClients()

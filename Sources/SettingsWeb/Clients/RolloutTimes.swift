@@ -1,47 +1,57 @@
 internal import SettingsAPI
 internal import SettingsStorage
 
-/// How long clients take to apply the last commit of a suite. Measures the clients that are present at the first report
-/// after the commit and watch the whole suite, because a commit may not concern the other clients.
+/// Measures how long clients take to apply the last commit of a suite. The measurement begins at the first report after
+/// the commit. It counts the clients that are present then, watch the whole suite and have not applied the commit. The
+/// commit may not concern a client that watches a part of the suite.
 struct RolloutProgress: Sendable {
-    /// The last commit of the suite.
+    /// The revision of the measured commit.
     let target: Revision
+    /// The time of the commit.
     private let committed: Timestamp
-    /// The time of the first report after the commit.
+    /// The time at which the measurement began.
     private let start: Timestamp
-    /// The number of the newest client at that time.
+    /// The number of the newest client at this time (see ``SuiteClient/number``). Newer clients do not count.
     private let lastClient: UInt32
     private var clientCount = 0
     private var appliedCount = 0
-    /// The number of shares that were reached.
+    /// The number of elements of ``RolloutTimes/percentages`` that were reached.
     private var reachedShares = 0
 
-    /// Counting more clients than this for every commit could take most of the time of an event loop.
+    /// The maximum number of clients of a suite for which every commit is measured. The begin of a measurement visits
+    /// all clients, so with more clients, it could take most of the time of an event loop.
     private static let maximumCountForEachCommit = 1000
 
     init(of target: Revision, committed: Timestamp, start: Timestamp, lastClient: UInt32) {
         (self.target, self.committed, self.start, self.lastClient) = (target, committed, start, lastClient)
     }
 
-    /// True if the measurement of a later commit may begin. With many clients, at most one begins in a second.
+    /// True if the measurement of a later commit may begin. With many clients, at most one measurement begins in a
+    /// second, so some commits are not measured.
     func mayBeReplaced(at now: Timestamp, clientCount: Int) -> Bool {
         clientCount <= Self.maximumCountForEachCommit || now.milliseconds - start.milliseconds >= 1000
     }
 
-    /// True for a client that is measured and has not applied the target.
-    func isMissing(_ client: SuiteClient) -> Bool {
+    /// True if the client watches the whole suite, was added before the measurement began, and has not applied the
+    /// target.
+    func awaits(_ client: SuiteClient) -> Bool {
         client.number <= lastClient && client.subject == nil && !client.hasApplied(target)
     }
 
-    mutating func addClient() { clientCount += 1 }
+    /// Counts a client whose report the measurement awaits.
+    mutating func countClient() { clientCount += 1 }
 
-    /// Counts a client that was missing, if it has applied the target.
-    mutating func add(_ client: SuiteClient, at now: Timestamp, to times: inout RolloutTimes) {
+    /// Counts the client if it has applied the target. If the clients then reach a percentage, adds the time since the
+    /// commit to the histogram of the percentage.
+    ///
+    /// - Parameter client: a client that the measurement awaited before the report.
+    mutating func recordReport(of client: SuiteClient, at now: Timestamp, in times: inout RolloutTimes) {
         guard client.hasApplied(target) else { return }
         appliedCount += 1
         let shares = RolloutTimes.percentages
         while reachedShares < shares.count, appliedCount * 100 >= clientCount * shares[reachedShares] {
-            // If the clock was set, the difference may be negative or too large, so it is limited to 0 and 140 years.
+            // If the clock was set after the commit, the difference may be negative or too large for the histogram.
+            // Therefore it is at least 0 and at most about 140 years.
             let milliseconds = min(max(0, now.milliseconds - committed.milliseconds), 1 << 42)
             times.histograms[reachedShares].add(UInt64(milliseconds) * 1_000_000)
             reachedShares += 1
@@ -49,8 +59,9 @@ struct RolloutProgress: Sendable {
     }
 }
 
-/// The times from a commit until a share of the clients of its suite had it.
+/// The times from commits until 50, 95 and 100 percent of the measured clients have applied them.
 struct RolloutTimes: Sendable {
     static let percentages = [50, 95, 100]
+    /// One histogram for each of the percentages.
     fileprivate(set) var histograms = percentages.map { _ in Histogram.rolloutTimes }
 }

@@ -4,7 +4,8 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// When a client was seen. Watches that end in any event loop record it, without a lock. Thread-safe.
+/// When the daemon has seen a client: at a report, and while a watch of the client waits. A separate object with atomic
+/// properties, so that an event loop can record the end of a watch without the lock of the table. Thread-safe.
 final class ClientPresence: Sendable {
     /// The number of waiting watches that report for the client.
     private let watchCount = Atomic(0)
@@ -14,29 +15,30 @@ final class ClientPresence: Sendable {
     init(seen time: UInt64) { lastSeenTime = Atomic(time) }
 
     var lastSeen: UInt64 { lastSeenTime.load(ordering: .relaxed) }
-    /// True if a watch of the client waits, so that the client is seen all the time.
+    /// True if a watch of the client waits. The client is then present, whatever `lastSeen` is.
     var isWaiting: Bool { watchCount.load(ordering: .relaxed) > 0 }
 
-    func see(startsWatch: Bool, at now: UInt64) {
+    func recordContact(startsWatch: Bool, at now: UInt64) {
         lastSeenTime.store(now, ordering: .relaxed)
         if startsWatch { watchCount.add(1, ordering: .relaxed) }
     }
 
     func endWatch(at now: UInt64) {
-        // The time comes first: otherwise, the client could seem to be gone between the two steps.
+        // The time is stored first. Otherwise, between the two steps, the client would have no watch and the time of a
+        // report long ago, and would seem to be gone.
         if watchCount.load(ordering: .relaxed) == 1 { lastSeenTime.store(now, ordering: .sequentiallyConsistent) }
         watchCount.subtract(1, ordering: .sequentiallyConsistent)
     }
 }
 
-/// The last report of a client of a suite: a program that reports, under a name of its own, which state of the suite it
-/// has applied. `ClientKey` and `ClientCounts` have another meaning: they identify the caller or the address for
-/// limits.
+/// A client of a suite: a program that reports, under a name of its own, which state of the suite it has applied.
+///
+/// In `ClientKey` and `ClientCounts`, a client is something else: the caller, the Unix user or the address that limits
+/// count.
 struct SuiteClient: Sendable {
-    /// The last failure that the client has reported. A class, so that a client without a failure stores only a null
-    /// pointer.
+    /// A failure that the client has reported. A class, so that a client without a failure stores only a null pointer.
     final class Failure: Sendable {
-        /// The state that the client could not apply.
+        /// The revision of the state that the client could not apply.
         let revision: Revision
         let reason: String?
 
@@ -45,7 +47,7 @@ struct SuiteClient: Sendable {
         }
     }
 
-    // The order of the properties avoids padding, because there may be many thousands of clients.
+    // There may be 100,000 clients. The order of the properties avoids padding.
     let name: ClientName
     /// The name of the caller according to the credential; nil without access control.
     private(set) var caller: String?
@@ -55,16 +57,17 @@ struct SuiteClient: Sendable {
     private(set) var peer: ClientPeer
     /// Distinguishes the client from an earlier client with the same name. Later clients have greater numbers.
     let number: UInt32
-    /// The state of the present history that the client has reported last as applied; nil if it has reported none.
+    /// The revision that the client has reported last as applied; nil if it has reported no revision of the present
+    /// epoch.
     private(set) var applied: Revision?
-    /// The last failure, with a revision after `applied`; nil if there is none.
+    /// The last reported failure; nil if there is no failure, or if the failed revision is not after `applied`.
     private(set) var failure: Failure?
-    /// The keys that the client watches or may read; nil for all keys of the suite.
+    /// The keys that the client watches and may read; nil for all keys of the suite.
     private(set) var subject: ClientSubject?
     let presence: ClientPresence
 
-    init(_ sighting: ClientSighting, number: UInt32, at now: ClientTable.Time) {
-        (name, caller, peer) = (sighting.name, sighting.caller, sighting.peer)
+    init(_ received: ReceivedReport, number: UInt32, at now: ClientTable.Time) {
+        (name, caller, peer) = (received.name, received.caller, received.peer)
         (self.number, since, presence) = (number, now.wall, ClientPresence(seen: now.monotonic))
     }
 
@@ -77,46 +80,49 @@ struct SuiteClient: Sendable {
         (self.applied, self.failure, number, presence) = (applied, failure, 0, ClientPresence(seen: time))
     }
 
-    /// True if the client may be used with a credential. Without access control, every request may use every client.
+    /// True if a caller may report under the name of this client. Without access control at the present report or at
+    /// the former reports, there is no caller to compare, and the result is true.
     func belongs(to other: String?) -> Bool {
         guard let caller, let other else { return true }
         return caller.hasSameBytes(as: other)
     }
 
-    /// True if a watch of the client waits, or if the daemon has seen the client within the given time, in nanoseconds.
+    /// True if a watch of the client waits, or if the client reported or ended a watch within `forgetTime` nanoseconds.
     func isPresent(at now: UInt64, forgetTime: UInt64) -> Bool {
         presence.isWaiting || presence.lastSeen + forgetTime > now
     }
 
-    /// Records a report, except the states in it.
-    mutating func see(_ sighting: ClientSighting, in suite: SuiteName, startsWatch: Bool, at now: UInt64) {
-        peer = sighting.peer
-        // Nil if access control was off at the first report.
-        if let present = sighting.caller { caller = present }
-        presence.see(startsWatch: startsWatch, at: now)
-        // A report without a watch keeps the keys of the last watch.
-        guard sighting.filter != nil || subject == nil else { return }
-        subject = ClientSubject(suite, sighting.filter ?? .everything, for: sighting.readLimits)
+    /// Records who has sent a report, and when. ``apply(_:at:)`` records the states in the report.
+    mutating func recordContact(_ received: ReceivedReport, in suite: SuiteName, startsWatch: Bool, at now: UInt64) {
+        peer = received.peer
+        // The client may have no caller yet, if access control was off at its first report.
+        if let sender = received.caller { caller = sender }
+        presence.recordContact(startsWatch: startsWatch, at: now)
+        // A report without a watch names no keys, so the keys of the last watch stay.
+        guard received.filter != nil || subject == nil else { return }
+        subject = ClientSubject(suite, received.filter ?? .everything, for: received.readLimits)
     }
 
-    /// Applies a report. `published` is the cursor (epoch and revision) of the published state, without a digest.
+    /// Records the states in a report. Returns true if the applied revision or the failure changes.
     ///
-    /// - Returns: true if the report changes the applied state or the failure.
+    /// - Parameter published: the cursor of the published state, without a digest of grants.
     mutating func apply(_ report: ClientReport, at published: Cursor) -> Bool {
         let (formerRevision, formerFailure) = (applied, failure)
-        // Nil for a cursor of another history.
+        /// Returns nil for a cursor of another epoch.
         func revision(of cursor: Cursor) -> Revision? {
             published.epoch.isBase(of: cursor.epoch) ? cursor.revision : nil
         }
         if let failed = report.failed {
             failure = revision(of: failed).map { Failure(at: $0, reason: report.reason) }
+            // The client is at a state of another epoch, so it has applied nothing of the present epoch.
             if failure == nil { applied = nil }
         }
         if let cursor = report.applied {
             let reported = revision(of: cursor)
             if let reported, let failure, reported >= failure.revision { self.failure = nil }
-            // Another daemon may have sent the client a revision that this daemon has not read yet. A client cannot
-            // have applied a later commit, so the commit makes the client behind.
+            // Another daemon may have sent the client a revision that this daemon has not read yet. Such a revision
+            // counts as the published revision. Otherwise, a client with a wrong revision, such as the highest number,
+            // would count as current after each later commit.
             applied = reported.map { min($0, published.revision) }
         }
         if let applied, let failure, applied >= failure.revision { self.failure = nil }
@@ -126,10 +132,10 @@ struct SuiteClient: Sendable {
 
     mutating func setApplied(_ revision: Revision) { applied = revision }
 
-    /// Forgets the reported states, because their history no longer exists.
+    /// Forgets the applied revision and the failure, because they belong to a former epoch.
     mutating func forgetReports() { (applied, failure) = (nil, nil) }
 
-    /// True if the client has applied a revision or a later revision.
+    /// True if the client has applied the revision or a later revision.
     func hasApplied(_ revision: Revision) -> Bool { applied.map { $0 >= revision } ?? false }
 }
 
@@ -142,17 +148,18 @@ enum ClientPeer: Sendable {
     case unknown
 }
 
-/// The part of a suite that a client watches or may read. A class, because most clients watch the whole
-/// suite and store only a null pointer.
+/// The part of a suite that a client watches and may read. A class, so that a client of the whole suite stores only a
+/// null pointer.
 final class ClientSubject: Sendable {
     /// The maximum size of the keys and prefixes, so that the memory of a client is limited. A client that watches more
-    /// counts as a client of the whole suite.
+    /// keys counts as a client of the whole suite.
     private static let maximumBytes = 1024
+    /// The memory that a key or a prefix needs in addition to its bytes.
     private static let bytesPerName = 16
 
     let subject: WatchSubject
 
-    /// Returns nil for the whole suite.
+    /// Returns nil for the whole suite, and if the keys and prefixes have more than the maximum size.
     init?(_ suite: SuiteName, _ filter: KeyFilter, for readLimits: Grants?) {
         let limits = readLimits?.canReadAll(of: suite) ?? true ? nil : readLimits
         let names = filter.keys.map(\.text.utf8.count) + filter.prefixes.map(\.string.utf8.count)
@@ -163,14 +170,14 @@ final class ClientSubject: Sendable {
     }
 }
 
-/// A report, with the caller and the connection that sent it.
-struct ClientSighting: Sendable {
+/// A report that the daemon has received, with its sender.
+struct ReceivedReport: Sendable {
     let name: ClientName
     let report: ClientReport
     let caller: String?
     let peer: ClientPeer
-    /// The grants of a caller that may not read everything.
+    /// The grants of the caller; nil if the caller may read everything.
     let readLimits: Grants?
-    /// The keys that a watch names; nil for a report without a watch.
+    /// The keys that the watch names; nil for a report without a watch.
     let filter: KeyFilter?
 }

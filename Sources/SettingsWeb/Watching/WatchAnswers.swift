@@ -18,8 +18,9 @@ extension WatchNotifier {
         do throws(Problem) {
             var request = request
             if let parameters = request.clientParameters {
-                let sighting = ClientSighting(parameters, of: request.caller, exchange, request.subject.filter)
-                request.clientWatch = try service.clients.watch(sighting, of: request.subject.suites, on: state)
+                let filter = request.subject.filter
+                let received = ReceivedReport(parameters, of: request.caller, exchange, watching: filter)
+                request.clientWatch = try service.clients.watch(received, of: request.subject.suites, on: state)
             }
             switch state.watchReader.find(request.subject, since: request.since, within: .loopLimit) {
             // The search costs more than the event loop may spend. A stream searches in pieces.

@@ -64,10 +64,10 @@ struct ClientCommitTests {
         let time = ClientTable.Time(monotonic: 1, wall: Timestamp(milliseconds: 1))
         for number in 0..<60 {
             let applied = Cursor(epoch: state.epoch, revision: try #require(Revision(Int64(random.below(61)))))
-            let sighting = ClientSighting(
+            let received = ReceivedReport(
                 name: try #require(ClientName("n\(number)")), report: ClientReport(applied: applied), caller: nil,
                 peer: .unknown, readLimits: nil, filter: random.pick(filters))
-            _ = try table.record(sighting, of: [name], startsWatch: false, on: state, at: time)
+            _ = try table.record(received, of: [name], startsWatch: false, on: state, at: time)
         }
         let listed = table.clients(of: name, at: 1)
         var comparison = ClientComparison(listed, in: suite, on: state)

@@ -45,8 +45,10 @@ struct ClientTableTests {
         return state
     }
 
-    private static func sighting(_ name: String, _ caller: String, _ report: ClientReport) throws -> ClientSighting {
-        ClientSighting(
+    private static func receivedReport(
+        _ name: String, _ caller: String, _ report: ClientReport
+    ) throws -> ReceivedReport {
+        ReceivedReport(
             name: try #require(ClientName(name)), report: report, caller: caller, peer: .unknown, readLimits: nil,
             filter: nil)
     }
@@ -100,10 +102,10 @@ struct ClientTableTests {
                 let startsWatch = random.chance(oneIn: 2)
                 var index = clients.firstIndex { $0.suite == suite && $0.name == name }
                 let isRefused = index.map { isPresent(clients[$0]) && clients[$0].caller != caller } ?? false
-                let (sighting, suiteName) = (try Self.sighting(name, caller, report), try SuiteName(suite))
+                let (received, suiteName) = (try Self.receivedReport(name, caller, report), try SuiteName(suite))
                 do throws(ClientNameConflict) {
                     let seen = try table.record(
-                        sighting, of: [suiteName], startsWatch: startsWatch, on: state, at: time)
+                        received, of: [suiteName], startsWatch: startsWatch, on: state, at: time)
                     #expect(!isRefused && seen.count == 1)
                     if let known = index, clients[known].caller != caller {
                         clients.remove(at: known)
@@ -167,8 +169,8 @@ struct ClientTableTests {
         func record(_ name: String, _ suite: String, at now: UInt64) throws {
             let time = ClientTable.Time(monotonic: now, wall: Timestamp(milliseconds: 1))
             _ = try table.record(
-                Self.sighting(name, "token:x", ClientReport()), of: [SuiteName(suite)], startsWatch: false, on: state,
-                at: time)
+                Self.receivedReport(name, "token:x", ClientReport()), of: [SuiteName(suite)], startsWatch: false,
+                on: state, at: time)
         }
         for number in 0..<10_002 { try record("n\(number)", "app", at: UInt64(number)) }
         let names = Set(table.clients(of: try SuiteName("app"), at: 0).map(\.client.name.text))
