@@ -26,9 +26,7 @@ public final class AccessToken: Sendable {
         self.init(text, from: nil)
     }
 
-    /// Creates a token from a text.
-    ///
-    /// - Parameter variable: the environment variable that contains the text, for error messages. Nil if the text is
+    /// - Parameter variable: the environment variable that contains the text, for error messages. Nil if the text comes
     ///   from the program.
     package convenience init(_ text: String, from variable: String?) {
         let label = "the token" + (variable.map { " (\($0))" } ?? "")
@@ -82,15 +80,15 @@ public final class AccessToken: Sendable {
 
     /// The token of all clients of the process that were created without a token. Nil if these clients send no token.
     ///
-    /// The first value is from the environment: the file that `SETTINGS_TOKEN_FILE` names, or the text of
-    /// `SETTINGS_TOKEN`.
+    /// Until the program sets this property, the token comes from the environment: from the file that
+    /// `SETTINGS_TOKEN_FILE` names, otherwise from the text of `SETTINGS_TOKEN`.
     public static var standard: AccessToken? {
         get { shared.withLock { $0 } }
         set { shared.withLock { $0 = newValue } }
     }
 
-    /// Reads the file of the token, unless a request has read the file before. Blocks the calling thread, at most until
-    /// the deadline.
+    /// Reads the file of the token, unless its token is known from an earlier read. Blocks the calling thread, at most
+    /// until the deadline. Throws if the token is not valid.
     package func load(by deadline: ContinuousClock.Instant) throws(TokenError) {
         switch source {
         case .text(let token): _ = try token.get()

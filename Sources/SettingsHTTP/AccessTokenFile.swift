@@ -5,16 +5,16 @@ internal import Synchronization
 /// The reason why a token cannot be sent.
 package struct TokenError: Error, Equatable, Sendable {
     package enum Kind: Sendable {
-        /// The file cannot be read, is not a regular file, or contains no token.
+        /// The file cannot be read or is too large, or the text is empty.
         case unreadable
-        /// The text is not a token.
+        /// The text contains a character that no token contains.
         case malformed
         /// The file system did not answer before the deadline.
-        case late
+        case timedOut
     }
 
     package let kind: Kind
-    /// A complete error message for people, such as `cannot read the token file /path: it is empty`.
+    /// A complete error message, such as `cannot read the token file /path: it is empty`.
     package let message: String
 }
 
@@ -42,7 +42,7 @@ final class AccessTokenFile: Sendable {
         fileprivate let file: AccessTokenFile
         fileprivate let id: UInt64
 
-        /// Ensures that the completion is not called later. The thread that reads the file continues.
+        /// Prevents a later call of the completion. The thread that reads the file continues.
         func cancel() {
             _ = file.state.withLock { $0.waiting.removeValue(forKey: id) }
         }
@@ -85,11 +85,10 @@ final class AccessTokenFile: Sendable {
         }
     }
 
-    /// Reads the file on another thread, unless the token is known. All calls that are made during a read get its
-    /// result.
+    /// Reads the file on another thread, unless the token is known. A call during a read gets the result of this read.
     ///
-    /// - Parameter completion: Called at most once, on the calling thread or on the thread that reads. It must not
-    ///   block.
+    /// - Parameter completion: Called at most once, on the thread that reads or on a thread that calls this method. It
+    ///   must not block.
     func read(_ completion: @escaping Completion) -> PendingRead {
         let (token, id, isFirst) = state.withLock { state -> (String?, UInt64, Bool) in
             state.lastID += 1
@@ -119,11 +118,11 @@ final class AccessTokenFile: Sendable {
         }
         _ = inbox.arrival.wait(timeout: .after(deadline - .now))
         pending.cancel()
-        return inbox.content.withLock { $0 } ?? .failure(lateError)
+        return inbox.content.withLock { $0 } ?? .failure(timeoutError)
     }
 
-    /// The error of a request whose deadline passes while the file is read.
-    var lateError: TokenError { error(.late, "the file system did not answer in time") }
+    /// The error of a request whose deadline passes during the read.
+    var timeoutError: TokenError { error(.timedOut, "the file system did not answer in time") }
 }
 
 extension AccessTokenFile {
@@ -161,7 +160,7 @@ extension AccessTokenFile {
     }
 }
 
-/// The check of a token before it is sent.
+/// Checks the text of a token, because a line end in a token would begin another header field.
 enum TokenText {
     enum Fault: Error {
         case empty

@@ -3,9 +3,9 @@ internal import Platform
 internal import SettingsModel
 internal import Synchronization
 
-/// A thread that waits for the answers to the long polls and to the requests of all tasks of the process.
+/// Sends the long polls of the process and the requests of its tasks, and waits for the answers on one thread.
 ///
-/// The thread starts with the first request. It ends when there was no request for a while. Thread-safe.
+/// The thread starts with the first request. It ends after a time without requests. Thread-safe.
 package final class AnswerReader: Sendable {
     package typealias Completion = @Sendable (Result<Reply, SettingsError>) -> Void
 
@@ -21,6 +21,7 @@ package final class AnswerReader: Sendable {
         var commands: [Command] = []
         /// Wakes the thread; nil if there is no thread.
         var waker: Waker?
+        /// True if the thread was woken and has not taken the commands yet. Further commands then need no wake.
         var isWoken = false
     }
 
@@ -39,15 +40,15 @@ package final class AnswerReader: Sendable {
 
     /// The start and the deadline of a request.
     struct TimeSpan: Sendable {
-        /// The moment at which the request is sent. Nil to send it immediately.
+        /// The moment at which the request is sent. Nil to send the request immediately.
         var start: ContinuousClock.Instant?
         var deadline: ContinuousClock.Instant
     }
 
     /// Sends a request. Returns the number that identifies the request in ``cancel(_:)`` and ``sendNow(_:)``.
     ///
-    /// - Parameter completion: called once, on the thread of the reader, or on the calling thread if the system cannot
-    ///   create a thread. It must return soon and must not wait.
+    /// - Parameter completion: called once, on the thread of the reader. If the system cannot create this thread,
+    ///   called on a thread that starts a request. The completion must return soon and must not wait.
     func start(
         _ request: Request, _ pool: ConnectionPool, _ span: TimeSpan, completion: @escaping Completion
     ) -> UInt64 {
@@ -60,7 +61,7 @@ package final class AnswerReader: Sendable {
         return id
     }
 
-    /// Sends a request immediately that was scheduled for a later moment.
+    /// Sends a request immediately although its start is later.
     func sendNow(_ id: UInt64) {
         try? post(.sendNow(id))
     }
@@ -75,7 +76,7 @@ package final class AnswerReader: Sendable {
         let newWaker = try mailbox.withLock { mailbox throws(SystemError) -> Waker? in
             var newWaker: Waker?
             if mailbox.waker == nil {
-                // Without a thread there are no requests, so all commands other than `start` have no effect.
+                // Without a thread there are no requests, so other commands than `start` have no effect.
                 guard case .start = command else { return nil }
                 newWaker = try Waker()
                 mailbox.waker = newWaker
@@ -92,7 +93,7 @@ package final class AnswerReader: Sendable {
         do throws(SystemError) {
             try DetachedThread.start { self.run(newWaker) }
         } catch {
-            // Other callers may have posted requests meanwhile.
+            // While the lock was not held, other callers may have posted commands for the thread.
             let commands = mailbox.withLock { mailbox in
                 mailbox.waker = nil
                 defer { mailbox.commands = [] }
@@ -115,7 +116,8 @@ package final class AnswerReader: Sendable {
         }
     }
 
-    /// Marks the thread as ended and returns true, unless there are new commands.
+    /// Returns true if the thread must end because there are no new commands. The next request then starts another
+    /// thread.
     private func endIfIdle() -> Bool {
         mailbox.withLock { mailbox in
             guard mailbox.commands.isEmpty else { return false }
@@ -136,7 +138,7 @@ extension AnswerReader {
                 if !waiting.isEmpty { idleUntil = .now + idleLimit }
                 waiting.wait(beside: waker.descriptor, until: waiting.nextMoment ?? idleUntil) {
                     waiting, id, exchange in
-                    proceed(id, exchange.advance(buffer), &waiting)
+                    handleProgress(id, exchange.advance(buffer), &waiting)
                 }
                 if waiting.isEmpty, ContinuousClock.now >= idleUntil, endIfIdle() { return }
             }
@@ -150,17 +152,17 @@ extension AnswerReader {
         case .start(let id, let request, let pool, let span, let completion):
             let exchange = Exchange(request, pool)
             waiting.add(id, exchange, span, completion)
-            if span.start == nil { proceed(id, exchange.advance(buffer), &waiting) }
+            if span.start == nil { handleProgress(id, exchange.advance(buffer), &waiting) }
         case .sendNow(let id):
-            if let exchange = waiting.begin(id) { proceed(id, exchange.advance(buffer), &waiting) }
+            if let exchange = waiting.removeStart(of: id) { handleProgress(id, exchange.advance(buffer), &waiting) }
         case .cancel(let id):
             waiting.complete(id) { .failure(.cancelled(outcome: $0.outcome)) }
         case .tokenRead(let id, let content):
             guard let exchange = waiting.exchange(id) else { return }
             switch content {
             case .success(let text):
-                exchange.sign(with: text)
-                proceed(id, exchange.advance(buffer), &waiting)
+                exchange.serializeRequest(token: text)
+                handleProgress(id, exchange.advance(buffer), &waiting)
             case .failure(let error): waiting.complete(id) { _ in .failure(SettingsError(error)) }
             }
         case .addressesFound(let id, let result):
@@ -168,38 +170,39 @@ extension AnswerReader {
             switch result {
             case .success(let addresses):
                 exchange.connect(to: addresses)
-                proceed(id, exchange.advance(buffer), &waiting)
+                handleProgress(id, exchange.advance(buffer), &waiting)
             case .failure(let failure):
                 waiting.complete(id) { .failure(.unreachable(failure.description, outcome: $0.outcome)) }
             }
         }
     }
 
-    private func proceed(_ id: UInt64, _ progress: Exchange.Progress, _ waiting: inout WaitingExchanges) {
+    private func handleProgress(_ id: UInt64, _ progress: Exchange.Progress, _ waiting: inout WaitingExchanges) {
         switch progress {
         case .waiting(let wait): waiting.setWait(id, wait)
         case .finished(let result): waiting.complete(id) { _ in result }
         case .readingToken(let file):
             waiting.setWait(id, Exchange.Wait())
-            // Another thread reads the file, because all exchanges of this thread would wait if the file system did not
-            // answer.
+            // Another thread reads the file. Otherwise, all exchanges would wait if the file system did not answer.
             let pending = file.read { [weak self] content in try? self?.post(.tokenRead(id, content)) }
             waiting.exchange(id)?.pendingRead = pending
         case .lookingUp(let host):
             waiting.setWait(id, Exchange.Wait())
-            // Another thread calls the resolver, because all exchanges of this thread would wait for the network.
+            // Another thread calls the resolver. Otherwise, all exchanges would wait for the name server.
             host.lookUp { [weak self] result in try? self?.post(.addressesFound(id, result)) }
         }
     }
 }
 
-/// A request whose answer the answer reader thread awaits, so that no other thread is blocked. Most requests of this
-/// type are long polls; the async functions of clients also use it.
+/// A request that an ``AnswerReader`` sends, so that the request blocks no thread of the program: a long poll, or a
+/// request of an async function.
 ///
 /// A request can be started once. Only `cancel` ends the request early; the release of the object does not.
 package final class LongPoll: Sendable {
     private enum Phase {
+        /// `sendsNow` is true if ``LongPoll/sendNow()`` was called before the start.
         case notStarted(sendsNow: Bool)
+        /// The associated value is the number that the reader has returned for the request.
         case started(UInt64)
         case cancelled
     }
@@ -211,7 +214,7 @@ package final class LongPoll: Sendable {
     private let phase = Mutex(Phase.notStarted(sendsNow: false))
 
     /// - Parameters:
-    ///   - start: the moment at which the request is sent. Nil to send it when ``start(_:)`` is called.
+    ///   - start: the moment at which the request is sent. Nil to send the request when ``start(_:)`` is called.
     ///   - deadline: the moment at which the request fails if there is no answer.
     package init(
         _ request: Request, _ pool: ConnectionPool, from start: ContinuousClock.Instant? = nil,
@@ -225,8 +228,9 @@ package final class LongPoll: Sendable {
 
     /// Sends the request.
     ///
-    /// - Parameter completion: called once with the answer or the error, on the thread of the reader. It must return
-    ///   soon and must not wait.
+    /// - Parameter completion: called once with the answer or the error. Usually called on the thread of the reader. If
+    ///   the request was cancelled before, or if the reader cannot create its thread, called on another thread, which
+    ///   may be the calling thread. The completion must return soon and must not wait.
     package func start(_ completion: @escaping AnswerReader.Completion) {
         let isCancelled = phase.withLock { if case .cancelled = $0 { true } else { false } }
         guard !isCancelled else { return completion(.failure(.cancelled(outcome: .notDone))) }
@@ -242,7 +246,7 @@ package final class LongPoll: Sendable {
         }
     }
 
-    /// Sends the request immediately if it was scheduled for a later moment.
+    /// Sends the request immediately although its start is later.
     package func sendNow() {
         let id = phase.withLock { phase -> UInt64? in
             if case .notStarted = phase { phase = .notStarted(sendsNow: true) }

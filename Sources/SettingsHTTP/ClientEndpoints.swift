@@ -3,7 +3,7 @@ package import SettingsAPI
 package import SettingsModel
 
 extension Endpoint where Output == ClientListing {
-    /// The clients that have reported which state of the suite they have applied.
+    /// The clients of a suite: the programs that have reported which state of the suite they have applied.
     ///
     /// - Parameter cursor: list only clients that have not applied this state; nil to list all clients.
     package static func clients(of suite: SuiteName, behind cursor: Cursor? = nil) -> Endpoint {
@@ -13,8 +13,8 @@ extension Endpoint where Output == ClientListing {
 }
 
 extension Endpoint where Output == Convergence {
-    /// Waits until clients have applied a state. The daemon answers as soon as the share of the present clients has
-    /// applied the state, a client has failed, or the wait is over.
+    /// How many clients of a suite have applied a state. The daemon answers when the share of the present clients has
+    /// applied the state, when a client has failed, or when the wait is over.
     ///
     /// - Parameters:
     ///   - target: the state, for example the cursor of a write.
@@ -27,7 +27,9 @@ extension Endpoint where Output == Convergence {
             .get,
             RequestTarget("v1", "suites", suite.text, "clients").with("for", target.description)
                 .with("share", "\(share)").with("wait", "\(wait.components.seconds)"))
-        // If several daemons share a history, this daemon may not have the state yet.
+        // If several daemons share a history, another daemon may have returned the cursor, and the daemon that gets
+        // this request may not have the state yet. With this field, the daemon waits for the state. Otherwise, it would
+        // refuse the request.
         request.fields.append("Settings-At-Least", text: target.description)
         return Endpoint(request, wait: wait)
     }

@@ -8,7 +8,7 @@ internal import Synchronization
 /// Each request has its own connection until it ends, so no request waits for another request.
 package final class ConnectionPool: Sendable {
     /// The default of the maximum number of idle connections.
-    package static let usualLimit = 8
+    package static let defaultLimit = 8
 
     private struct Idle {
         let connection: Connection
@@ -16,14 +16,15 @@ package final class ConnectionPool: Sendable {
     }
 
     private struct State {
-        /// The idle connections. The connection that was used last is the last element, and is used first.
+        /// The idle connections, in the order in which they became idle. The last connection is used first.
         var idle: [Idle] = []
+        /// True if a call of `sweep` is scheduled.
         var isSweepPlanned = false
         var isClosed = false
     }
 
     package let address: ServerAddress
-    /// The value of `Host` in requests.
+    /// The value of the header field `Host`.
     let hostField: String
     let host: HostAddresses
     /// The token of this pool. Nil to use the token of the process, `AccessToken.standard`.
@@ -41,7 +42,7 @@ package final class ConnectionPool: Sendable {
     ///     the idle timeout of the daemon. Nil if the owner of the pool closes the connections.
     ///   - token: the token of the requests. Nil to use the token of the process, `AccessToken.standard`.
     package convenience init(
-        _ address: ServerAddress, keeping limit: Int = ConnectionPool.usualLimit,
+        _ address: ServerAddress, keeping limit: Int = ConnectionPool.defaultLimit,
         idleLimit: Duration? = .seconds(60), token: AccessToken? = nil
     ) {
         self.init(address, keeping: limit, idleLimit: idleLimit, host: nil, token: token)
@@ -51,7 +52,7 @@ package final class ConnectionPool: Sendable {
     var token: AccessToken? { ownToken ?? .standard }
 
     init(
-        _ address: ServerAddress, keeping limit: Int = ConnectionPool.usualLimit, idleLimit: Duration? = .seconds(60),
+        _ address: ServerAddress, keeping limit: Int = ConnectionPool.defaultLimit, idleLimit: Duration? = .seconds(60),
         host: HostAddresses?, token: AccessToken? = nil
     ) {
         self.address = address
@@ -68,7 +69,8 @@ package final class ConnectionPool: Sendable {
     /// connection.
     func removeConnection(at now: ContinuousClock.Instant = .now) -> Connection? {
         while true {
-            // The release of `old` closes the old connections. It happens after the lock was released.
+            // `old` is released here and not inside the closure, so that the lock is not held while the old connections
+            // are closed.
             let (connection, old) = state.withLock { state in
                 let old = removeOld(&state, at: now)
                 return (state.idle.popLast()?.connection, old)
@@ -79,7 +81,7 @@ package final class ConnectionPool: Sendable {
         }
     }
 
-    /// Adds a connection to the idle connections. Its last answer must be complete.
+    /// Adds a connection to the idle connections. The last answer on the connection must be complete.
     func keepIdle(_ connection: Connection, at now: ContinuousClock.Instant = .now) {
         let (dropped, sweep) = state.withLock { state -> (Idle?, ContinuousClock.Instant?) in
             guard !state.isClosed else { return (nil, nil) }
@@ -100,7 +102,7 @@ package final class ConnectionPool: Sendable {
         }
     }
 
-    /// Closes the connections that were idle for too long, so that an idle program uses no descriptors.
+    /// Closes the connections that were idle for too long, so that an idle program has no open connections.
     func sweep(at now: ContinuousClock.Instant = .now) {
         let (old, next) = state.withLock { state in
             let old = removeOld(&state, at: now)
@@ -119,7 +121,7 @@ package final class ConnectionPool: Sendable {
         return Array(old)
     }
 
-    /// Returns the moment of the next sweep if the caller has to schedule the sweep.
+    /// Returns the moment of the next sweep if the caller must schedule the sweep.
     private func planSweep(_ state: inout State) -> ContinuousClock.Instant? {
         guard !state.isSweepPlanned, let idleLimit, let oldest = state.idle.first else { return nil }
         state.isSweepPlanned = true
@@ -132,7 +134,7 @@ package final class ConnectionPool: Sendable {
 }
 
 extension DispatchTime {
-    /// The end of a pause that begins now.
+    /// Returns the end of a pause that begins now.
     package static func after(_ pause: Duration) -> DispatchTime {
         let (seconds, fraction) = pause.bounded.components
         return .now() + .seconds(Int(seconds)) + .nanoseconds(Int(fraction / 1_000_000_000))
@@ -140,6 +142,6 @@ extension DispatchTime {
 }
 
 extension Duration {
-    /// The duration, but at most 68 years. The sum of the present and a longer duration would overflow.
+    /// The duration, but at most 68 years. The sum of the present time and a much longer duration could overflow.
     package var bounded: Duration { min(self, .seconds(1 << 31)) }
 }

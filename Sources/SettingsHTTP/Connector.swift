@@ -3,7 +3,8 @@ internal import Platform
 internal import SettingsModel
 internal import Synchronization
 
-/// A connection to a server. An exchange or the pool retains it. The release of the last reference closes it.
+/// A connection to a server. An exchange or the pool retains the connection. The release of the last reference closes
+/// the connection.
 final class Connection: Sendable {
     let socket: Socket
     /// The TLS session. Nil for a connection without TLS.
@@ -30,11 +31,12 @@ final class Connection: Sendable {
     var isOpenWithoutInput: Bool { socket.hasNoInput && session?.hasPending != true }
 }
 
-/// A state machine that connects to one of the addresses of a host. It never waits, but returns the event to wait for.
+/// A state machine that connects to one of the addresses of a host. The state machine never waits, but returns the
+/// event to wait for.
 ///
-/// Packets to an address may be lost without an error. So the connector waits a limited time for each address, and then
-/// tries the next address. After the last address it begins another round with longer limits. An address with an error
-/// is not tried again.
+/// Packets to an address may be lost without an error. Therefore the connector waits a limited time for each address,
+/// and then tries the next address. After the last address, it begins another round with longer limits. It does not try
+/// an address again after an error.
 struct Connector {
     enum Step {
         case connected(Connection, SocketAddress)
@@ -46,7 +48,7 @@ struct Connector {
     private struct Attempt {
         let connection: Connection
         let address: SocketAddress
-        /// The moment at which the connector tries the next address. Nil if there is no other address.
+        /// The moment at which the connector tries the next address. Nil if no other address remains.
         let end: ContinuousClock.Instant?
     }
 
@@ -63,6 +65,7 @@ struct Connector {
     /// The time limit for each address in this round.
     private var attemptLimit = Self.firstAttemptLimit
     private var attempt: Attempt?
+    /// The end of the pause after an attempt with a full backlog.
     private var pauseEnd: ContinuousClock.Instant?
     /// The reason of the last failure.
     private var failure = "no address"
@@ -76,8 +79,8 @@ struct Connector {
 
     mutating func advance() -> Step {
         while true {
-            if let step = check() { return step }
-            guard let address = next() else { return .failed(failure) }
+            if let step = checkAttempt() { return step }
+            guard let address = removeNextAddress() else { return .failed(failure) }
             do throws(SystemError) {
                 let connection = Connection(try Socket(for: address), securedFor: secureHost)
                 switch connection.socket.connect(to: address) {
@@ -97,8 +100,8 @@ struct Connector {
         }
     }
 
-    /// Checks the attempt or the pause in progress. Returns nil if the next address has to be tried.
-    private mutating func check() -> Step? {
+    /// Checks the attempt or the pause in progress. Returns nil if the next address must be tried.
+    private mutating func checkAttempt() -> Step? {
         if let pauseEnd, pauseEnd > .now { return .waiting(Exchange.Wait(until: pauseEnd)) }
         pauseEnd = nil
         guard let attempt else { return nil }
@@ -117,7 +120,7 @@ struct Connector {
     }
 
     /// Removes and returns the next address to try. Begins another round if no untried address remains.
-    private mutating func next() -> SocketAddress? {
+    private mutating func removeNextAddress() -> SocketAddress? {
         if let address = untried.popFirst() { return address }
         untried = nextRound[...]
         nextRound = []
@@ -126,7 +129,8 @@ struct Connector {
     }
 }
 
-/// The addresses of a server's host: fixed addresses, or the result of the resolver, which is cached for some seconds.
+/// The addresses of the host of a server: fixed addresses, or the addresses that the resolver returns for its name. The
+/// result of the resolver is cached for some seconds. Thread-safe.
 final class HostAddresses: Sendable {
     typealias LookUpResult = Result<[SocketAddress], ResolveError>
 
@@ -135,7 +139,7 @@ final class HostAddresses: Sendable {
         var cachedUntil: ContinuousClock.Instant?
         /// The address of the last successful connection.
         var preferred: SocketAddress?
-        /// The completions of the callers that wait for the resolver. Empty if no thread resolves the name.
+        /// The completions of the calls of `lookUp(_:)` that wait for the resolver. Empty if no such call waits.
         var waiting: [@Sendable (LookUpResult) -> Void] = []
 
         /// The cached addresses, `preferred` first. Nil if the cache is empty or has expired.
@@ -179,7 +183,8 @@ final class HostAddresses: Sendable {
         self.resolve = resolve
     }
 
-    /// Returns the addresses of a host that needs no resolver. Returns nil for other hosts.
+    /// Returns the addresses of a Unix domain socket, of `localhost` or of a numeric address. Returns nil for a name
+    /// that must be resolved.
     static func fixed(of address: ServerAddress) -> [SocketAddress]? {
         switch address.kind {
         case .unix(let path): [.unix(path: path)]
@@ -191,7 +196,7 @@ final class HostAddresses: Sendable {
         }
     }
 
-    /// The addresses, beginning with the address of the last successful connection. Nil if the name has to be resolved.
+    /// The addresses, the address of the last successful connection first. Nil if the name must be resolved.
     var known: [SocketAddress]? {
         state.withLock { state in fixed.map { state.ordered($0) } ?? state.unexpired }
     }
@@ -208,8 +213,9 @@ final class HostAddresses: Sendable {
             })
     }
 
-    /// Resolves the name on a thread of Dispatch. Concurrent callers share one call of the resolver, because Dispatch
-    /// has few threads. Calls the completion immediately if the cache contains a valid result.
+    /// Resolves the name on a thread of Dispatch, and then calls the completion. Concurrent callers share one call of
+    /// the resolver, because each call may block one of the few threads of Dispatch for a long time. Calls the
+    /// completion immediately if the cache contains a valid result.
     func lookUp(_ completion: @escaping @Sendable (LookUpResult) -> Void) {
         let (known, isFirst) = state.withLock { state -> ([SocketAddress]?, Bool) in
             if let known = state.unexpired { return (known, false) }

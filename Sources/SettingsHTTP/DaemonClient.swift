@@ -10,7 +10,7 @@ internal import Platform
 public final class DaemonClient: Sendable {
     /// The address of the daemon.
     public let address: ServerAddress
-    /// The maximum duration of a request, in addition to the time for which the daemon waits for a change.
+    /// The maximum duration of a request, in addition to ``Endpoint/wait``.
     let timeout: Duration
     let pool: ConnectionPool
     private let reader: AnswerReader
@@ -46,7 +46,7 @@ public final class DaemonClient: Sendable {
         self.reader = reader
     }
 
-    /// Returns a client with another timeout, which shares the connections of this client.
+    /// Returns a client with another timeout. Both clients share their connections.
     public func withTimeout(_ timeout: Duration) -> DaemonClient {
         DaemonClient(pool, timeout: timeout, reader: reader)
     }
@@ -81,8 +81,8 @@ public final class DaemonClient: Sendable {
 
         /// Sends a request and returns the content of its answer.
         ///
-        /// If a gateway answers that it cannot reach the daemon, the client repeats a read, and a write with an
-        /// idempotency key.
+        /// If a gateway answers that it cannot reach the daemon, the client repeats a read, or a write with an
+        /// idempotency key, up to twice.
         @discardableResult
         public func send<Output>(_ endpoint: Endpoint<Output>) throws(SettingsError) -> Output {
             var endpoint = endpoint
@@ -118,8 +118,8 @@ public final class DaemonClient: Sendable {
 }
 
 extension ServerAddress {
-    /// The address in the environment variable `SETTINGS_URL`. If the variable is not set or empty, the default address
-    /// `http://127.0.0.1:7070`.
+    /// Returns the address in the environment variable `SETTINGS_URL`. If the variable is not set or is empty, returns
+    /// the default address `http://127.0.0.1:7070`.
     public static func fromEnvironment() throws(ServerAddressError) -> ServerAddress {
         try from(variable: EnvironmentVariables.value(of: variable))
     }

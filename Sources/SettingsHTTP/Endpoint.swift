@@ -14,7 +14,7 @@ public struct Endpoint<Output: Sendable>: Sendable {
 
     package var request: Request
     package var isWrite: Bool { request.isWrite }
-    /// The time for which the daemon waits for a change before it answers. The client adds this time to its timeout.
+    /// The longest time for which the daemon waits before it answers. The client adds this time to its timeout.
     private(set) var wait = Duration.zero
     /// True if the status 304 (Not Modified) is an answer. Otherwise it is an error.
     private var allowsNotModified = false
@@ -64,12 +64,12 @@ public struct Endpoint<Output: Sendable>: Sendable {
 }
 
 extension Endpoint {
-    /// Returns a GET that waits until the resource has another revision than the given revision. Its output is nil if
+    /// Returns a GET that waits until the resource has another revision than the given revision. The output is nil if
     /// the resource still has the given revision when the wait is over.
     ///
-    /// If the daemon hides secrets from the caller, the entity tag of an answer contains more than the revision. A
-    /// request whose tag contains only the revision is then answered at once, and the client sends the request again
-    /// with the tag of the answer.
+    /// If an answer depends on the grants of the caller, its entity tag also contains a digest of the grants. The
+    /// program knows only the revision, so the daemon answers the first request at once. Then the client sends the
+    /// request again with the tag of the answer.
     static func waitingForChange<Body>(
         from revision: Revision, tag: EntityTag? = nil, _ request: Request, wait: Duration?,
         _ body: @escaping @Sendable (Reply) throws(SettingsError) -> Body
@@ -88,11 +88,11 @@ extension Endpoint {
         return endpoint
     }
 
-    /// Returns an endpoint whose output is all entries of a listing. It sends a request for each page.
+    /// Returns an endpoint whose output is all entries of a listing. The client sends a request for each page.
     ///
     /// - Parameters:
     ///   - name: the name after which the next page begins; nil for the first page.
-    ///   - earlierPages: the entries of the pages that were received before.
+    ///   - earlierPages: the entries of the pages before this page.
     ///   - page: returns the endpoint of the page after a name, or of the first page for nil.
     ///   - content: returns the entries of a page, and the name after which the next page begins.
     static func all<Page, Entry, Name: Comparable & Sendable>(
@@ -113,12 +113,13 @@ extension Endpoint {
     }
 }
 
-/// An HTTP response, with methods that read it.
+/// The HTTP response to a request of an endpoint, with methods that decode the response.
 package struct Reply: Equatable, Sendable {
     package let response: Response
     let isWrite: Bool
-    /// True if an earlier attempt of the same write had no answer, so that the daemon may have done the write.
-    let followsLostWrite: Bool
+    /// True if this is the response to a repeated write, and the daemon may have done the write at an earlier attempt,
+    /// which got no answer.
+    let followsUnansweredWrite: Bool
 
     package var status: Int { response.status }
 
@@ -142,7 +143,7 @@ package struct Reply: Equatable, Sendable {
         {
             problem.retryAfterMs = Int64(seconds) * 1000
         }
-        if followsLostWrite { problem = problem.afterAttemptThatMayBeDone }
+        if followsUnansweredWrite { problem = problem.afterUnansweredAttempt }
         return .problem(problem, revision: tag)
     }
 
@@ -191,10 +192,10 @@ package struct Reply: Equatable, Sendable {
 }
 
 extension Problem {
-    /// The problem of a repeated write if the daemon may have done the first attempt. The outcome of a temporary
-    /// refusal is unknown, because the daemon has refused the repeat before it looked for the request key of the first
-    /// attempt.
-    package var afterAttemptThatMayBeDone: Problem {
+    /// This problem as the answer to a repeated write, if the daemon may have done the write at an earlier attempt,
+    /// which got no answer. The outcome of a temporary refusal is then unknown, because the daemon refuses before it
+    /// looks whether it has already done a write with the same request key.
+    package var afterUnansweredAttempt: Problem {
         guard isTransient || self.codeName.isEmpty else { return self }
         var problem = self
         problem.outcome = .unknown
@@ -212,7 +213,7 @@ public struct Answer<Body: Sendable>: Sendable {
     /// The cursor of the state that the answer describes. To get all later changes, observe the suite since this
     /// cursor.
     public let cursor: Cursor
-    /// True if the request stored a value for a key without a stored value.
+    /// True if the write stored a value for a key without a stored value, or a schema for a suite without a schema.
     public let isCreated: Bool
 
     init(body: Body, cursor: Cursor, isCreated: Bool) {

@@ -2,27 +2,28 @@ package import HTTPWire
 internal import Platform
 internal import SettingsModel
 
-/// A state machine that sends one request and receives its answer. It never waits, but returns the event to wait for. A
-/// *driver* waits: the calling thread (`ConnectionPool.exchange`), or the thread of an `AnswerReader`.
+/// A state machine that sends one request and receives its answer. The state machine never waits, but returns the event
+/// to wait for. A *driver* waits for the event: the calling thread (`ConnectionPool.exchange`), or the thread of an
+/// `AnswerReader`.
 ///
-/// The server may close an idle connection at the moment at which the client sends a request over it. So the exchange
-/// sends a request once more over a new connection if no byte of an answer has arrived and the repeat is safe.
+/// The server may close an idle connection while the client sends a request over the connection. Therefore, if no byte
+/// of an answer has arrived and a repetition is safe, the exchange sends the request once more over a new connection.
 final class Exchange {
-    /// The size in bytes of the receive buffer that a driver provides. A socket seldom has more unread bytes.
+    /// The size in bytes of the receive buffer that a driver provides. One call seldom receives more bytes.
     static let bufferSize = 65_536
 
     enum Progress {
         /// The driver calls `advance` again after this event.
         case waiting(Wait)
-        /// The driver reads this file, and then calls ``Exchange/sign(with:)`` and `advance`. If the file cannot be
-        /// read, the driver ends the exchange.
+        /// The driver reads this file, and then calls ``Exchange/serializeRequest(token:)`` and `advance`. If the file
+        /// cannot be read, the driver ends the exchange.
         case readingToken(AccessTokenFile)
         /// The driver resolves the name of this host, and then calls `connect(to:)` and `advance`.
         case lookingUp(HostAddresses)
         case finished(Result<Reply, SettingsError>)
     }
 
-    /// The event that an exchange waits for: one of the events of a descriptor, or a moment, whichever is first.
+    /// What an exchange waits for: one of the events of a descriptor, or a moment, whichever is first.
     struct Wait {
         /// Negative if the exchange waits for no descriptor.
         var descriptor: Int32 = -1
@@ -31,11 +32,11 @@ final class Exchange {
     }
 
     private enum Phase {
-        /// The token has to be added to the request.
-        case unsigned
+        /// The request is not yet serialized, because the exchange needs the text of the token.
+        case needsToken
         case readingToken(AccessTokenFile)
-        /// The request is complete, and a connection is needed.
-        case signed
+        /// The request is serialized, and the exchange needs a connection.
+        case needsConnection
         case lookingUp
         case connecting(Connector)
         /// The socket is connected. The TLS handshake follows, if the connection uses TLS.
@@ -47,19 +48,22 @@ final class Exchange {
     private let request: Request
     private let token: AccessToken?
     private let pool: ConnectionPool
+    /// The token in the request; nil for a request without a token.
     private var tokenText: String?
-    /// The bytes of the request with the token. Empty until the token is added.
+    /// The serialized request. Empty until the text of the token is known.
     private var bytes: [UInt8] = []
-    private var phase = Phase.unsigned
+    private var phase = Phase.needsToken
     /// The read of a token file that a driver has started for this exchange.
     var pendingRead: AccessTokenFile.PendingRead?
+    /// The number of bytes that were sent in the present attempt.
     private var sentCount = 0
-    /// False after a send has failed. The server may still have sent an answer.
+    /// False after a send has failed.
     private var canSend = true
     private var reader = ResponseReader()
+    /// True if the request was sent once more because the connection was lost.
     private var hasRepeated = false
-    /// True if the request was sent again, and the daemon may have done the write of the first attempt.
-    private var hasLostWrite = false
+    /// True if this is not the first attempt, and the daemon may have done the write at an earlier attempt.
+    private var hasUnansweredWrite = false
     /// True if all bytes of a write were sent in one of the attempts. The daemon ignores an incomplete request.
     private var mayHaveTakenEffect = false
 
@@ -76,7 +80,7 @@ final class Exchange {
 
     /// The error of the request if its deadline has passed.
     var deadlineError: SettingsError {
-        if case .readingToken(let file) = phase { SettingsError(file.lateError) } else { .late(outcome: outcome) }
+        if case .readingToken(let file) = phase { SettingsError(file.timeoutError) } else { .timeout(outcome: outcome) }
     }
 
     /// Advances the exchange as far as possible without waiting.
@@ -85,10 +89,10 @@ final class Exchange {
     func advance(_ buffer: UnsafeMutableRawBufferPointer) -> Progress {
         while true {
             switch phase {
-            case .unsigned:
+            case .needsToken:
                 if let failure = addToken() { return failure }
             case .readingToken(let file): return .readingToken(file)
-            case .signed:
+            case .needsConnection:
                 if !hasRepeated, let connection = pool.removeConnection() {
                     phase = .transferring(connection)
                 } else if let addresses = pool.host.known {
@@ -122,27 +126,26 @@ final class Exchange {
         }
     }
 
-    /// Adds the token to the request, unless a file has to be read first. Returns the failure if the token cannot be
-    /// sent.
+    /// Serializes the request with its token, unless a file must be read first. Returns the failure if the token is not
+    /// valid.
     private func addToken() -> Progress? {
         switch token?.source {
-        case nil: sign(with: nil)
-        case .text(.success(let text)): sign(with: text)
+        case nil: serializeRequest(token: nil)
+        case .text(.success(let text)): serializeRequest(token: text)
         case .text(.failure(let error)): return .finished(.failure(SettingsError(error)))
         case .file(let file):
-            if let text = file.token { sign(with: text) } else { phase = .readingToken(file) }
+            if let text = file.token { serializeRequest(token: text) } else { phase = .readingToken(file) }
         }
         return nil
     }
 
-    /// Serializes the request, with the text of the token as the field `Authorization`. Nil for a request without a
-    /// token.
-    func sign(with text: String?) {
+    /// Serializes the request. The field `Authorization` contains the token, unless it is nil.
+    func serializeRequest(token text: String?) {
         var request = request
         if let text { request.fields.append("Authorization", text: "Bearer \(text)") }
         tokenText = text
         bytes = request.bytes(host: pool.hostField)
-        phase = .signed
+        phase = .needsConnection
     }
 
     /// Begins to connect to one of the addresses.
@@ -150,22 +153,22 @@ final class Exchange {
         phase = .connecting(Connector(addresses, securedFor: pool.address.secureHost))
     }
 
-    /// Closes the connection, unless it is back in the pool. The exchange must not be used afterwards.
+    /// Releases the connection, which closes it unless it is back in the pool. Do not use the exchange afterwards.
     func close() {
         pendingRead?.cancel()
-        phase = .signed
+        phase = .needsConnection
     }
 
-    /// Sends and receives bytes. Returns nil if `advance` has to continue without waiting.
+    /// Sends and receives bytes. Returns nil if the request is sent once more, so that `advance` must continue.
     private func transfer(on connection: Connection, _ buffer: UnsafeMutableRawBufferPointer) -> Progress? {
         let hadSent = sentCount
         send(on: connection)
-        // The last byte of the request was sent just now, so the answer has not arrived yet.
+        // The last byte of the request was sent just now, so an attempt to receive the answer would find nothing.
         if hadSent < bytes.count, sentCount == bytes.count {
             return .waiting(Wait(descriptor: connection.socket.descriptor, events: .readable))
         }
-        // The number of calls is limited, because the driver has to check the deadline and to advance other exchanges
-        // even if a server sends without end.
+        // The number of calls is limited, because the driver must check the deadline and advance other exchanges even
+        // if a server sends without end.
         for _ in 0..<Self.maxReads {
             switch connection.receive(into: buffer) {
             case .nothing:
@@ -189,8 +192,8 @@ final class Exchange {
         let bytes = bytes
         while canSend, sentCount < bytes.count {
             guard let sent = connection.send(bytes.span.extracting(sentCount...)) else {
-                // The server may have refused the request before it has received the whole request. Therefore the
-                // exchange still reads the answer.
+                // The server may have refused the request, and closed the connection, before it received the whole
+                // request. Therefore the exchange still reads the answer.
                 canSend = false
                 return
             }
@@ -206,8 +209,8 @@ final class Exchange {
                 try reader.read(bytes.span)
             }
             guard let response else { return nil }
-            // If there are bytes after the answer, later bytes on the connection may not be the answer to the next
-            // request.
+            // If there are bytes after the answer, the client and the server disagree about the end of the answer. The
+            // next request on the connection could get a wrong answer.
             if !response.closes, !reader.hasExcess, sentCount == bytes.count { pool.keepIdle(connection) }
             return answered(response)
         } catch {
@@ -231,16 +234,16 @@ final class Exchange {
 
     /// Prepares the exchange to send the request once more.
     func restart() {
-        hasLostWrite = mayHaveTakenEffect
+        hasUnansweredWrite = mayHaveTakenEffect
         sentCount = 0
         canSend = true
         reader = ResponseReader()
-        phase = .signed
+        phase = .needsConnection
     }
 
     private func answered(_ response: Response) -> Progress {
         if response.status == 401, case .file(let file)? = token?.source, let tokenText { file.discard(tokenText) }
-        let reply = Reply(response: response, isWrite: request.isWrite, followsLostWrite: hasLostWrite)
+        let reply = Reply(response: response, isWrite: request.isWrite, followsUnansweredWrite: hasUnansweredWrite)
         return .finished(.success(reply))
     }
 
@@ -252,8 +255,8 @@ final class Exchange {
 extension ConnectionPool {
     /// Sends a request and waits for the answer on the calling thread.
     ///
-    /// If the resolver has to resolve the name of the host, the call may last longer than until the deadline. If the
-    /// token is in a file, another thread reads the file.
+    /// If the name of the host must be resolved, the call may end after the deadline, because the resolver has no
+    /// deadline. If the token is in a file, another thread reads the file.
     package func exchange(_ request: Request, by deadline: ContinuousClock.Instant) throws(SettingsError) -> Reply {
         let exchange = Exchange(request, self)
         let result = withUnsafeTemporaryAllocation(byteCount: Exchange.bufferSize, alignment: 16) { buffer in
@@ -262,7 +265,7 @@ extension ConnectionPool {
         return try result.get()
     }
 
-    /// The pauses before the repeats of a request, if a gateway answers that it cannot reach the daemon.
+    /// The pauses before a request is repeated because a gateway answered that it cannot reach the daemon.
     private static let gatewayPauses = [Duration.milliseconds(100), .milliseconds(400)]
 
     private static func drive(
@@ -280,7 +283,7 @@ extension ConnectionPool {
                 exchange.restart()
             case .readingToken(let file):
                 switch file.content(by: deadline) {
-                case .success(let text): exchange.sign(with: text)
+                case .success(let text): exchange.serializeRequest(token: text)
                 case .failure(let error): return .failure(SettingsError(error))
                 }
             case .lookingUp(let host):
@@ -290,24 +293,24 @@ extension ConnectionPool {
                     return .failure(.unreachable(failure.description, outcome: exchange.outcome))
                 }
                 // The resolver has no deadline.
-                guard ContinuousClock.now < deadline else { return .failure(.late(outcome: exchange.outcome)) }
+                guard ContinuousClock.now < deadline else { return .failure(.timeout(outcome: exchange.outcome)) }
             case .waiting(let wait):
-                // Bytes that have arrived at the deadline are still read, but only once, because a server may send
-                // without end.
+                // At the deadline, the exchange reads the bytes that have arrived, but only once, because a server may
+                // send without end.
                 guard !isOver, Self.wait(wait, until: deadline) else {
-                    return .failure(.late(outcome: exchange.outcome))
+                    return .failure(.timeout(outcome: exchange.outcome))
                 }
                 isOver = ContinuousClock.now >= deadline
             }
         }
     }
 
-    /// Waits for the event of an exchange. Returns false if the deadline has passed before the event.
+    /// Waits for the event or the moment of `wait`. Returns false if the deadline has passed first.
     private static func wait(_ wait: Exchange.Wait, until deadline: ContinuousClock.Instant) -> Bool {
         let limit = min(deadline, wait.until ?? deadline)
         while true {
             if PollSet.wait(for: wait.events, on: wait.descriptor, until: limit) { return true }
-            // The time is over, or a signal has interrupted the wait.
+            // No event: the limit has passed, or a signal has interrupted the wait.
             let now = ContinuousClock.now
             if now >= deadline { return false }
             if now >= limit { return true }

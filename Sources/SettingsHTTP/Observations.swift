@@ -16,16 +16,17 @@ public struct Observations: AsyncSequence, Sendable {
     let daemon: DaemonClient
     let watched: ObservedSubject
     let start: ResumePoint?
-    /// The approximate maximum number of changes in one element.
+    /// The approximate maximum number of changes in one element; nil for the default of the daemon.
     let limit: Int?
     /// True to get only the last change of each key in an element.
     let latest: Bool
     /// The time for which the daemon waits for a change before it answers.
     let wait: Duration
-    /// The name under which the sequence reports the states that the program has applied; nil to report nothing. The
-    /// program has applied an element when it asks for the next element.
+    /// The name under which the sequence reports the states that the program has applied; nil to report nothing. When
+    /// the program asks for the next element, it must have applied the element before.
     package var client: ClientName?
-    /// Called with the first failure after an answer. The sequence tries again after each failure.
+    /// Called with the first failure of an outage: a failed request at the start or after a successful request. The
+    /// sequence tries again after each failure.
     package var onOutage: (@Sendable (SettingsError) -> Void)?
 
     /// Returns an iterator. It sends the first request when `next` is called.
@@ -99,7 +100,7 @@ public struct Observations: AsyncSequence, Sendable {
 
 extension DaemonClient {
     /// The time for which the daemon waits for a change before it answers.
-    private static var usualWait: Duration { .seconds(60) }
+    private static var observationWait: Duration { .seconds(60) }
 
     /// Returns a sequence of the changes of a suite, or of some of its keys. If the suite does not exist, the sequence
     /// waits for the suite.
@@ -117,7 +118,7 @@ extension DaemonClient {
     ) -> Observations {
         let watched = ObservedSubject(scope: .one(suite), keys: keys, prefixes: prefixes)
         return Observations(
-            daemon: self, watched: watched, start: point, limit: limit, latest: latest, wait: Self.usualWait)
+            daemon: self, watched: watched, start: point, limit: limit, latest: latest, wait: Self.observationWait)
     }
 
     /// Returns a sequence of the changes of several suites, or of some of their keys. Each element
@@ -138,7 +139,7 @@ extension DaemonClient {
     ) -> Observations {
         let watched = ObservedSubject(scope: .several(suites, prefixes: suitePrefixes), keys: keys, prefixes: prefixes)
         return Observations(
-            daemon: self, watched: watched, start: point, limit: limit, latest: latest, wait: Self.usualWait)
+            daemon: self, watched: watched, start: point, limit: limit, latest: latest, wait: Self.observationWait)
     }
 }
 
@@ -153,19 +154,22 @@ package struct ObservationProgress: Sendable {
         case fail(SettingsError)
     }
 
-    /// The shortest pause between an answer without changes and the next request.
-    package static let pace = Duration.milliseconds(2)
+    /// The shortest pause between an answer without changes and the next request. It limits the rate of requests if a
+    /// server does not wait before it answers.
+    package static let shortestPause = Duration.milliseconds(2)
 
     /// The cursor of the last answer. Before the first answer, the point at which the program wants to begin.
     package private(set) var since: ResumePoint?
     /// The pause before the next request after an answer that was delivered.
     package private(set) var pause = Duration.zero
     private var backOff = BackOff()
-    /// The schemas and missing suites in the last answer. Nil before the first answer.
+    /// The schemas and missing suites according to the answers. Nil before the first answer.
     private var known: Shape?
 
-    /// The schemas and missing suites of an answer. They may change without a change of a key.
+    /// The schemas and the missing suites in an answer. If they change, the answer is delivered even without a change
+    /// of a key.
     fileprivate struct Shape: Equatable {
+        /// The revision of the schema of each suite.
         var schemas: [SuiteName: Revision]
         var missing: [SuiteName]
     }
@@ -186,27 +190,29 @@ package struct ObservationProgress: Sendable {
         // A daemon that shuts down answers at once, and asks the client to wait before the next request.
         pause = BackOff.requestedPause(milliseconds: news.retryAfterMs)
         var shape = Shape(observation)
-        // For suites with a watched prefix, an answer names only the suites that changed, so keep the other schemas.
+        // If the observer names suites by prefix, an answer contains only the schemas of suites that have changed. So
+        // the other schemas stay known.
         if let known { shape.schemas.merge(known.schemas) { new, _ in new } }
         defer { known = shape }
         // If nothing has changed during the wait, there is nothing to deliver. The first answer is always delivered.
         guard shape == known, news.changes.isEmpty, !news.containsDrop else { return .deliver(observation) }
-        return .again(after: max(pause, Self.pace))
+        return .again(after: max(pause, Self.shortestPause))
     }
 
     /// Records a failure, and returns the next step.
     package mutating func step(_ error: SettingsError, using generator: inout some RandomNumberGenerator) -> Step {
-        let asked = BackOff.requestedPause(milliseconds: error.problem?.retryAfterMs)
+        let requestedPause = BackOff.requestedPause(milliseconds: error.problem?.retryAfterMs)
         if error.code == .unknownSuite, error.problem?.retryAfterMs != nil {
             // The suite does not exist. The daemon has already waited for the suite, and asks for a retry.
             backOff.reset()
         } else if !error.isTransient {
             return .fail(error)
         }
-        return .again(after: backOff.next(notBefore: asked, using: &generator))
+        return .again(after: backOff.next(notBefore: requestedPause, using: &generator))
     }
 
-    /// Returns true if the error is the first failure after an answer. A missing suite does not count as a failure.
+    /// Returns true if `error` is the first failure at the start or after a successful request. Returns false for a
+    /// missing suite, because the daemon has answered.
     fileprivate func isFirstFailure(_ error: SettingsError) -> Bool {
         backOff.failures == 1 && error.code != .unknownSuite
     }
@@ -239,8 +245,8 @@ extension ObservedChanges {
     }
 }
 
-/// The pauses between attempts. They grow with each failure and are random, so that the clients of a daemon that
-/// restarts do not all connect at the same time.
+/// Computes the pauses between attempts. The pauses grow with each failure, and a part of each pause is random, so that
+/// the clients of a daemon that restarts do not all connect at the same time.
 package struct BackOff: Sendable {
     package static let shortest = Duration.milliseconds(100)
     package static let longest = Duration.seconds(2)
@@ -248,11 +254,12 @@ package struct BackOff: Sendable {
     /// client for a long time.
     package static let longestRequestedPause = Duration.seconds(60)
 
+    /// The number of failures since the last success.
     private(set) var failures = 0
 
     package init() {}
 
-    /// Called after a success. The pause after the next failure is the shortest pause again.
+    /// Records a success. The pause after the next failure is the shortest pause again.
     package mutating func reset() {
         failures = 0
     }
@@ -262,16 +269,16 @@ package struct BackOff: Sendable {
         min(.milliseconds(max(0, milliseconds ?? 0)), longestRequestedPause)
     }
 
-    /// Returns the pause after another failure.
+    /// Records a failure, and returns the pause after it.
     ///
-    /// - Parameter asked: the pause that the server asks for.
+    /// - Parameter requestedPause: the pause that the server asks for.
     package mutating func next(
-        notBefore asked: Duration = .zero, using generator: inout some RandomNumberGenerator
+        notBefore requestedPause: Duration = .zero, using generator: inout some RandomNumberGenerator
     ) -> Duration {
-        let whole = min(Self.longest, Self.shortest * (1 << min(failures, 10)))
+        let maximum = min(Self.longest, Self.shortest * (1 << min(failures, 10)))
         failures += 1
         let share = Double.random(in: 0.5...1, using: &generator)
-        // The daemon asks all clients for the same pause, so this pause is randomized, too.
-        return max(whole * share, asked * (share + 0.5))
+        // The daemon asks all clients for the same pause, so a random part is added to this pause, too.
+        return max(maximum * share, requestedPause * (share + 0.5))
     }
 }

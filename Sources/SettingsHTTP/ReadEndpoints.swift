@@ -3,7 +3,7 @@ public import SettingsAPI
 public import SettingsModel
 
 extension Endpoint where Output == ServiceDescription {
-    /// The name and the version of the daemon, and the cursor of its history.
+    /// The name and the version of the daemon, and the cursor of its present state.
     public static var service: Endpoint { Endpoint(Request(.get, RequestTarget("v1"))) }
 }
 
@@ -47,7 +47,7 @@ extension Endpoint where Output == Answer<SuiteListing> {
     ///   - prefix: list only suites whose names begin with this text.
     ///   - after: list only suites after this name.
     ///   - limit: the maximum number of suites.
-    ///   - includesDropped: true to list also dropped suites of which the daemon has commits.
+    ///   - includesDropped: true to list also dropped suites whose commits the daemon still has.
     public static func suites(
         prefix: String? = nil, after: SuiteName? = nil, limit: Int? = nil, includesDropped: Bool = false
     ) -> Endpoint {
@@ -88,7 +88,7 @@ extension Endpoint where Output == SuiteState? {
     /// - Parameters:
     ///   - suite: the suite.
     ///   - revision: the revision that the program knows.
-    ///   - wait: the time for which the daemon waits for a change.
+    ///   - wait: the time for which the daemon waits for a change. Nil to get the answer at once.
     public static func suite(_ suite: SuiteName, changedFrom revision: Revision, wait: Duration? = nil) -> Endpoint {
         .waitingForChange(from: revision, Request(.get, .suite(suite).waiting(wait)), wait: wait) {
             reply throws(SettingsError) in
@@ -144,7 +144,7 @@ extension Endpoint where Output == Answer<SettingState>? {
     ///   - key: the key.
     ///   - suite: the suite.
     ///   - revision: the revision that the program knows.
-    ///   - wait: the time for which the daemon waits for a change.
+    ///   - wait: the time for which the daemon waits for a change. Nil to get the answer at once.
     public static func setting(
         _ key: KeyName, in suite: SuiteName, changedFrom revision: Revision, wait: Duration? = nil
     ) -> Endpoint {
@@ -209,8 +209,9 @@ extension Endpoint where Output == SettingsObservation {
     }
 
     /// - Parameters:
-    ///   - client: the name of the client that reports; nil to send no report.
-    ///   - report: the state that the client has applied. The daemon needs the names of all watched suites.
+    ///   - client: the name of the client that reports; nil to send no report. With a report, the daemon refuses suites
+    ///     that are given by prefix.
+    ///   - report: the report of the client.
     package static func observe(
         _ watched: ObservedSubject, since point: ResumePoint?, wait: Duration?, limit: Int?, latest: Bool,
         by client: ClientName? = nil, report: ClientReport = ClientReport()

@@ -12,11 +12,11 @@ public enum SettingsError: Error, Equatable, Sendable {
     case problem(Problem, revision: Revision?)
     /// No daemon could be reached, or the connection ended before the answer was complete.
     case unreachable(String, outcome: Outcome)
-    /// There was no answer in time. The text contains the address of the daemon.
+    /// There was no answer before the timeout. The text contains the address of the daemon.
     case timedOut(String, outcome: Outcome)
     /// The request was not sent, because its ``AccessToken`` cannot be read or is not a valid token. The text is a
-    /// complete message, which contains the path of a token file. The outcome is unknown only if an earlier attempt of
-    /// the same write may have been done.
+    /// complete message, which contains the path of a token file. The outcome is unknown only if the daemon may have
+    /// done the write at an earlier attempt.
     case unusableToken(String, outcome: Outcome)
     /// The received bytes are not a valid answer of a daemon.
     case malformedAnswer(String, outcome: Outcome)
@@ -62,15 +62,15 @@ extension SettingsError {
 }
 
 extension SettingsError {
-    /// Returns the error of a request that got no answer in time. The caller adds the address with `at(_:)`.
-    static func late(outcome: Outcome) -> SettingsError {
+    /// Returns the error of a request without an answer before its deadline. The caller adds the address with `at(_:)`.
+    static func timeout(outcome: Outcome) -> SettingsError {
         .timedOut("the daemon did not answer in time", outcome: outcome)
     }
 
     /// The error of a request that was not sent because of its token.
     init(_ error: TokenError) {
         self =
-            error.kind == .late
+            error.kind == .timedOut
             ? .timedOut(error.message, outcome: .notDone) : .unusableToken(error.message, outcome: .notDone)
     }
 }

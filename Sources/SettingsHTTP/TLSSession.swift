@@ -1,9 +1,10 @@
 internal import COpenSSL
 internal import Platform
 
-/// A TLS session over a socket. It checks the server's certificate, and encrypts the bytes of the connection.
+/// A TLS session over a socket. The session checks the certificate of the server, and encrypts the bytes of the
+/// connection.
 ///
-/// It is unchecked Sendable because only one thread at a time uses a session.
+/// `@unchecked Sendable`, because only one thread at a time uses a session.
 final class TLSSession: @unchecked Sendable {
     enum Handshake {
         case done
@@ -67,7 +68,7 @@ extension TLSSession {
         return "https:// needs OpenSSL 3: \(reason); install the package libssl3 (openssl-libs on Fedora)"
     }
 
-    /// The reason why a handshake failed.
+    /// Returns the reason why a handshake failed.
     private func reason(of session: OpaquePointer) -> String {
         let result = tls_certificate_result(session)
         let words = tls_certificate_words(result).map { String(cString: $0) } ?? "error \(result)"

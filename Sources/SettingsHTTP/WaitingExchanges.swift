@@ -5,13 +5,13 @@ internal import Synchronization
 struct WaitingExchanges {
     private struct Entry {
         let exchange: Exchange
-        /// The moment at which the request will be sent. Nil if sending has begun.
+        /// The moment at which the request will be sent. Nil if the exchange was advanced, or will be advanced at once.
         var start: ContinuousClock.Instant?
         let deadline: ContinuousClock.Instant
         let completion: AnswerReader.Completion
         var wait = Exchange.Wait()
 
-        /// The moment at which the exchange has to be advanced or ended, even without an event.
+        /// The moment at which the exchange must be advanced or ended, even without an event.
         var nextMoment: ContinuousClock.Instant {
             min(start ?? deadline, wait.until ?? deadline, deadline)
         }
@@ -21,7 +21,7 @@ struct WaitingExchanges {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// The first moment at which an exchange has to be advanced or ended. Nil if there are no exchanges.
+    /// The first moment at which an exchange must be advanced or ended. Nil if there are no exchanges.
     var nextMoment: ContinuousClock.Instant? { entries.values.lazy.map(\.nextMoment).min() }
 
     func exchange(_ id: UInt64) -> Exchange? {
@@ -35,9 +35,9 @@ struct WaitingExchanges {
         entries[id] = Entry(exchange: exchange, start: span.start, deadline: span.deadline, completion: completion)
     }
 
-    /// Ends the wait for the start of a request, so that the caller can send the request. Returns the exchange, or nil
-    /// if the request was started before.
-    mutating func begin(_ id: UInt64) -> Exchange? {
+    /// Removes the start of a request, so that the caller can send the request. Returns the exchange, or nil if the
+    /// request has no start or has ended.
+    mutating func removeStart(of id: UInt64) -> Exchange? {
         guard entries[id]?.start != nil else { return nil }
         entries[id]?.start = nil
         return entries[id]?.exchange
@@ -47,8 +47,7 @@ struct WaitingExchanges {
         entries[id]?.wait = wait
     }
 
-    /// Ends an exchange, unless it has ended. Closes its connection, unless the connection is back in the pool, and
-    /// calls its completion.
+    /// Ends an exchange, and calls its completion with the result. Does nothing if the exchange has ended before.
     mutating func complete(_ id: UInt64, _ result: (Exchange) -> Result<Reply, SettingsError>) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         let result = result(entry.exchange)
@@ -56,7 +55,7 @@ struct WaitingExchanges {
         entry.completion(result)
     }
 
-    /// Waits until an event occurs or the given time is reached. Calls the body with each exchange that can be
+    /// Waits until an event occurs or the given time is reached. Then calls the body with each exchange that can be
     /// advanced, and ends the exchanges whose deadlines have passed.
     ///
     /// - Parameter waker: a descriptor that ends the wait when it becomes readable (see ``Waker``).
@@ -67,8 +66,8 @@ struct WaitingExchanges {
         var ready = PollSet()
         ready.add(waker, .readable)
         var ids: [UInt64] = []
-        // `poll` fails if it gets more entries than the program may have descriptors, so the set contains only
-        // exchanges that wait for a descriptor.
+        // The set contains only exchanges that wait for a descriptor, because the system call `poll` fails if it gets
+        // more entries than the process may have descriptors.
         for (id, entry) in entries where entry.wait.descriptor >= 0 {
             ready.add(entry.wait.descriptor, entry.wait.events)
             ids.append(id)
@@ -83,7 +82,7 @@ struct WaitingExchanges {
             guard let entry = entries[id] else { continue }
             if entry.deadline <= now {
                 complete(id) { .failure($0.deadlineError) }
-            } else if begin(id) != nil || entry.start == nil {
+            } else if removeStart(of: id) != nil || entry.start == nil {
                 body(&self, id, entry.exchange)
             }
         }

@@ -10,15 +10,15 @@ extension Endpoint where Output == Answer<SettingState> {
         .write(Request(.put, .key(key, suite), body: value.bytes()), options)
     }
 
-    /// Applies an operation, such as an addition, to the effective value, and stores the result. The daemon does this
-    /// atomically.
+    /// Applies an operation, such as an addition, to the effective value, and stores the result. No other write can
+    /// come between the read and the write of the value.
     public static func change(
         _ key: KeyName, by operation: InPlaceOperation, in suite: SuiteName, _ options: WriteOptions = .plain
     ) -> Endpoint {
         .write(Request(.patch, .key(key, suite), body: operation.jsonBytes()), options)
     }
 
-    /// Removes the stored value, so that the default applies. Succeeds even if no value is stored.
+    /// Removes the stored value, so that readers get the default. Succeeds even if no value is stored.
     public static func remove(
         _ key: KeyName, in suite: SuiteName, _ options: WriteOptions = .plain
     ) -> Endpoint {
@@ -35,7 +35,7 @@ extension Endpoint where Output == Answer<WriteSummary> {
         .write(Request(.patch, .suite(suite), body: JSONValue.object(values).bytes()), options)
     }
 
-    /// Replaces all stored values by the given values. A given `null` is stored as a value.
+    /// Replaces all stored values by the given values. The value `null` is stored like any other value.
     public static func replace(
         _ suite: SuiteName, with values: JSONObject, _ options: WriteOptions = .plain
     ) -> Endpoint {
@@ -60,7 +60,7 @@ extension Endpoint where Output == Answer<WriteSummary> {
     ///   - document: the schema.
     ///   - suite: the suite.
     ///   - policy: determines what happens to stored values that the schema does not allow.
-    ///   - options: the conditions of the write.
+    ///   - options: the conditions and other options of the write.
     public static func setSchema(
         _ document: JSONValue, of suite: SuiteName, onConflict policy: ConflictPolicy = .refuse,
         _ options: WriteOptions = .plain
@@ -74,7 +74,7 @@ extension Endpoint where Output == Answer<WriteSummary> {
         .write(Request(.delete, .schema(suite)), options)
     }
 
-    /// Carries out all operations of a transaction in one commit, or none of them.
+    /// Carries out all operations of a transaction in one commit. If one operation fails, nothing is stored.
     public static func commit(_ transaction: Transaction, _ options: WriteOptions = .plain) -> Endpoint {
         .write(Request(.post, RequestTarget("v1", "transaction"), body: transaction.jsonBytes()), options)
     }
@@ -89,7 +89,7 @@ extension Endpoint {
         if let tags = options.ifMatch { request.fields.append("If-Match", text: tags.description) }
         if let tags = options.ifNoneMatch { request.fields.append("If-None-Match", text: tags.description) }
         if let note = options.note {
-            // Replace control characters by spaces, because a line end in the note would begin another header field.
+            // Without this replacement, a line end in the note would begin another header field.
             let plain = note.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : String($0) }
                 .joined()
             request.fields.append("Settings-Note", text: plain)
@@ -108,7 +108,7 @@ public struct WriteOptions: Equatable, Sendable {
     /// The write takes effect only if its resource has none of these revisions. `any` requires that the resource does
     /// not exist.
     public var ifNoneMatch: EntityTagPattern?
-    /// True to get the answer without doing the write.
+    /// True to get the answer that the write would get, without storing anything.
     public var isDryRun: Bool
     /// True to write keys that the schema locks. The daemon refuses this option for a write of a schema.
     public var overridesLocks: Bool
@@ -141,7 +141,7 @@ public struct WriteOptions: Equatable, Sendable {
     /// - Parameters:
     ///   - ifMatch: do the write only if its resource has one of these revisions.
     ///   - ifNoneMatch: do the write only if its resource has none of these revisions.
-    ///   - isDryRun: true to get the answer without doing the write.
+    ///   - isDryRun: true to get the answer that the write would get, without storing anything.
     ///   - overridesLocks: true to write keys that the schema locks.
     ///   - requestKey: the idempotency key.
     ///   - note: the reason for the write, at most 256 bytes of UTF-8.
@@ -157,18 +157,18 @@ public struct WriteOptions: Equatable, Sendable {
         self.note = note
     }
 
-    /// No conditions.
+    /// Options without conditions.
     public static let plain = WriteOptions()
 
-    /// Do the write only if its resource has not changed since this revision.
+    /// Options for a write that takes effect only if its resource has not changed since this revision.
     public static func ifUnchanged(since revision: Revision) -> WriteOptions {
         WriteOptions(ifMatch: .tag(EntityTag(revision)))
     }
 
-    /// Do the write only if its resource does not exist.
+    /// Options for a write that takes effect only if its resource does not exist.
     public static let ifAbsent = WriteOptions(ifNoneMatch: .any)
 
-    /// Returns the options with an idempotency key, so that the write can be repeated.
+    /// Returns these options with an idempotency key, so that a repeated request does not do the write twice.
     public func repeatable(as key: RequestKey = .unique()) -> WriteOptions {
         var options = self
         options.requestKey = key

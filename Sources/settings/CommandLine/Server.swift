@@ -40,7 +40,7 @@ extension Arguments {
                 switch error.kind {
                 case .unreadable: .usage
                 case .malformed: .unauthorized
-                case .late: .failed
+                case .timedOut: .failed
                 }
             throw ToolError(code, error.message)
         }

@@ -238,7 +238,7 @@ struct FollowingTests {
             #expect(SettingsError.problem(Problem(code, "x"), revision: nil).isOverload)
         }
         let others: [SettingsError] = [
-            .late(outcome: .notDone), .unreachable("x", outcome: .notDone),
+            .timeout(outcome: .notDone), .unreachable("x", outcome: .notDone),
             .problem(Problem(.shuttingDown, "x"), revision: nil),
             .problem(Problem(status: 429, body: nil), revision: nil),
             .problem(Problem(status: 503, body: nil), revision: nil),

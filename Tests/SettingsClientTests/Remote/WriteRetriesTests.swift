@@ -42,8 +42,8 @@ struct WriteRetriesTests {
     static let rows = [
         Row(.unreachable("x", outcome: .notDone), first: .later, second: .later, .unknown),
         Row(.unreachable("x", outcome: .unknown), first: .immediately, second: .later, .unknown),
-        Row(.late(outcome: .notDone), first: .never, second: .never, .unknown),
-        Row(.late(outcome: .unknown), first: .never, second: .never, .unknown),
+        Row(.timeout(outcome: .notDone), first: .never, second: .never, .unknown),
+        Row(.timeout(outcome: .unknown), first: .never, second: .never, .unknown),
         Row(.malformedAnswer("x", outcome: .unknown), first: .never, second: .never, .unknown),
         Row(.unusableToken("x", outcome: .notDone), first: .never, second: .never, .unknown),
         Row(problem(.overloaded, .notDone), first: .later, second: .later, .unknown),
@@ -65,13 +65,15 @@ struct WriteRetriesTests {
         var retries = WriteRetries()
         _ = retries.pause(after: .unreachable("untrusted certificate", outcome: .notDone), using: &generator)
         #expect(
-            retries.summary(of: .late(outcome: .notDone)) == .unreachable("untrusted certificate", outcome: .notDone))
+            retries.summary(of: .timeout(outcome: .notDone))
+                == .unreachable("untrusted certificate", outcome: .notDone))
         #expect(
-            retries.summary(of: .late(outcome: .unknown)) == .unreachable("untrusted certificate", outcome: .unknown))
+            retries.summary(of: .timeout(outcome: .unknown))
+                == .unreachable("untrusted certificate", outcome: .unknown))
         _ = retries.pause(after: .unreachable("closed", outcome: .unknown), using: &generator)
-        #expect(retries.summary(of: .late(outcome: .notDone)) == .unreachable("closed", outcome: .unknown))
+        #expect(retries.summary(of: .timeout(outcome: .notDone)) == .unreachable("closed", outcome: .unknown))
         #expect(
-            WriteRetries().summary(of: .late(outcome: .notDone)) == .late(outcome: .notDone)
+            WriteRetries().summary(of: .timeout(outcome: .notDone)) == .timeout(outcome: .notDone)
         )
     }
 

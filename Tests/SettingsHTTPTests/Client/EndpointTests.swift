@@ -231,7 +231,7 @@ struct EndpointTests {
             try await group.waitForAll()
         }
         #expect(try await client.send(.setting(names.count, in: names.app)).value == 50)
-        #expect(client.pool.idleCount <= ConnectionPool.usualLimit)
+        #expect(client.pool.idleCount <= ConnectionPool.defaultLimit)
         try await client.send(.merge(["x": 1], into: names.app))
         try await client.send(.replace(names.app, with: ["x": 2]))
         #expect(try await client.send(.suite(names.app)).contents.values.map(\.value) == [2])

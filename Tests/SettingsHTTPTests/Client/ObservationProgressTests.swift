@@ -30,7 +30,7 @@ struct ObservationProgressTests {
         var progress = ObservationProgress(since: .revision(.zero))
         // The observer does not know the suite yet, so even an answer without changes is news.
         #expect(progress.step(try noChanges(3)) == .deliver(try noChanges(3)))
-        #expect(progress.step(try noChanges(5)) == .again(after: ObservationProgress.pace))
+        #expect(progress.step(try noChanges(5)) == .again(after: ObservationProgress.shortestPause))
         #expect(progress.since?.description == "e.5")
         #expect(
             progress.step(try noChanges(6, schema: 6)) == .deliver(try noChanges(6, schema: 6)))
@@ -46,7 +46,7 @@ struct ObservationProgressTests {
             #"{"suite":"a","revision":9,"cursor":"f.9","schemaRevision":4,"values":{},"reset":true,"changes":[]}"#)
         var progress = ObservationProgress(since: nil)
         #expect(progress.step(state) == .deliver(state))
-        #expect(progress.step(try noChanges(10, schema: 4)) == .again(after: ObservationProgress.pace))
+        #expect(progress.step(try noChanges(10, schema: 4)) == .again(after: ObservationProgress.shortestPause))
         #expect(progress.step(state) == .deliver(state))
     }
 
@@ -60,7 +60,7 @@ struct ObservationProgressTests {
         let first = try several(1, #""schemaRevision":{"a":0},"missing":["b"]"#)
         #expect(progress.step(first) == .deliver(first))
         let second = try several(2, #""schemaRevision":{"a":0},"missing":["b"]"#)
-        #expect(progress.step(second) == .again(after: ObservationProgress.pace))
+        #expect(progress.step(second) == .again(after: ObservationProgress.shortestPause))
         let third = try several(3, #""schemaRevision":{"a":0,"b":0}"#)
         #expect(progress.step(third) == .deliver(third))
     }
@@ -91,7 +91,7 @@ struct ObservationProgressTests {
 
     @Test("An observer retries only after failures that a retry can fix") mutating func transientFailures() {
         let transient: [SettingsError] = [
-            .unreachable("x", outcome: .notDone), .late(outcome: .notDone), problem(.tooManyWatchers),
+            .unreachable("x", outcome: .notDone), .timeout(outcome: .notDone), problem(.tooManyWatchers),
             problem(.shuttingDown), problem(.overloaded), problem(.behind), problem(.unknownSuite, retryAfterMs: 1000),
         ]
         for error in transient {

@@ -34,11 +34,11 @@ struct WaitingTests {
         let server = try silentServer()
         let client = server.client(timeout: .milliseconds(50))
         let read = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
-        #expect(read == .late(outcome: .notDone).at(client.address))
+        #expect(read == .timeout(outcome: .notDone).at(client.address))
         let write = #expect(throws: SettingsError.self) { try client.blocking.send(.reset(names.app)) }
-        #expect(write == .late(outcome: .unknown).at(client.address))
+        #expect(write == .timeout(outcome: .unknown).at(client.address))
         let later = await #expect(throws: SettingsError.self) { try await client.send(.reset(names.app)) }
-        #expect(later == .late(outcome: .unknown).at(client.address))
+        #expect(later == .timeout(outcome: .unknown).at(client.address))
         #expect(
             later?.description
                 == "\(server.address): the daemon did not answer in time; the daemon may have done the write: read the value before you repeat the write"
@@ -78,9 +78,9 @@ struct WaitingTests {
         }
         let client = server.client(timeout: .milliseconds(20))
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
-        #expect(error == .late(outcome: .notDone).at(client.address))
+        #expect(error == .timeout(outcome: .notDone).at(client.address))
         let same = await #expect(throws: SettingsError.self) { try await client.send(.service) }
-        #expect(same == .late(outcome: .notDone).at(client.address))
+        #expect(same == .timeout(outcome: .notDone).at(client.address))
     }
 
     @Test("An exchange reads a bounded number of buffers per call") func boundedReads() throws {

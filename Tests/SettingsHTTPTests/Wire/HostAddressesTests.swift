@@ -87,7 +87,7 @@ struct HostAddressesTests {
         let error = #expect(throws: SettingsError.self) {
             try pool.exchange(Request(.delete, RequestTarget("v1", "suites", "app")), by: .now)
         }
-        #expect(error == .late(outcome: .notDone))
+        #expect(error == .timeout(outcome: .notDone))
         #expect(server.log.count("connection") == 0)
     }
 

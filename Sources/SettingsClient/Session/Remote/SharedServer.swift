@@ -210,7 +210,7 @@ struct WriteRetries: Sendable {
         case .unusableToken(let reason, _): .unusableToken(reason, outcome: .unknown)
         case .malformedAnswer(let reason, _): .malformedAnswer(reason, outcome: .unknown)
         case .cancelled: .cancelled(outcome: .unknown)
-        case .problem(let problem, let revision): .problem(problem.afterAttemptThatMayBeDone, revision: revision)
+        case .problem(let problem, let revision): .problem(problem.afterUnansweredAttempt, revision: revision)
         }
     }
 }
