@@ -21,7 +21,8 @@ extension Command {
 }
 
 extension Arguments {
-    /// Copies the deadlines of the command line to the options of a write request.
+    /// Copies the deadlines of the command line to the options of a write request. Throws if the command line combines
+    /// options that exclude each other.
     func addDeadlines(to options: inout WriteOptions) throws(ToolError) {
         options.confirm = try confirmTime()
         options.until = try deadline("until")
@@ -39,7 +40,7 @@ extension Arguments {
         }
     }
 
-    /// The percentage of clients that `--wait-for` gives; nil if the command line does not have the option.
+    /// Returns the percentage in the value of `--wait-for`; nil if the command line does not have the option.
     func awaitedPercentage() throws(ToolError) -> Int? {
         guard let text = self["wait-for"] else { return nil }
         guard let percentage = Int(text.hasSuffix("%") ? text.dropLast() : text[...]), (1...100).contains(percentage)
@@ -53,6 +54,9 @@ extension Arguments {
         return try Self.deadline(text, of: "--\(name)")
     }
 
+    /// Parses a time span, an instant or a day.
+    ///
+    /// - Parameter option: the name of the option or command, for the error message.
     static func deadline(_ text: String, of option: String) throws(ToolError) -> PendingTime {
         if let time = span(text) ?? PendingTime(text) ?? Timestamp(dateTime: "\(text)T00:00:00Z").map({ .at($0) }) {
             return time

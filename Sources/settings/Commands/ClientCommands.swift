@@ -24,7 +24,7 @@ enum ClientCommands {
         return .done
     }
 
-    /// The message that a suite has no client.
+    /// The message for a suite without clients.
     static func noClients(of suite: SuiteName) -> String {
         "no program reports which revision of \(suite) it has applied; 'settings help clients' says how programs report"
     }
@@ -64,7 +64,7 @@ private struct ClientRow: ListRow {
         ]
     }
 
-    // The parser accepts everything that the writer makes.
+    // Parsing cannot fail, because the parser accepts all JSON that `jsonBytes` makes.
     func json(showsSecrets: Bool) -> JSONValue { (try? JSONValue(parsing: client.jsonBytes())) ?? .null }
 
     private var origin: String { client.address ?? client.user.map { "user \($0)" } ?? "" }

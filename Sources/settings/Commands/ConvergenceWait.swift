@@ -2,14 +2,15 @@ import Platform
 import SettingsAPI
 import SettingsHTTP
 
-/// Waits until a percentage of the clients of each suite has applied a state: the option `--wait-for`.
+/// Waits until a percentage of the present clients of each suite has applied a state: the option `--wait-for`.
 struct ConvergenceWait {
     /// The longest wait that the daemon accepts in one request.
     private static let longestWait = Duration.seconds(300)
-    /// The pause between two requests if the daemon answers at once, and the wait of a request if there are several suites.
-    private static let pace = Duration.seconds(1)
-    /// The default of the option `clients.forgetSeconds` of the daemon.
-    private static let usualForgetTime = Duration.seconds(90)
+    /// The time between two rounds of requests, if there are several suites, or if the daemon answers at once although
+    /// the wait is not over.
+    private static let roundInterval = Duration.seconds(1)
+    /// The default of the option `clients.forgetSeconds` of the daemon. The command does not know the actual value.
+    private static let defaultForgetTime = Duration.seconds(90)
 
     private let target: Cursor
     private let suites: [SuiteName]
@@ -26,7 +27,10 @@ struct ConvergenceWait {
         timeout = try arguments.duration("timeout") ?? .seconds(60)
     }
 
-    /// Waits, and prints the result. Then confirms a pending action, or reverts it after a failure.
+    /// Waits, and prints the result.
+    ///
+    /// - Parameter pending: the pending action of `--confirm`, which is confirmed after a success and reverted after a
+    ///   failure; nil without `--confirm`.
     func run(deciding pending: PendingDescription? = nil) throws(ToolError) -> ExitCode {
         try Terminal.flush()
         var failure: ToolError?
@@ -34,7 +38,7 @@ struct ConvergenceWait {
             guard !suites.isEmpty else {
                 throw ToolError(.failed, "the answer of the daemon does not say which suites changed")
             }
-            try awaitClients(isConfirmed: pending == nil)
+            try awaitClients(isPending: pending != nil)
         } catch {
             failure = error
         }
@@ -46,35 +50,42 @@ struct ConvergenceWait {
         return .done
     }
 
-    /// The answers of the daemon about a suite.
-    private struct Progress {
+    /// The answers of the daemon about the clients of a suite.
+    private struct SuiteAnswers {
         let suite: SuiteName
-        var newest: Convergence?
-        /// The number of clients in the first answer.
-        var presentAtStart: Int64 = 0
+        /// The last answer; nil before the first answer.
+        var last: Convergence?
+        /// The number of present clients in the first answer.
+        var initialClientCount: Int64 = 0
     }
 
-    /// - Parameter isConfirmed: false if the daemon reverts the change at the end of the time of `--confirm`.
-    private func awaitClients(isConfirmed: Bool) throws(ToolError) {
+    /// Waits until the percentage of the clients of each suite has applied the state, and prints the last answers.
+    /// Throws if a client has failed, or after the timeout.
+    ///
+    /// - Parameter isPending: true if the daemon reverts the change at the end of the time of `--confirm`. Then the
+    ///   wait ends at this time at the latest, and fails if a suite has no client.
+    private func awaitClients(isPending: Bool) throws(ToolError) {
         // The clocks of the daemon and of this machine may differ, so the deadline in the answer is not used.
-        let limit = isConfirmed ? timeout : min(timeout, try arguments.duration("confirm") ?? timeout)
+        let limit = isPending ? min(timeout, try arguments.duration("confirm") ?? timeout) : timeout
         let start = ContinuousClock.now
         let end = start + limit
         var (backOff, generator, outage) = (BackOff(), SystemRandomNumberGenerator(), SettingsError?.none)
-        var waiting = suites.map { Progress(suite: $0) }
+        var waiting = suites.map { SuiteAnswers(suite: $0) }
         while let first = waiting.first {
-            // A daemon that shuts down may answer before the wait is over.
-            var pause = first.newest == nil ? .zero : BackOff.shortest
-            // The first requests do not wait, because they tell how many clients are present before an outage.
-            let longest = first.newest == nil ? .zero : waiting.count > 1 ? Self.pace : Self.longestWait
+            // A daemon that shuts down answers before the wait is over. Without a pause, requests would follow at once.
+            var pause = first.last == nil ? .zero : BackOff.shortest
+            // The first requests do not wait, because their answers say how many clients are present before an outage.
+            let longest = first.last == nil ? .zero : waiting.count > 1 ? Self.roundInterval : Self.longestWait
             var wait = max(.zero, min(longest, end - .now))
             do throws(SettingsError) {
                 for index in waiting.indices {
-                    let answer = try ask(waiting[index].suite, wait: wait)
-                    if waiting[index].newest == nil { waiting[index].presentAtStart = answer.present }
-                    (waiting[index].newest, wait) = (answer, .zero)
-                    // After a restart, the daemon answers at once if the clients that it knows have applied the state.
-                    if answer.isConverged { pause = Self.pace }
+                    let answer = try requestConvergence(of: waiting[index].suite, wait: wait)
+                    if waiting[index].last == nil { waiting[index].initialClientCount = answer.present }
+                    // Only the first request of a round waits.
+                    (waiting[index].last, wait) = (answer, .zero)
+                    // The command may still wait for clients that were present at the start (see `isConverged`). The
+                    // daemon does not know these clients, and answers each request at once.
+                    if answer.isConverged { pause = Self.roundInterval }
                 }
                 backOff.reset()
             } catch {
@@ -83,26 +94,26 @@ struct ConvergenceWait {
                     Terminal.warn("\(ToolError(describing: error).message); trying until the daemon answers")
                 }
                 outage = error
-                let asked = BackOff.requestedPause(milliseconds: error.problem?.retryAfterMs)
-                pause = backOff.next(notBefore: asked, using: &generator)
+                let requestedPause = BackOff.requestedPause(milliseconds: error.problem?.retryAfterMs)
+                pause = backOff.next(notBefore: requestedPause, using: &generator)
             }
-            for progress in waiting { try throwFailure(of: progress) }
-            // Clients that have not reported again for this time are gone.
-            let needsClientsOfStart = ContinuousClock.now < start + Self.usualForgetTime
-            for progress in waiting where isConverged(progress, needsClientsOfStart) {
-                guard isConfirmed || progress.newest?.present ?? 0 > 0 else {
-                    throw ToolError(.failed, "no program reports which revision of \(progress.suite) it has applied")
+            for answers in waiting { try throwFailure(of: answers) }
+            // A client of the start that has not reported again for this time is gone, and no longer counts.
+            let requiresInitialClients = ContinuousClock.now < start + Self.defaultForgetTime
+            for answers in waiting where isConverged(answers, requiresInitialClients) {
+                guard !isPending || answers.last?.present ?? 0 > 0 else {
+                    throw ToolError(.failed, "no program reports which revision of \(answers.suite) it has applied")
                 }
-                report(progress)
+                printResult(answers)
             }
-            waiting.removeAll { isConverged($0, needsClientsOfStart) }
-            guard let open = waiting.first else { return }
-            guard ContinuousClock.now < end else { throw late(open, after: limit, outage) }
+            waiting.removeAll { isConverged($0, requiresInitialClients) }
+            guard let unfinished = waiting.first else { return }
+            guard ContinuousClock.now < end else { throw timeoutError(unfinished, after: limit, outage) }
             CurrentThread.sleep(for: min(pause, end - .now))
         }
     }
 
-    private func ask(_ suite: SuiteName, wait: Duration) throws(SettingsError) -> Convergence {
+    private func requestConvergence(of suite: SuiteName, wait: Duration) throws(SettingsError) -> Convergence {
         // The daemon waits whole seconds.
         let seconds = wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)
         return try client.withTimeout(.seconds(10)).blocking.send(
@@ -111,39 +122,45 @@ struct ConvergenceWait {
 
     /// True if enough clients have applied the state.
     ///
-    /// After a restart, the daemon does not know the clients that have not reported again, and the HTTP client may have
-    /// repeated the request without an error. Therefore the percentage of the clients at the start must have applied the
-    /// state, too.
-    private func isConverged(_ progress: Progress, _ needsClientsOfStart: Bool) -> Bool {
-        guard let newest = progress.newest, newest.isConverged else { return false }
-        return !needsClientsOfStart || newest.applied * 100 >= Int64(percentage) * progress.presentAtStart
+    /// After a restart, the daemon does not know the clients that have not reported again, so the percentage of the
+    /// known clients may be too few. The command may not notice the restart, because the HTTP client can repeat a
+    /// request without an error. Therefore the number of clients that have applied the state must also be at least the
+    /// percentage of `initialClientCount`.
+    ///
+    /// - Parameter requiresInitialClients: false to omit the comparison with `initialClientCount`.
+    private func isConverged(_ answers: SuiteAnswers, _ requiresInitialClients: Bool) -> Bool {
+        guard let last = answers.last, last.isConverged else { return false }
+        return !requiresInitialClients || last.applied * 100 >= Int64(percentage) * answers.initialClientCount
     }
 
-    private func report(_ progress: Progress) {
-        guard let newest = progress.newest, newest.present > 0 else {
-            return Terminal.warn(ClientCommands.noClients(of: progress.suite))
+    private func printResult(_ answers: SuiteAnswers) {
+        guard let last = answers.last, last.present > 0 else {
+            return Terminal.warn(ClientCommands.noClients(of: answers.suite))
         }
-        if !arguments.has("quiet") { print(([newest.sentence] + newest.details).joined(separator: "\n")) }
+        if !arguments.has("quiet") { print(([last.sentence] + last.details).joined(separator: "\n")) }
     }
 
-    private func throwFailure(of progress: Progress) throws(ToolError) {
-        guard let newest = progress.newest, newest.failed > 0, !newest.isConverged else { return }
-        let clients = newest.failed == 1 ? "1 client" : "\(newest.failed) clients"
+    /// Throws if a client has failed and the percentage is not reached.
+    private func throwFailure(of answers: SuiteAnswers) throws(ToolError) {
+        guard let last = answers.last, last.failed > 0, !last.isConverged else { return }
+        let clients = last.failed == 1 ? "1 client" : "\(last.failed) clients"
         throw ToolError(
             .clientFailed,
-            (["\(clients) of \(newest.suite) could not apply revision \(target.revision)"] + newest.details)
+            (["\(clients) of \(last.suite) could not apply revision \(target.revision)"] + last.details)
                 .joined(separator: "\n"))
     }
 
-    private func late(_ progress: Progress, after limit: Duration, _ outage: SettingsError?) -> ToolError {
-        guard let newest = progress.newest else {
+    private func timeoutError(
+        _ answers: SuiteAnswers, after limit: Duration, _ outage: SettingsError?
+    ) -> ToolError {
+        guard let last = answers.last else {
             let cause = outage.map { ToolError(describing: $0).message } ?? "the daemon did not answer"
-            return ToolError(.late, "timed out after \(limit): \(cause)")
+            return ToolError(.timedOut, "timed out after \(limit): \(cause)")
         }
-        var lines = ["timed out after \(limit): \(newest.sentence)"] + newest.details
-        let absent = progress.presentAtStart - newest.present
+        var lines = ["timed out after \(limit): \(last.sentence)"] + last.details
+        let absent = answers.initialClientCount - last.present
         if absent > 0 { lines.append("  \(absent) clients that were present at the start are absent now") }
-        return ToolError(.late, lines.joined(separator: "\n"))
+        return ToolError(.timedOut, lines.joined(separator: "\n"))
     }
 }
 
@@ -153,7 +170,8 @@ extension Convergence {
             + "revision \(target.revision)"
     }
 
-    /// A line for each client that has failed, and a line with the clients that have not reported the state.
+    /// A line for each client that has failed, and a line with the clients that have reported neither success nor
+    /// failure. The daemon names at most 100 clients of each group.
     fileprivate var details: [String] {
         var lines = failures.map { failure in
             "  \(Terminal.plain(failure.name.text)) failed\(failure.reason.map { ": \(Terminal.plain($0))" } ?? "")"

@@ -100,10 +100,11 @@ extension Answer<WriteSummary> {
 }
 
 extension WriteReport {
-    /// Waits as `--wait-for` demands. With `--wait-for`, `--interactive` or `--check`, waits for the decision about the
-    /// pending action of `--confirm`, and carries the decision out.
+    /// With `--wait-for`, waits for the clients. With `--confirm`, waits for the decision that `--wait-for`,
+    /// `--interactive` or `--check` makes, and confirms or reverts the change. Returns the exit code of the command.
     ///
-    /// - Parameter suites: the suites that the command would have changed if nothing changed.
+    /// - Parameter suites: the suites that the command names. If the write changed nothing, `--wait-for` waits for the
+    ///   clients of these suites.
     func awaitDecision(
         _ arguments: Arguments, _ client: DaemonClient, of suites: [SuiteName]
     ) throws -> ExitCode {
@@ -137,10 +138,11 @@ extension WriteReport {
             return .done
         }
         try Terminal.show("")
-        throw ToolError(.late, "\(pending.id) was not confirmed; the daemon reverts the change at \(deadline.short)")
+        throw ToolError(
+            .timedOut, "\(pending.id) was not confirmed; the daemon reverts the change at \(deadline.short)")
     }
 
-    /// Runs a command, then confirms the change if the command has succeeded, and otherwise reverts the change.
+    /// Runs the command of `--check`. Confirms the change if the command succeeds, and otherwise reverts the change.
     private func run(
         check command: String, _ pending: PendingDescription, _ arguments: Arguments, _ client: DaemonClient
     ) throws -> ExitCode {
@@ -163,14 +165,15 @@ extension WriteReport {
 }
 
 extension PendingDescription {
-    /// The time for which a decision is repeated while the daemon does not answer.
+    /// The time for which the request to confirm or revert is repeated while the daemon does not answer.
     private static let decisionTimeout = Duration.seconds(30)
 
     /// Confirms the change if there is no failure. Otherwise reverts the change, and throws the failure.
     ///
     /// - Parameters:
-    ///   - failure: the first line of its message is a clause without a period.
-    ///   - success: the clause for the message if the confirmation fails.
+    ///   - failure: the reason to revert. The first line of its message must be a clause without a period, because the
+    ///     error message continues the clause.
+    ///   - success: the reason to confirm. The clause with which the error message begins if the confirmation fails.
     func end(
         after failure: ToolError?, success: String, _ arguments: Arguments, _ client: DaemonClient
     ) throws(ToolError) {
@@ -189,7 +192,8 @@ extension PendingDescription {
                     CurrentThread.sleep(for: backOff.next(using: &generator))
                     continue
                 }
-                // The daemon may have reverted the change at the deadline, or another caller may have decided.
+                // The pending action may have ended before this request: the daemon has reverted the change at the
+                // deadline, or another caller has decided. The same decision is no error.
                 let outcome = error.problem?.pending?.end?.outcome
                 guard error.code == .pendingEnded, outcome == (failure == nil ? .confirmed : .reverted) else {
                     let cause = ToolError(describing: error)

@@ -89,9 +89,9 @@ enum PlanCommands {
 
 /// The operations that give suites the values in files.
 private struct Plan {
-    /// The present values of the suites that the files describe.
+    /// The suites that the files describe, with their present values.
     private(set) var suites: [StoredSuite] = []
-    /// The settings that the files describe, for each suite.
+    /// The settings in the files, in the order of `suites`.
     private var desired: [[StoredSetting]] = []
     private var prunes: Bool
     private(set) var overridesLocks: Bool
@@ -100,10 +100,10 @@ private struct Plan {
     let client: DaemonClient
 
     init(_ arguments: Arguments) throws {
-        let wanted = try SuiteValues.all(at: arguments.operands[0], arguments)
+        let fileContents = try SuiteValues.all(at: arguments.operands[0], arguments)
         client = try arguments.client(timeout: .seconds(60))
         (prunes, overridesLocks) = (arguments.has("prune"), arguments.has("override"))
-        for values in wanted.sorted(by: { $0.suite < $1.suite }) {
+        for values in fileContents.sorted(by: { $0.suite < $1.suite }) {
             let stored = try StoredSuite(values.suite, from: client)
             let schema = try client.schema(of: stored.suite)
             let settings = values.settings.sorted { $0.key < $1.key }
@@ -121,13 +121,16 @@ private struct Plan {
             let schema = schemas[stored.suite]
             let changes = stored.operations(toStore: settings, keepsOthers: !prunes)
             return stored.changingOperations(of: changes, under: schema).filter { operation in
-                // The plan must not depend on the right of the caller to read secrets.
+                // No plan deletes a secret. Otherwise, callers with and without the right to read secrets could get
+                // different plans and hashes.
                 operation.action != .delete || !(schema?.isSecret(operation.key.text) ?? false)
             }
         }
     }
 
-    /// This plan with each combination of `--prune` and `--override` that includes the given options.
+    /// This plan with each combination of `--prune` and `--override` that includes the options of the command line.
+    /// With `--plan`, the command searches the variants for the reviewed plan, so that the user need not repeat the
+    /// options.
     var variants: [Plan] {
         [(false, false), (false, true), (true, false), (true, true)].map { morePrunes, moreOverrides in
             var plan = self
@@ -160,16 +163,16 @@ private struct Plan {
         var lines = operations.filter(isLocked).map {
             "cannot write \($0.suite) \($0.key): the schema locks the key; --override writes locked keys"
         }
-        // The daemon names only the first locked key, so it is asked about the other keys.
-        let rest = operations.filter { !isLocked($0) }
-        if !rest.isEmpty {
+        // The dry run contains no locked key. Otherwise, the daemon would name only the first locked key.
+        let unlocked = operations.filter { !isLocked($0) }
+        if !unlocked.isEmpty {
             do throws(SettingsError) {
                 let options = WriteOptions(isDryRun: true, overridesLocks: overridesLocks)
-                try client.blocking.send(.commit(Transaction(if: suites.map(\.unchangedCondition), do: rest), options))
+                try client.blocking.send(.commit(Transaction(if: suites.map(\.unchangedCondition), do: unlocked), options))
             } catch {
-                let cause = error.tooManyOperations(rest.count, suites.count) ?? ToolError(describing: error)
+                let cause = error.tooManyOperations(unlocked.count, suites.count) ?? ToolError(describing: error)
                 if error.code == .forbidden {
-                    // A caller who may only read can make a plan that another caller applies.
+                    // A caller without the right to write can make a plan that another caller applies.
                     Terminal.warn("the daemon did not check the planned changes: \(cause.message)")
                 } else {
                     if lines.isEmpty { code = cause.code }

@@ -81,11 +81,11 @@ enum WaitCommand {
         func end(after timeout: Duration) async throws -> ExitCode {
             try await Task.sleep(until: start + timeout, clock: .continuous)
             if !hasTried.withLock({ $0 }) { try await Task.sleep(until: firstDeadline, clock: .continuous) }
-            throw lateError(timeout)
+            throw timeoutError(timeout)
         }
 
-        private func lateError(_ timeout: Duration) -> ToolError {
-            ToolError(.late, "timed out after \(timeout) waiting for \(suite)")
+        private func timeoutError(_ timeout: Duration) -> ToolError {
+            ToolError(.timedOut, "timed out after \(timeout) waiting for \(suite)")
         }
 
         /// Waits until all conditions hold.
@@ -109,7 +109,7 @@ enum WaitCommand {
         /// Throws if the time is over. Call this after a comparison that found a difference, or a failed read.
         private func checkTime() throws(ToolError) {
             hasTried.withLock { $0 = true }
-            if let timeout, ContinuousClock.now >= start + timeout { throw lateError(timeout) }
+            if let timeout, ContinuousClock.now >= start + timeout { throw timeoutError(timeout) }
         }
 
         /// Reads each setting once, so that a missing right is an error. Returns true if the reads show that all

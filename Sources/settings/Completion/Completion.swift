@@ -176,7 +176,7 @@ struct Completion {
             throw ToolError(.unauthorized, "completion does not read the token from a pipe: the command needs it")
         }
         let timeout = deadline - .now
-        guard timeout > .zero else { throw ToolError(.late, "the time is over") }
+        guard timeout > .zero else { throw ToolError(.timedOut, "the time is over") }
         return try arguments.client(timeout: timeout)
     }
 

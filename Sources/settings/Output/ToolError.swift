@@ -11,7 +11,7 @@ enum ExitCode: Int32, CaseIterable {
     case refused = 5
     case unauthorized = 6
     case unreachable = 7
-    case late = 8
+    case timedOut = 8
     case clientFailed = 9
     case usage = 64
 
@@ -26,14 +26,14 @@ enum ExitCode: Int32, CaseIterable {
         case .refused: "the daemon refused the change"
         case .unauthorized: "a credential is missing, or lacks a right"
         case .unreachable: "no daemon answered, or the daemon takes no writes now"
-        case .late: "the time of --timeout or --confirm is over"
+        case .timedOut: "the time of --timeout or --confirm is over"
         case .clientFailed: "a client of the suite could not apply the change (--wait-for)"
         case .usage: "the command line is wrong"
         }
     }
 }
 
-/// The error that another caller changed a suite after the program had read the suite. The program has stored nothing.
+/// The error if another caller changed a suite after the program had read it. The program has stored nothing.
 struct SuiteConflict: Error {
     let suite: SuiteName
 }
@@ -112,8 +112,8 @@ extension ExitCode {
 }
 
 extension Problem {
-    /// Remedies in the messages of the daemon, with the words for the same remedy on the command line of this program.
-    private static let options = [
+    /// Phrases in messages of the daemon that tell HTTP clients what to do, each with the phrase for this command line.
+    private static let replacements = [
         ("?override=locked", "--override"), ("\"force\":true", "--force"), ("?onConflict=skip", "--skip"),
         ("?onConflict=", "--on-conflict "), ("GET /v1/pending lists", "'settings pending' lists"),
         ("Settings-Confirm", "--confirm"), ("Settings-Until", "--until"), ("Settings-Effective", "--effective"),
@@ -123,16 +123,17 @@ extension Problem {
         ),
     ]
 
-    /// The cause in lines: the detail, then each violation, conflict and later change.
+    /// The lines of the error message: the detail, then each violation of the schema, conflict and later change.
     fileprivate var lines: [String] {
-        let detail = Self.options.reduce(self.detail) { text, option in text.replacing(option.0, with: option.1) }
+        let detail = Self.replacements.reduce(self.detail) { text, pair in text.replacing(pair.0, with: pair.1) }
         var lines = [self.codeName.isEmpty ? "HTTP status \(description)" : detail.isEmpty ? description : detail]
-        if let first = self.errors.first, detail.hasPrefix(first.inValue.sentence) {
-            lines = [first.inValue.sentence] + self.errors.dropFirst().map { "  \($0.inValue.sentence)" }
+        if let first = self.errors.first, detail.hasPrefix(first.relativeToValue.sentence) {
+            lines = [first.relativeToValue.sentence]
+            lines += self.errors.dropFirst().map { "  \($0.relativeToValue.sentence)" }
         } else {
             // The detail may already contain the first violation.
-            let rest = self.errors.first.map { detail.contains($0.detail) } ?? false ? 1 : 0
-            lines += self.errors.dropFirst(rest).map { "  \($0.inValue.location)\($0.detail)" }
+            let shownCount = self.errors.first.map { detail.contains($0.detail) } ?? false ? 1 : 0
+            lines += self.errors.dropFirst(shownCount).map { "  \($0.relativeToValue.location)\($0.detail)" }
         }
         for conflict in self.conflicts {
             let key = conflict.key?.text ?? "the suite"
@@ -153,7 +154,7 @@ extension Problem {
 }
 
 extension Problem.Current {
-    /// The present state of the suite or the setting of a condition.
+    /// A phrase for the present state of the suite or the setting that a condition names.
     fileprivate var phrase: String {
         switch self {
         case .suite(let suite): "the suite \(suite.suite) is at revision \(suite.revision)"
@@ -166,7 +167,7 @@ extension Problem.Current {
 extension Violation {
     /// The violation with a pointer into the value of the setting. For a transaction, the pointer of the daemon begins
     /// with the operation, such as `/do/0/value`, but the user has not written the transaction.
-    fileprivate var inValue: Violation {
+    fileprivate var relativeToValue: Violation {
         let tokens = pointer.tokens
         guard tokens.count >= 3, tokens[0] == "do", Int(tokens[1]) != nil, ["value", "key"].contains(tokens[2]) else {
             return self
@@ -176,7 +177,8 @@ extension Violation {
         return violation
     }
 
-    /// The key and the location in its value, as the beginning of a line; empty for a violation without both.
+    /// The key and the location in its value, as the beginning of a line. Empty if the violation has neither a key nor
+    /// a location.
     fileprivate var location: String {
         let location = (key ?? "") + (pointer == .root ? "" : pointer.description)
         return location.isEmpty ? "" : "\(location): "

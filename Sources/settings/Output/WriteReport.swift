@@ -1,6 +1,6 @@
 import SettingsHTTP
 
-/// The changes that a write made, or would make, as lines for a person.
+/// The changes that a write made, or that a dry run would make, as lines of text for the user.
 struct WriteReport {
     let isDryRun: Bool
     var lines: [String]
@@ -8,15 +8,15 @@ struct WriteReport {
     let newKeys: [KeyName]
     /// The action that the daemon will carry out at a deadline; nil for most writes.
     let pending: PendingDescription?
-    /// The cursor of the answer.
+    /// The cursor of the state after the write.
     let cursor: Cursor
     /// The suites that changed.
     let suites: [SuiteName]
 
     init(_ summary: Answer<WriteSummary>) {
         isDryRun = summary.isDryRun
-        let isOfOneSuite = summary.changes.allSatisfy { $0.suite == summary.changes.first?.suite }
-        lines = summary.changes.map { isOfOneSuite ? $0.line : "\($0.suite) \($0.line)" }
+        let hasOneSuite = summary.changes.allSatisfy { $0.suite == summary.changes.first?.suite }
+        lines = summary.changes.map { hasOneSuite ? $0.line : "\($0.suite) \($0.line)" }
         if summary.schemaRevision != nil { lines.append("the schema changes") }
         newKeys = summary.changes.filter { $0.oldSource == .unset }.map(\.key)
         pending = summary.pending
@@ -55,10 +55,11 @@ struct WriteReport {
 }
 
 extension Answer<WriteSummary> {
-    /// Prints the changes, and the values that a restore has skipped. Then waits as `--wait-for` demands. Returns the exit
-    /// code of the command.
+    /// Prints the changes, and the values that a restore has skipped. Then waits for the decision about the change: see
+    /// ``WriteReport/awaitDecision(_:_:of:)``. Returns the exit code of the command.
     ///
-    /// - Parameter suites: the suites that the command would have changed if nothing changed.
+    /// - Parameter suites: the suites that the command names. If the write changed nothing, `--wait-for` waits for the
+    ///   clients of these suites.
     func report(_ arguments: Arguments, _ client: DaemonClient, of suites: [SuiteName]) throws -> ExitCode {
         let report = WriteReport(self)
         report.print(arguments)

@@ -64,7 +64,7 @@ struct ProgramRunner {
                 Terminal.warn("\(cause); starting \(name) with the values of the cache")
                 return .variables(cached)
             }
-            guard !isLate else { throw ToolError(.late, "timed out after \(timeout) waiting for the daemon") }
+            guard !isLate else { throw ToolError(.timedOut, "timed out after \(timeout) waiting for the daemon") }
             if let outage, !isOutageReported { Terminal.warn("\(outage); trying until the daemon answers") }
             isOutageReported = isOutageReported || outage != nil
         }
