@@ -53,7 +53,7 @@ public struct DefaultsPendingAction: Sendable {
     private nonisolated(nonsending) func perform(_ request: PendingRequest) async throws(DefaultsError) -> WriteSummary
     {
         try await throwingDefaultsError { () async throws(BackendError) in
-            try await core.session.sendPastQueue(.perform(request, on: pendingID))
+            try await core.session.sendWithoutQueue(.perform(request, on: pendingID))
         }
     }
 }

@@ -87,7 +87,7 @@ final class ObserverTable: Sendable {
     /// Handles events of the replica. The session makes one call after the other.
     private func handle(_ events: [ReplicaEvent]) {
         for event in events {
-            if case .reached = event { trackHandlers() }
+            if case .endOfState = event { trackHandlers() }
             guard let (notice, observers) = shared.withLock({ $0.notice(of: event) }) else { continue }
             for observer in observers { observer.add(notice) }
         }
@@ -118,11 +118,11 @@ extension ObserverTable.Shared {
         return low
     }
 
-    /// Returns the notice of an event, and its observers in the order in which they were added. Returns nil for an event
-    /// without a notice.
+    /// Returns the notice of an event, and its observers in the order in which they were added. Returns nil for an
+    /// event without a notice.
     fileprivate func notice(of event: ReplicaEvent) -> (ObserverNotice, [any AnyObserver])? {
         switch event {
-        case .reached: return nil
+        case .endOfState: return nil
         case .began(let id, let settings):
             return (ObserverNotice(isBeginning: true, settings: settings), observers[id].map { [$0] } ?? [])
         case .changed(let setting):

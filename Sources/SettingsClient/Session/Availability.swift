@@ -3,27 +3,27 @@ internal import SettingsHTTP
 /// Tracks whether the daemon is likely to answer. A state machine without I/O.
 struct Availability: Sendable {
     enum Phase: Equatable, Sendable {
-        /// The daemon has answered the last request.
+        /// The daemon has carried out or refused the last request, or there was no request.
         case up
-        /// The last request had no answer. Requests that can wait are not sent before this moment.
+        /// The last request had no answer or a temporary refusal. Requests that can wait are not sent before this
+        /// moment.
         case unreachable(until: ContinuousClock.Instant)
-        /// The daemon answers, but accepts no writes before this moment.
+        /// The daemon can be reached, but temporarily refuses writes. The next write is sent at this moment.
         case refusing(until: ContinuousClock.Instant)
     }
 
     private(set) var phase = Phase.up
-    /// The first failure since the last answer.
+    /// The time of the first failure of the present outage. Nil if there is no outage.
     private var firstFailure: ContinuousClock.Instant?
     private var backOff = BackOff()
 
-    /// True if the last request had no answer, and the pause after it is not over. Getters then send no request,
-    /// because each request would delay the getter.
+    /// Returns true during the pause after a request without an answer. Getters then send no request, because each
+    /// request would delay the getter.
     func isUnreachable(at now: ContinuousClock.Instant) -> Bool {
         if case .unreachable(let until) = phase { now < until } else { false }
     }
 
-    /// Returns false if the daemon has failed for longer than the timeout, so that a caller should not wait for the
-    /// daemon.
+    /// Returns false if the outage has lasted longer than the timeout. A caller should then not wait for the daemon.
     func mayAnswerInTime(_ timeout: Duration, at now: ContinuousClock.Instant) -> Bool {
         firstFailure.map { $0 + timeout > now } ?? true
     }
@@ -42,7 +42,7 @@ struct Availability: Sendable {
     /// Records a failure, and returns the pause before the next attempt.
     ///
     /// - Parameters:
-    ///   - isAnswer: true if the daemon answered that it does not accept a write at present.
+    ///   - isAnswer: true if the daemon answers, but a write cannot be carried out at present.
     ///   - requestedPause: the pause that the daemon asks for.
     mutating func recordFailure(
         isAnswer: Bool, atLeast requestedPause: Duration = .zero, at now: ContinuousClock.Instant,

@@ -3,40 +3,41 @@ internal import Synchronization
 
 /// Announces changes of values to Swift's Observation.
 ///
-/// Observation begins to track the values that a function has read when the function returns. If a value changes
-/// between the read and the return, the function misses the announcement. So each change is announced a second time 0.5
-/// to 1 seconds later. The second announcement reaches only functions that have read the old value, because the new
+/// Observation tracks the values that a function has read only after the function has returned. If a value changes
+/// between the read and the return, the function misses the announcement. Therefore each change is announced again 0.5
+/// to 1 second later. The second announcement reaches only functions that have read the old value, because the new
 /// value has another tracker.
 final class ChangeAnnouncer: Sendable {
     static let shared = ChangeAnnouncer()
 
     private struct State {
-        /// The trackers of the changes since the last round. A round announces earlier changes a second time.
+        /// The trackers of the changes since the last round. The next round moves the trackers to `older`.
         var recent: [ValueTracker] = []
-        /// The trackers of earlier changes. The next round announces them a second time.
+        /// The trackers of earlier changes. The next round announces these changes a second time.
         var older: [ValueTracker] = []
         var isRoundScheduled = false
     }
 
     private let state = Mutex(State())
-    /// The queue that announces changes. Only local changes are announced on the thread of the setter.
+    /// The queue that makes the announcements, except the first announcement of a change that is announced on the
+    /// calling thread.
     private let queue = DispatchQueue(label: "changes for Observation")
     private static let interval = Duration.milliseconds(500)
     /// The maximum number of recent trackers. If there are more, the older trackers are announced before the next
-    /// round. This limits the memory.
-    private static let maxWaiting = 2048
+    /// round, to limit the memory.
+    private static let maxRecentTrackers = 2048
 
     /// Announces that values have changed.
     ///
-    /// - Parameter isLocalChange: true if this program has made the change on the calling thread. The functions that
-    ///   track the values are then called before this method returns. For a remote change, they are called on a queue.
-    func announce(_ trackers: [ValueTracker], isLocalChange: Bool) {
+    /// - Parameter onCallingThread: true to call the functions that track the values before this method returns. False
+    ///   to call them on a queue.
+    func announce(_ trackers: [ValueTracker], onCallingThread: Bool) {
         guard !trackers.isEmpty else { return }
-        if isLocalChange { Self.announce(trackers) } else { queue.async { Self.announce(trackers) } }
+        if onCallingThread { Self.announce(trackers) } else { queue.async { Self.announce(trackers) } }
         let (overdue, mustSchedule) = state.withLock { state in
             state.recent += trackers
             var overdue: [ValueTracker] = []
-            if state.recent.count > Self.maxWaiting {
+            if state.recent.count > Self.maxRecentTrackers {
                 overdue = state.older
                 state.older = state.recent
                 state.recent = []
@@ -48,8 +49,8 @@ final class ChangeAnnouncer: Sendable {
         if mustSchedule { scheduleRound() }
     }
 
-    /// Calls a function when the functions that track values have been called for all earlier changes. Calls it at once
-    /// if no change waits for its second announcement.
+    /// Calls a function when all earlier changes have been announced for the first time. If no change waits for its
+    /// second announcement, calls the function at once, because the first announcements are then over, too.
     func afterAnnouncements(_ body: @escaping @Sendable () -> Void) {
         let isIdle = state.withLock { $0.recent.isEmpty && $0.older.isEmpty }
         if isIdle { body() } else { queue.async(execute: body) }

@@ -6,21 +6,20 @@ internal import Synchronization
 ///
 /// A change in place reads a value, runs code of the program and writes the result. Without the lock, two concurrent
 /// changes of one process would conflict. The code of the program is synchronous, so the lock is not held across an
-/// `await`. The lock is recursive because the code may make another change.
+/// `await`. The lock is recursive because the code may change another value in place.
 final class ChangeLock: Sendable {
     var isHeldByCurrentThread: Bool { state.withLock { $0.holder == CurrentThread.identifier } }
 
     private struct State {
-        /// The thread that holds the lock. 0 if no thread holds it.
+        /// The thread that holds the lock. 0 if no thread holds the lock, or if the next thread has not woken up yet.
         var holder: UInt = 0
         var depth = 0
         var waiting: ArraySlice<Promise<Void>> = []
     }
 
     private let state = Mutex(State())
-    /// The maximum wait for the lock. A longer wait is probably a deadlock, in which the thread with the lock waits for
-    /// the thread that waits for the lock. The change then continues without the lock, and the daemon detects a
-    /// conflict.
+    /// The maximum wait for the lock. A longer wait is probably a deadlock: the thread with the lock waits for the
+    /// thread that waits for the lock. The change then continues without the lock, and the daemon detects conflicts.
     private static let maxWait = Duration.seconds(2)
 
     /// Blocks the calling thread until it holds the lock. Returns false without the lock after the maximum wait.
@@ -42,8 +41,8 @@ final class ChangeLock: Sendable {
         return true
     }
 
-    /// Runs a function with the lock. The task waits without blocking a thread. After the maximum wait, the function
-    /// runs without the lock.
+    /// Runs a function with the lock. The task waits without blocking a thread. After the maximum wait, or if the task
+    /// is cancelled, the function runs without the lock.
     nonisolated(nonsending) func withLock<Result>(_ body: () throws -> Result) async rethrows -> Result {
         let promise = state.withLock { state -> Promise<Void>? in
             if state.depth == 0 {
@@ -77,7 +76,7 @@ final class ChangeLock: Sendable {
         next?.fulfill(())
     }
 
-    /// Removes a waiter. Returns false if the waiter already holds the lock.
+    /// Removes a waiter. Returns false if the lock was already passed to the waiter.
     private func cancel(_ promise: Promise<Void>) -> Bool {
         state.withLock { state in
             guard let index = state.waiting.firstIndex(where: { $0 === promise }) else { return false }

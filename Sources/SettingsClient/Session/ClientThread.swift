@@ -3,10 +3,11 @@ internal import Platform
 internal import SettingsHTTP
 internal import Synchronization
 
-/// The thread that runs the tasks and the file operations of all suite sessions of the process.
+/// The thread that runs the tasks, the timers and the background file operations of all suite sessions of the process.
 ///
 /// The tasks must not need a thread of Swift's cooperative pool, because a getter may block a thread of that pool until
-/// a task has finished. The thread starts with the first task, and ends after it has been idle for one second.
+/// a task has finished. The thread starts with the first work. It ends when it has been idle for one second and no
+/// timer is set.
 final class ClientThread: TaskExecutor {
     static let shared = ClientThread()
 
@@ -23,7 +24,7 @@ final class ClientThread: TaskExecutor {
     private let signal = DispatchSemaphore(value: 0)
     private static let idleLimit = Duration.seconds(1)
 
-    /// True on the thread itself, which must not wait for its own tasks.
+    /// True on the client thread, which must not wait for its own tasks.
     var isCurrent: Bool { state.withLock { $0.identifier } == CurrentThread.identifier }
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -31,11 +32,12 @@ final class ClientThread: TaskExecutor {
         add { $0.jobs.append(job) }
     }
 
+    /// Calls the function soon on the client thread, after the functions of earlier calls.
     func execute(_ action: @escaping @Sendable () -> Void) {
         add { $0.actions.append(action) }
     }
 
-    /// Calls the function on the thread at a moment. Returns a number for ``cancelTimer(_:)``.
+    /// Calls the function on the client thread at a moment. Returns a number for ``cancelTimer(_:)``.
     @discardableResult
     func schedule(at moment: ContinuousClock.Instant, _ action: @escaping @Sendable () -> Void) -> UInt64 {
         add { $0.timers.add(at: moment, action) }
@@ -43,7 +45,8 @@ final class ClientThread: TaskExecutor {
 
     func cancelTimer(_ id: UInt64) {
         let removed = state.withLock { $0.timers.remove(id) }
-        // The function may own the last reference to an object, so the lock is not held here.
+        // The function may own the last reference to an object, whose release may run other code. So the function is
+        // released without the lock.
         withExtendedLifetime(removed) {}
     }
 
@@ -61,7 +64,7 @@ final class ClientThread: TaskExecutor {
         do throws(SystemError) {
             try DetachedThread.start { self.run() }
         } catch {
-            // The system cannot create a thread. Dispatch may have an idle thread.
+            // If the system cannot create a thread, dispatch may still have an idle thread.
             DispatchQueue.global().async { self.run() }
         }
     }

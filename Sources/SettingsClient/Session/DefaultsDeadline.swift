@@ -8,8 +8,8 @@ internal import SettingsHTTP
 ///     try await Defaults.set(\.volume, 0.1, .until(.seconds(7200)))
 ///     try await Defaults.set(\.volume, 0.1, .effective(tonight, until: tomorrow))
 ///
-/// The daemon stores the deadline with the change, so it reverts or makes the change even if the program has ended. A
-/// deadline is at most 400 days away. The daemon counts seconds: a duration is rounded up.
+/// The daemon stores the deadline, so it reverts or makes the change even if the program has ended. A deadline is at
+/// most 400 days away. A duration is rounded up to whole seconds.
 public struct DefaultsDeadline: Hashable, Sendable {
     let confirm: PendingTime?
     let until: PendingTime?
@@ -19,24 +19,24 @@ public struct DefaultsDeadline: Hashable, Sendable {
         (self.confirm, self.until, self.effective) = (confirm, until, effective)
     }
 
-    /// The change takes effect now. The daemon reverts it unless it is confirmed within this time, which is one second to
-    /// one day.
+    /// The change takes effect now. The daemon reverts the change unless the change is confirmed within this time,
+    /// which is one second to one day.
     public static func confirm(within duration: Duration) -> DefaultsDeadline {
         DefaultsDeadline(confirm: PendingTime(duration))
     }
 
-    /// The change takes effect now. The daemon reverts it at this time, by the clock of the daemon.
+    /// The change takes effect now. The daemon reverts the change at this time, by the clock of the daemon.
     public static func until(_ date: Date) -> DefaultsDeadline {
         DefaultsDeadline(until: .at(Timestamp(date)))
     }
 
-    /// The change takes effect now. The daemon reverts it after this time.
+    /// The change takes effect now. The daemon reverts the change after this time.
     public static func until(_ duration: Duration) -> DefaultsDeadline {
         DefaultsDeadline(until: PendingTime(duration))
     }
 
-    /// The daemon checks the change against the schema now, and makes it at a later time, by the clock of the daemon. It
-    /// then checks the change again, and drops the change if the schema does not allow it any more.
+    /// The daemon checks the change against the schema now, and makes the change at a later time, by the clock of the
+    /// daemon. At that time, the daemon checks the change again, and drops a change that the schema no longer allows.
     ///
     /// - Parameters:
     ///   - start: the time at which the daemon makes the change.

@@ -6,12 +6,15 @@ internal import SettingsModel
 public struct DefaultsIssue: Equatable, Sendable {
     /// The kind of access that failed.
     public enum Attempt: Hashable, Sendable {
-        /// A read. The getter returned the default.
+        /// A read. In most cases, the getter returned the default. An issue without a key is about the load of the
+        /// suite, or about its changes, which the adapter does not get at present.
         case read
-        /// A write. The adapter has rolled the value back. But after the error ``DefaultsError/kept(_:)`` the write
-        /// waits in the outbox, and the program reads the new value.
+        /// A write. The adapter has rolled the value back, except after two errors. After ``DefaultsError/kept(_:)``,
+        /// the write waits in the outbox, and the program reads the new value. After
+        /// ``DefaultsError/unusableFile(path:reason:)``, the adapter continues without the file.
         case write
-        /// A comparison of keys with the schema of the daemon. Reads are not affected.
+        /// A check that affects neither reads nor writes, for example the comparison of keys with the schema of the
+        /// daemon.
         case check
     }
 
@@ -42,7 +45,7 @@ extension DefaultsIssue: CustomStringConvertible {
 public enum DefaultsError: Error, Equatable, Sendable {
     /// The daemon refused the request. ``code`` has the reason.
     case refused(Refusal)
-    /// The value is not allowed by the key's type or limits, or the stored value is not a valid value of the key.
+    /// The type or the limits of the key do not allow the value, or the stored value is not a valid value of the key.
     case invalid(InvalidValue)
     /// The name, the limits or the default of the key are not valid.
     case unusableKey(String, SchemaError)
@@ -54,24 +57,24 @@ public enum DefaultsError: Error, Equatable, Sendable {
     case disagreement([SchemaDifference])
     /// The keys cannot form a schema, or this version of the library cannot read the schema of the daemon.
     case unusableSchema(SchemaError)
-    /// Members of the adapter have the same names as these keys. `Defaults.name` is the member, so the program must use
-    /// `Defaults[\.name]`.
+    /// Members of the adapter have the same names as these keys. `Defaults.name` is then the member, so the program
+    /// must use `Defaults[\.name]` for the key.
     case shadowedKeys([String])
-    /// The value under a former name of a key could not be moved to the key, for this reason. It stays under the former
-    /// name.
+    /// The value under a former name of a key could not be moved to the key, for this reason. The value stays under the
+    /// former name.
     indirect case notTakenOver(from: String, DefaultsError)
     /// Two types have the same namespace.
     indirect case namespaceTaken(NamespaceConflict)
     /// The daemon does not answer, or cannot carry out the request at present, for this reason.
     case unreachable(String)
-    /// The daemon has not confirmed the write yet, for this reason. The write waits in the outbox. The program reads
-    /// its value, and the adapter, or a later run of the program, sends the write again. If the daemon then refuses the
+    /// The daemon has not confirmed the write yet, for this reason. The write waits in the outbox. Getters return the
+    /// new value, and the adapter, or a later run of the program, sends the write again. If the daemon then refuses the
     /// write, the adapter reports an issue.
     case kept(String)
     /// The task was cancelled before the request was sent.
     case cancelled
     /// The request was not sent, because its token cannot be read or is not a valid token. The text is a complete
-    /// message, which contains the path of a token file and the name of an environment variable.
+    /// message, which names the token file or the environment variable.
     case unusableToken(String)
     /// An outbox file or a cache file cannot be used, for this reason.
     case unusableFile(path: String, reason: String)
@@ -111,8 +114,8 @@ extension DefaultsError: CustomStringConvertible {
         case .disagreement(let differences): differences.map(\.sentence).joined(separator: "; ")
         case .unusableSchema(let error): "cannot use the schema: \(error)"
         case .shadowedKeys(let names):
-            "members of the adapter hide keys of the same name: \(names.joined(separator: ", ")); use the path of such a key, "
-                + "as in Defaults[\\.\(names.first ?? "")]"
+            "members of the adapter hide keys of the same name: \(names.joined(separator: ", ")); use the path of "
+                + "such a key, as in Defaults[\\.\(names.first ?? "")]"
         case .notTakenOver(let name, let error):
             "cannot move the value of the former key \(name) to its new key: \(error)"
         case .namespaceTaken(let conflict): conflict.description

@@ -3,20 +3,22 @@ internal import SettingsEngine
 internal import SettingsHTTP
 internal import SettingsModel
 
-/// A request that the calling task sends itself, for a daemon and for a suite in memory: a read of the history, a write
-/// that restores a past state, a write with a deadline, or a request about a pending action. It uses neither the replica
-/// nor the outbox.
+/// A request that uses neither the replica nor the queue of writes: a read of the history, a write that restores a past
+/// state, a write with a deadline, or a request about a pending action. Such a write must not stay in the outbox,
+/// because it would be wrong to carry it out after an outage.
+///
+/// The request has two forms: an endpoint for a daemon, and a function for a suite in memory.
 package struct DirectRequest<Output: Sendable>: Sendable {
     let endpoint: Endpoint<Output>
-    /// Carries out the request on a suite in memory. The second argument is the present time.
-    let answer: @Sendable (inout StagedState, Timestamp) throws(Problem) -> Output
+    /// Carries out the request on a suite in memory at the given time.
+    let runInMemory: @Sendable (inout StagedState, Timestamp) throws(Problem) -> Output
 
     package var isWrite: Bool { endpoint.isWrite }
 }
 
 extension DirectRequest where Output == SettingState {
-    /// Reads a setting at a moment. Fails if the suite did not exist at this moment. If the key had no value, the
-    /// setting has no value.
+    /// Reads a setting as it was at a moment. Fails if the suite did not exist at this moment. If the key had no value,
+    /// the setting has no value.
     static func setting(_ key: KeyName, in suite: SuiteName, at moment: Moment) -> DirectRequest {
         DirectRequest(endpoint: Endpoint<Answer<SettingState>>.setting(key, in: suite, at: moment).map { $0.body }) {
             staged, _ throws(Problem) in
@@ -30,8 +32,8 @@ extension DirectRequest where Output == SettingState {
 }
 
 extension DirectRequest where Output == SuiteHistory {
-    /// Reads a page of the commits that changed one of these keys. An empty list of keys means all commits to the
-    /// suite.
+    /// Reads a page of the commits that changed at least one of these keys. An empty list of keys means all commits to
+    /// the suite.
     static func history(of suite: SuiteName, _ keys: [KeyName], before: Revision?, limit: Int) -> DirectRequest {
         let pages = Endpoint<Answer<SuiteHistory>>.history(of: suite, keys: keys, before: before, limit: limit)
         return DirectRequest(endpoint: pages.map { $0.body }) { staged, _ throws(Problem) in
@@ -44,7 +46,7 @@ extension DirectRequest where Output == SuiteHistory {
 }
 
 extension DirectRequest where Output == SuiteDifference {
-    /// Reads the differences between two moments. The default of the second moment is the present.
+    /// Reads the differences between two moments. Without the second moment, reads the differences to the present.
     static func difference(of suite: SuiteName, from: Moment, to: Moment?) -> DirectRequest {
         DirectRequest(endpoint: .difference(of: suite, from: from, to: to)) { staged, _ throws(Problem) in
             try staged.state.recentPast.difference(of: suite, from: from, to: to ?? .revision(staged.state.revision))
@@ -55,7 +57,7 @@ extension DirectRequest where Output == SuiteDifference {
 extension DirectRequest where Output == WriteSummary {
     /// Reverts the changes of a commit to a suite.
     ///
-    /// - Parameter isForced: true to revert also the keys that a later commit has changed.
+    /// - Parameter isForced: true to revert also keys that a later commit has changed.
     static func undo(_ revision: Revision, in suite: SuiteName, isForced: Bool, note: String?) -> DirectRequest {
         write(
             .command(.undo(UndoRequest(revision, isForced: isForced), of: suite, onConflict: .refuse)), note
@@ -69,7 +71,7 @@ extension DirectRequest where Output == WriteSummary {
         ) { .restore(suite, to: moment, keys: keys, $0) }
     }
 
-    /// Stores the value that one key had in the past.
+    /// Stores a value that the key had in the past.
     static func set(_ key: KeyName, to value: JSONValue, in suite: SuiteName, note: String?) -> DirectRequest {
         let change = Transaction(if: [], do: [Transaction.Operation(suite: suite, key: key, .set(value))])
         return write(.command(.transaction(change)), note) { .commit(change, $0) }
@@ -80,12 +82,14 @@ extension DirectRequest where Output == WriteSummary {
         write(.command(.transaction(transaction)), deadline: deadline) { .commit(transaction, $0) }
     }
 
-    /// Ends a pending action, or moves its deadline.
+    /// Confirms, reverts or cancels a pending action, or moves its deadline.
     static func perform(_ request: PendingRequest, on id: PendingID) -> DirectRequest {
         write(.pending(id, request)) { .perform(request, on: id, $0) }
     }
 
-    /// - Parameter endpoint: makes the request for a daemon that has the same effect as the task.
+    /// - Parameters:
+    ///   - task: the write for a suite in memory.
+    ///   - endpoint: returns the request that makes the same write in a daemon.
     private static func write(
         _ task: WriteRequest.Task, _ note: String? = nil, deadline: DefaultsDeadline? = nil,
         _ endpoint: (WriteOptions) -> Endpoint<Answer<WriteSummary>>

@@ -6,10 +6,10 @@ package import SettingsHTTP
 package import SettingsModel
 internal import Synchronization
 
-/// A suite in the memory of the program, for tests and previews. It uses the engine of the daemon, so it makes the same
-/// decisions and has the same messages. Several sessions may share a backend. Each session gets the changes of the
-/// other sessions from a queue, as it would get the changes of other programs. Carries out pending actions, which are
-/// reverts and scheduled writes, at their deadlines.
+/// A suite in the memory of the program, for tests and previews. The backend uses the engine of the daemon, so it makes
+/// the same decisions and has the same messages. Several sessions may share a backend. A queue delivers the changes of
+/// one session to the other sessions, as a daemon delivers the changes of other programs. The backend carries out
+/// pending actions, which are reverts and scheduled writes, at their deadlines.
 ///
 /// In the client, only this file and `DirectRequest` use the engine.
 package final class InMemoryBackend: SuiteBackend {
@@ -23,7 +23,7 @@ package final class InMemoryBackend: SuiteBackend {
     fileprivate struct Shared {
         var staged: StagedState
         var followers: [UInt64: Follower] = [:]
-        var lastFollower: UInt64 = 0
+        var lastFollowerID: UInt64 = 0
         /// The deadline for which a check for due actions is scheduled.
         var nextCheck: Timestamp?
     }
@@ -41,7 +41,7 @@ package final class InMemoryBackend: SuiteBackend {
             backend?.shared.withLock { $0.followers[id] = nil }
         }
 
-        // Changes are delivered without a request, so there is nothing to do.
+        // The queue delivers every change without a request, so there is nothing to do.
         func refresh() {}
     }
 
@@ -105,7 +105,7 @@ package final class InMemoryBackend: SuiteBackend {
     }
 
     package func send<Output>(_ call: DirectRequest<Output>) throws(BackendError) -> Output {
-        try withStagedState { staged throws(Problem) in try call.answer(&staged, now()) }
+        try withStagedState { staged throws(Problem) in try call.runInMemory(&staged, now()) }
     }
 
     package func follow(
@@ -113,15 +113,15 @@ package final class InMemoryBackend: SuiteBackend {
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
     ) -> any BackendSubscription {
         let id = shared.withLock { shared in
-            shared.lastFollower += 1
-            shared.followers[shared.lastFollower] = Follower(cursor: cursor, handler: handler)
-            return shared.lastFollower
+            shared.lastFollowerID += 1
+            shared.followers[shared.lastFollowerID] = Follower(cursor: cursor, handler: handler)
+            return shared.lastFollowerID
         }
         queue.async { [weak self] in self?.notify() }
         return Subscription(backend: self, id: id)
     }
 
-    /// The suite as a list of suites. For a list, the engine does not refuse a suite that does not exist.
+    /// The suite as a list with one suite, because the engine does not refuse a list if a suite does not exist.
     private var subject: WatchSubject { WatchSubject([suite]) }
 }
 
@@ -144,7 +144,7 @@ extension InMemoryBackend {
         return try withStagedState { [request] staged throws(Problem) in try staged.summary(of: request, at: now()) }
     }
 
-    /// Runs a function that may write, and then notifies the followers.
+    /// Runs a function that may write, publishes the staged commits, and notifies the followers.
     private func withStagedState<Output: Sendable>(
         _ body: (inout StagedState) throws(Problem) -> Output
     ) throws(BackendError) -> Output {
@@ -160,25 +160,26 @@ extension InMemoryBackend {
         }
     }
 
-    /// Carries out the pending actions that are due, in the order of their deadlines. A clock that a test controls calls
-    /// this method when the test has advanced the clock.
+    /// Carries out the pending actions that are due, in the order of their deadlines. If a test controls the clock, the
+    /// clock calls this method when the test has advanced the clock.
     package func carryOutDueActions() {
         while true {
-            let hasDueAction = shared.withLock { shared in
+            let isActionDone = shared.withLock { shared in
                 guard let action = shared.staged.state.pending.byDeadline.first?.action, action.deadline <= now() else {
                     return false
                 }
                 _ = try? shared.staged.write(WriteRequest(.carryOut(action.id, deadline: action.deadline)), at: now())
                 shared.staged.confirm(upTo: shared.staged.revision)
-                // If the write failed, the action still has the same deadline. Another attempt would fail, too.
+                // If the write failed, the action still has the same deadline. The loop then ends, because another
+                // attempt would fail, too.
                 return shared.staged.state.pending[action.id]?.action.deadline != action.deadline
             }
-            guard hasDueAction else { break }
+            guard isActionDone else { break }
         }
         queue.async { [weak self] in self?.notify() }
     }
 
-    /// Schedules a check for due actions at the next deadline, unless one is scheduled at this deadline.
+    /// Schedules a check for due actions at the next deadline, unless a check is already scheduled for this deadline.
     private func scheduleCheck() {
         let delay = shared.withLock { shared -> Int? in
             guard let next = shared.staged.state.pending.byDeadline.first?.action.deadline, next != shared.nextCheck
@@ -196,7 +197,8 @@ extension InMemoryBackend {
         }
     }
 
-    /// Calls each follower with the changes after its cursor. Runs on the serial queue, which keeps the order.
+    /// Calls the handler of each follower with the changes after its cursor. Runs on the serial queue, so a follower
+    /// gets the changes in order.
     private func notify() {
         let deliveries = shared.withLock { shared in
             var deliveries: [(@Sendable (SettingsObservation) -> Void, SettingsObservation)] = []
@@ -215,7 +217,7 @@ extension InMemoryBackend {
 }
 
 extension StagedState {
-    /// Carries out a write at this time. Returns the summary that the daemon would send.
+    /// Carries out a write at the given time. Returns the summary that the daemon would send.
     mutating func summary(of request: WriteRequest, at now: Timestamp) throws(Problem) -> WriteSummary {
         let answer = try write(request, at: now).answer
         guard case .summary(var summary) = answer.body else {
@@ -233,18 +235,19 @@ extension Timestamp {
 }
 
 extension WatchReader {
-    /// Returns the state of the watched settings. A list of suites has a state even if no suite exists.
+    /// Returns the state of the watched suites. If no suite exists, the state contains no settings.
     fileprivate func all(of subject: WatchSubject, isReset: Bool) -> ObservedState {
         observed(subject, isReset: isReset)
             ?? ObservedState(.several([], missing: subject.suites), cursor: state.cursor)
     }
 
-    /// Returns the changes after a cursor, or the state if the history does not reach back. Returns nil if there is no
-    /// change. A reader without limits never gets `tooCostly`.
+    /// Returns the changes after a cursor, or the state if the history does not reach back to the cursor. Returns nil
+    /// if there is no change.
     fileprivate func observation(of subject: WatchSubject, since cursor: Cursor) -> SettingsObservation? {
         switch find(subject, since: .cursor(cursor)) {
         case .state(let isReset): .state(all(of: subject, isReset: isReset))
         case .commits(let commits): .changes(observed(subject, commits, from: cursor.revision))
+        // A list of suites is never missing, and a search without a limit is never too costly.
         case .missingSuite, .nothing, .tooCostly: nil
         }
     }

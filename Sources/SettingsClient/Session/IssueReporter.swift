@@ -2,14 +2,15 @@ internal import Dispatch
 internal import SettingsHTTP
 internal import Synchronization
 
-/// Delivers the issues of an adapter to its log and to all streams. Thread-safe.
+/// Delivers the issues of an adapter to its log and to the streams of ``issues()``. Thread-safe.
 final class IssueReporter: Sendable {
     /// The log of the adapter. Nil for the log of the process.
     private let log: DefaultsLog?
-    /// The queue that calls the log. The reporting thread may hold a lock, and the log may block or write a setting.
+    /// The queue that calls the log. The log may block or write a setting, and the reporting thread may hold a lock, so
+    /// the reporting thread does not call the log.
     private let queue = DispatchQueue(label: "settings issues")
-    /// The number of issues that wait for the log, and of issues that were left out because too many waited.
-    private let backlog = Mutex((waiting: 0, leftOut: 0))
+    /// The number of issues that wait for the log, and of issues that were dropped because too many waited.
+    private let backlog = Mutex((waiting: 0, dropped: 0))
     private let readers = Mutex<(streams: [UInt64: AsyncStream<DefaultsIssue>.Continuation], last: UInt64)>(([:], 0))
 
     /// The maximum number of issues that wait for a slow reader of a stream, or for a slow log. Beyond this number, a
@@ -17,11 +18,12 @@ final class IssueReporter: Sendable {
     private static let maxWaiting = 1024
     /// The deliveries to logs that have not ended, for all adapters of the process.
     private static let deliveries = DispatchGroup()
-    private static let isQueue = DispatchSpecificKey<Bool>()
+    /// True on the log queue of any adapter.
+    private static let isLogQueue = DispatchSpecificKey<Bool>()
 
     init(log: DefaultsLog?) {
         self.log = log
-        queue.setSpecific(key: Self.isQueue, value: true)
+        queue.setSpecific(key: Self.isLogQueue, value: true)
     }
 
     deinit {
@@ -33,7 +35,7 @@ final class IssueReporter: Sendable {
         for stream in readers.withLock({ Array($0.streams.values) }) { stream.yield(issue) }
         let hasRoom = backlog.withLock { backlog in
             if backlog.waiting == Self.maxWaiting {
-                backlog.leftOut += 1
+                backlog.dropped += 1
                 return false
             }
             backlog.waiting += 1
@@ -45,23 +47,23 @@ final class IssueReporter: Sendable {
     private func write(_ issue: DefaultsIssue) {
         let log = log ?? .default
         log.write(issue)
-        let leftOut = backlog.withLock { backlog in
+        let dropped = backlog.withLock { backlog in
             backlog.waiting -= 1
-            // The log has caught up.
+            // The dropped issues are reported when the log has caught up.
             guard backlog.waiting == 0 else { return 0 }
-            defer { backlog.leftOut = 0 }
-            return backlog.leftOut
+            defer { backlog.dropped = 0 }
+            return backlog.dropped
         }
-        guard leftOut > 0 else { return }
-        let reason = "\(leftOut) messages were dropped, because the log was too slow"
+        guard dropped > 0 else { return }
+        let reason = "\(dropped) messages were dropped, because the log was too slow"
         let error = DefaultsError.unusableFile(path: "the log", reason: reason)
         log.write(DefaultsIssue(suite: issue.suite, key: nil, attempt: .check, error: error))
     }
 
     /// Blocks the calling thread until the log has all issues, at most until the deadline. Returns at once in a log
-    /// handler.
+    /// handler, because the handler would wait for itself.
     func waitUntilLogged(until deadline: ContinuousClock.Instant) {
-        guard DispatchQueue.getSpecific(key: Self.isQueue) != true else { return }
+        guard DispatchQueue.getSpecific(key: Self.isLogQueue) != true else { return }
         _ = deliveryOfPresentIssues().wait(until: deadline)
     }
 

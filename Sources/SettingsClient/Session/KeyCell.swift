@@ -13,16 +13,18 @@ final class KeyCell: Sendable {
         self.name = name
     }
 
-    /// The version of the key. A cached value is valid as long as the version is the same. Never 0.
+    /// The version of the key. A cached value is valid while the version is the same.
     var version: UInt64 {
         counter.load(ordering: .acquiring)
     }
 
+    /// Increments the version, so that the next read does not use the cached value.
     func invalidate() {
         counter.wrappingAdd(1, ordering: .acquiringAndReleasing)
     }
 
-    /// The tracker of the current value. A reader gets the tracker before the value, so that it misses no change.
+    /// The tracker of the current value. A reader must get the tracker before the value. If the value changes between
+    /// the two reads, the tracker announces the change.
     var tracker: ValueTracker {
         currentTracker.withLock { current in
             if let current { return current }
@@ -32,10 +34,10 @@ final class KeyCell: Sendable {
         }
     }
 
-    /// Removes the tracker because the value has changed. Returns nil if no reader has used the tracker.
+    /// Removes the tracker, because the value has changed. Returns nil if no reader has requested the tracker.
     func removeTracker() -> ValueTracker? {
         let tracker = currentTracker.withLock { $0.take() }
-        // A reader may have cached the new value with the tracker of the old value.
+        // A reader may have cached the new value with the removed tracker, which does not announce later changes.
         invalidate()
         return tracker
     }

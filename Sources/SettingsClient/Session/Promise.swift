@@ -3,11 +3,12 @@ internal import Platform
 internal import SettingsHTTP
 internal import Synchronization
 
-/// A value that is set once. Threads and tasks can wait for it.
+/// A value that is set once. Threads and tasks can wait for the value. Thread-safe.
 package final class Promise<Value: Sendable>: Sendable {
     private struct Waiter: Sendable {
         /// Called with the value, or with nil if the wait ends without a value.
         let resume: @Sendable (Value?) -> Void
+        /// The timer of the deadline. Nil if there is no deadline.
         var timer: UInt64?
 
         func end(_ value: Value?) {
@@ -62,11 +63,11 @@ package final class Promise<Value: Sendable>: Sendable {
                     return continuation.resume(returning: value)
                 }
                 // The cancellation handler may have run before there was a waiter.
-                if Task.isCancelled { return abandon(id) }
+                if Task.isCancelled { return endWait(id) }
                 if let deadline { setTimer(for: id, at: deadline) }
             }
         } onCancel: {
-            abandon(id)
+            endWait(id)
         }
     }
 
@@ -77,7 +78,7 @@ package final class Promise<Value: Sendable>: Sendable {
         }
     }
 
-    /// Returns false if the value is set.
+    /// Adds a waiter. Returns false if the value is already set.
     private func add(_ id: UInt64, _ waiter: Waiter) -> Bool {
         state.withLock { state in
             guard state.value == nil else { return false }
@@ -87,7 +88,7 @@ package final class Promise<Value: Sendable>: Sendable {
     }
 
     private func setTimer(for id: UInt64, at moment: ContinuousClock.Instant) {
-        let timer = ClientThread.shared.schedule(at: moment) { [weak self] in self?.abandon(id) }
+        let timer = ClientThread.shared.schedule(at: moment) { [weak self] in self?.endWait(id) }
         let isNeeded = state.withLock { state in
             state.waiters[id]?.timer = timer
             return state.waiters[id] != nil
@@ -95,7 +96,8 @@ package final class Promise<Value: Sendable>: Sendable {
         if !isNeeded { ClientThread.shared.cancelTimer(timer) }
     }
 
-    private func abandon(_ id: UInt64) {
+    /// Ends a wait without a value.
+    private func endWait(_ id: UInt64) {
         let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
         waiter?.end(nil)
     }

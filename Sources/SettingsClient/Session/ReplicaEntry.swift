@@ -19,11 +19,12 @@ struct ReplicaSetting: Equatable, Sendable {
     }
 }
 
-/// A snapshot of a key for observers. It does not contain the value on the command line and the default of the key,
-/// because they cannot change.
+/// A snapshot of a key for observers. It contains neither the value on the command line nor the default of the key,
+/// because these two values cannot change.
 struct ObservedSetting: Equatable, Sendable {
     let key: KeyName
     var visible: ReplicaSetting
+    /// The registered default.
     var registered: JSONValue?
 
     /// True if the effective value depends on the source, and the source is unknown. A registered default overrides a
@@ -37,25 +38,27 @@ struct ObservedSetting: Equatable, Sendable {
 enum ReplicaEvent: Equatable, Sendable {
     /// A key has another value or another registered default.
     case changed(ObservedSetting)
-    /// The observer with this number begins. The settings are the values at this moment.
+    /// The observer with this number begins with these settings.
     case began(UInt64, [ObservedSetting])
-    /// The events of the state that the program now applies have ended.
-    case reached
+    /// All events of a state have been delivered. The session now waits for the handlers of the state (see
+    /// ``ApplyingState``).
+    case endOfState
 }
 
 /// An entry of the replica: one key.
 struct ReplicaEntry: Sendable {
-    /// The last state that the daemon has sent.
+    /// The last setting that the daemon has sent.
     var confirmed = ReplicaSetting.unset
-    /// The revision of the confirmed state if the state is newer than the replica, for example because it is from the
-    /// answer to a write. Zero if the state is from the replica's cursor.
+    /// The revision of the confirmed setting if it is from a commit or from an answer about this key. The setting may
+    /// then be newer than the cursor of the replica. Zero if the setting is from a state of the whole suite.
     var confirmedRevision = Revision.zero
-    /// The program's writes to the key that the confirmed state does not contain.
+    /// The program's writes to the key that the confirmed setting does not contain.
     var pending = PendingWrites()
-    /// The cell of the key. Users of the key retain the cell, so the entry of a key that is used once can be removed.
+    /// The cell of the key. Users of the key retain the cell. The entry does not, so that it can be removed when the
+    /// key is no longer used.
     weak var cell: KeyCell?
 
-    /// The setting as the program reads it: with its pending writes applied to the confirmed state.
+    /// The setting as the program reads it: the confirmed setting with the program's pending writes applied.
     var visible: ReplicaSetting {
         pending.visible ?? confirmed
     }
@@ -69,7 +72,7 @@ struct ReplicaEntry: Sendable {
             ReplicaSetting(value: change.new, source: change.source, revision: change.revision), at: change.revision)
     }
 
-    /// Sets the confirmed state, which is newer than the replica. Removes the pending writes that the state contains.
+    /// Replaces the confirmed setting by a newer setting. Removes the pending writes that the new setting contains.
     mutating func confirm(_ setting: ReplicaSetting, at revision: Revision) {
         confirmed = setting
         confirmedRevision = revision
@@ -82,24 +85,24 @@ struct ReplicaEntry: Sendable {
     }
 }
 
-/// An operation of the program on one key that the confirmed state does not contain.
+/// An operation of the program on one key that the confirmed setting does not contain.
 struct PendingWrite: Sendable {
     /// The request key of the write. All operations of one transaction share it.
     let requestKey: RequestKey
     let action: Transaction.Operation.Action
-    /// The value that the program has computed. The client shows it as the result of the operation if it does not know
-    /// the value before the operation.
+    /// The value that the program has computed. If the client does not know the value before the operation, readers get
+    /// this value as the result of the operation.
     let expected: JSONValue?
     /// The setting after this operation and all operations before it.
     fileprivate(set) var visible: ReplicaSetting
     /// The revision at which the daemon has acknowledged the write. Nil before the acknowledgement. The write stays
-    /// pending until the confirmed state has this revision, and until all writes before it are acknowledged.
+    /// pending until the confirmed setting has this revision, and until all earlier writes to the key are acknowledged.
     fileprivate(set) var acknowledgedAt: Revision?
 }
 
 extension PendingWrite {
-    /// Returns the setting after an operation on the setting `below`. An operation that fails leaves the setting as it
-    /// is.
+    /// Returns the setting after an operation on the setting `below`. An operation that fails does not change the
+    /// setting.
     fileprivate static func setting(
         after action: Transaction.Operation.Action, expected: JSONValue?, over below: ReplicaSetting
     ) -> ReplicaSetting {
@@ -135,7 +138,7 @@ struct PendingWrites: Sendable {
     /// The setting after all writes. Nil if there are no writes.
     var visible: ReplicaSetting? { writes.last?.visible }
 
-    /// True if the list contains writes that the daemon has acknowledged.
+    /// True if the daemon has acknowledged a write in the list.
     var hasAcknowledged: Bool { acknowledgedCount > 0 }
 
     mutating func append(
@@ -163,7 +166,8 @@ struct PendingWrites: Sendable {
         while index + 1 < writes.endIndex, writes[index + 1].requestKey == requestKey { index = remove(at: index) }
         writes[index].acknowledgedAt = revision
         acknowledgedCount += 1
-        // To limit the memory, the list keeps only the later write of two acknowledged writes that follow each other.
+        // To limit the memory, the list keeps only one of two adjacent acknowledged writes: the write with the higher
+        // revision.
         if index + 1 < writes.endIndex, let above = writes[index + 1].acknowledgedAt {
             if above < revision { _ = remove(at: index + 1) } else { index = remove(at: index) }
         }
@@ -176,8 +180,9 @@ struct PendingWrites: Sendable {
 
     /// Removes the writes that were acknowledged up to a revision. Nil removes all acknowledged writes.
     ///
-    /// An acknowledged write stays while an earlier write has no answer. Otherwise the earlier write would be the last
-    /// in the list, and readers would get its value, although the acknowledged write may have replaced this value.
+    /// Up to a revision, an acknowledged write stays while an earlier write has no answer. Otherwise the earlier write
+    /// would be the last in the list, and readers would get its value, although the acknowledged write may have
+    /// replaced this value.
     mutating func removeAcknowledged(upTo revision: Revision?) {
         guard hasAcknowledged else { return }
         guard let revision else {
@@ -203,8 +208,8 @@ struct PendingWrites: Sendable {
         return writes.startIndex
     }
 
-    /// Applies all writes again. Called when the suite is loaded for the first time. It is not called for a later
-    /// state, because this state may already contain writes whose answers have not arrived.
+    /// Applies all writes again. Called when the suite is loaded for the first time. Not called for a later state,
+    /// because a later state may already contain writes whose answers have not arrived.
     mutating func refresh(over confirmed: ReplicaSetting) {
         refresh(from: writes.startIndex, over: confirmed)
     }

@@ -6,12 +6,12 @@ struct ReplicaState: Sendable {
     /// The cursor up to which the replica contains all changes. Nil if the suite is not loaded.
     private(set) var cursor: Cursor?
     private(set) var entries: [KeyName: ReplicaEntry] = [:]
-    /// The last commit that set or removed the schema. Its revision is zero if the suite never had a schema. Nil if the
+    /// The last commit that set or removed the schema. The revision is zero if the suite never had a schema. Nil if the
     /// suite is not loaded.
     private(set) var schema: Cursor?
-    /// Increased with each confirmed change.
+    /// Increases with each change of the confirmed state, which the cache file contains.
     private(set) var version = 0
-    /// The registered defaults. Stored values override them.
+    /// The registered defaults. A stored value overrides the registered default.
     private(set) var registered: [KeyName: JSONValue] = [:]
     /// The events that the session has not delivered, in order.
     var events: [ReplicaEvent] = []
@@ -47,18 +47,19 @@ struct ReplicaState: Sendable {
 
     var cells: [KeyCell] { entries.values.compactMap(\.cell) }
 
-    /// Removes the entries that are empty and whose cells are not in use.
+    /// Removes the entries without information. An entry whose cell is in use stays.
     mutating func forgetUnusedEntries() {
         for (key, entry) in entries where entry.isEmpty { entries[key] = nil }
     }
 
-    /// An entry without a value. It contains the pending writes that remove all keys.
+    /// An entry without a value, with the pending writes that remove all keys.
     private var newEntry: ReplicaEntry {
         ReplicaEntry(pending: PendingWrites(removing: removalsOfAll))
     }
 
-    /// Replaces the replica by a state, unless the state is older. Epochs have no order, so a state of another history
-    /// replaces the replica only if it has the flag `isReset`, which a state from the follower has.
+    /// Replaces the contents of the replica by a state, unless the replica is as new or newer. Epochs have no order, so
+    /// a state of another history replaces the contents only if it has the flag `isReset`, which only a state from the
+    /// follower has.
     mutating func adopt(_ state: ObservedState) {
         let isSameHistory = cursor.map { $0.epoch == state.cursor.epoch } ?? true
         if isSameHistory, let cursor, state.cursor.revision <= cursor.revision { return }
@@ -84,7 +85,8 @@ struct ReplicaState: Sendable {
         setSchema(to: contents.schemaRevision)
     }
 
-    /// Sets the commit that has set the schema. If the commit has changed, invalidates the cached values of all keys.
+    /// Records the revision of the commit that has set the schema. If the schema has changed, invalidates the cached
+    /// values of all keys.
     private mutating func setSchema(to revision: Revision) {
         guard let newSchema = cursor.map({ Cursor(epoch: $0.epoch, revision: revision) }), newSchema != schema else {
             return
@@ -102,7 +104,7 @@ struct ReplicaState: Sendable {
         let isFirst = cursor == nil
         for key in keys {
             update(key) { entry in
-                // The answer to a write of this program may be newer than the state.
+                // The confirmed setting may be from an answer that is newer than the state.
                 guard !isSameHistory || entry.confirmedRevision <= newCursor.revision else { return }
                 entry.confirmed = settings[key] ?? .unset
                 entry.confirmedRevision = .zero
@@ -138,10 +140,11 @@ struct ReplicaState: Sendable {
         update(change.key) { $0.update(with: change, after: known) }
     }
 
-    /// Records a setting from the answer to a read or from a refusal.
+    /// Records a setting from the answer to a read or from a refusal. If the replica has the same value at the same or
+    /// a later revision, records only the source and the revision.
     ///
-    /// - Parameter isNewest: true to record the setting even if the replica already has its revision, because a refusal
-    ///   contains the newest state.
+    /// - Parameter isNewest: true to record the source and the revision even if the replica has them, because the
+    ///   answer is the newest state. False to record them only if the replica lacks the revision.
     mutating func record(_ setting: SettingState, isNewest: Bool) {
         let known = cursor?.revision ?? .zero
         let confirmed = ReplicaSetting(value: setting.value, source: setting.source, revision: setting.revision)
@@ -172,8 +175,8 @@ struct ReplicaState: Sendable {
         acknowledge(requestKey, Set(operations.map(\.key)), summary)
     }
 
-    /// Records the acknowledgement of a write to these keys. The write stays pending until the replica has its
-    /// revision.
+    /// Records the acknowledgement of a write to these keys. The write stays pending until the replica has the revision
+    /// of the write.
     private mutating func acknowledge(
         _ requestKey: RequestKey, _ keys: some Collection<KeyName>, _ summary: WriteSummary
     ) {
@@ -197,10 +200,11 @@ struct ReplicaState: Sendable {
         for operation in operations { rollBack(requestKey, operation.key) }
     }
 
-    /// Returns true if the values of some keys are unknown after a removal of these keys, or of all keys for nil.
+    /// Returns true if the value of a key is unknown after a removal of these keys, or of all keys for nil.
     ///
-    /// Values are unknown if the daemon did not change a key that has a value in the replica. The replica may contain a
-    /// default of the schema, which the removal does not change, or another program may have removed the value before.
+    /// The value is unknown if the key has a value in the replica, but the daemon did not change the key. The value may
+    /// be a default of the schema, which the removal does not change, or another program may have removed the value
+    /// before.
     func leavesValuesUnknown(_ summary: WriteSummary, removalOf keys: [KeyName]?) -> Bool {
         let known = cursor?.revision ?? .zero
         guard summary.revision > known else { return false }
@@ -250,9 +254,9 @@ struct ReplicaState: Sendable {
 
     /// Adds the event that an observer begins, with the settings of these keys, or of all keys for nil.
     ///
-    /// - Parameter isLate: true if the observer has waited for the load of the suite. It then begins with the confirmed
-    ///   settings, and the pending writes follow as changes, because the program may have made the writes after it
-    ///   created the observer.
+    /// - Parameter isLate: true if the observer has waited for the load of the suite. The observer then begins with the
+    ///   confirmed settings, and the pending writes follow as changes, because the program may have made the writes
+    ///   after it created the observer.
     mutating func beginObserving(_ observer: UInt64, _ keys: [KeyName]?, isLate: Bool = false) {
         let keys = keys ?? Array(Set(entries.keys).union(registered.keys))
         guard isLate else { return events.append(.began(observer, keys.map(observed))) }
@@ -270,16 +274,17 @@ struct ReplicaState: Sendable {
         for entry in entries.values { entry.cell?.invalidate() }
     }
 
+    /// Invalidates the cached value of a key, and records that the change must be announced.
     private mutating func recordChange(_ cell: KeyCell) {
         cell.invalidate()
         changedCells.append(cell)
     }
 
-    /// Changes an entry. If its visible setting changes, adds an event.
+    /// Changes an entry. If the visible setting changes, adds an event and records the change of the cell.
     private mutating func update(_ key: KeyName, _ body: (inout ReplicaEntry) -> Void) {
         let old = visible(key)
         let emptyEntry = newEntry
-        // The entry is changed in place, because a copy of its pending writes may take long.
+        // The entry is changed in place, because a copy of many pending writes takes long.
         let (new, cell, isEmpty) = Self.change(&entries[key, default: emptyEntry], body)
         if isEmpty { entries[key] = nil }
         if !old.isSameForReaders(new) {

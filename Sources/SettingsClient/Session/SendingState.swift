@@ -3,8 +3,8 @@ internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
-/// The part of a session's state about sending: the numbers of the writes, their waiting callers, and the state of the
-/// sending task.
+/// The part of a session's state about the queue: the numbers of the writes, the callers that wait for the writes, and
+/// the state of the sending task.
 struct SendingState: Sendable {
     /// A caller that waits until every write up to a number has an answer.
     private struct Flush: Sendable {
@@ -23,20 +23,22 @@ struct SendingState: Sendable {
     private var waiters: [Int64: Promise<WriteResult>] = [:]
     /// The promises of callers that wait without a timeout, by the number of the write.
     private var waitersWithoutTimeout: [Int64: Promise<WriteResult>] = [:]
-    /// Functions that return true if the key of a write allows a merged value.
+    /// Functions that return true if the key of a write allows a merged value, by the number of the write.
     private var validators: [Int64: @Sendable (JSONValue) -> Bool] = [:]
-    /// The numbers of the writes in `waiters`.
+    /// The number of the write of each promise in `waiters`, by the identity of the promise.
     private var waiterNumbers: [ObjectIdentifier: Int64] = [:]
     /// The flushes in the order of their numbers.
     private var flushes = Deque<Flush>()
+    /// The number of attempts to send a write that have begun.
     private var attempts = 0
     /// Set while the suite is being loaded. Writes with numbers above `lastNumber` are not sent until `end` is
     /// fulfilled.
     private var hold: (lastNumber: Int64, end: Promise<Void>)?
-    /// Set while the load waits for the answer to the first write. Nil if the load does not wait.
-    private var load: Flush?
-    /// The number of writes that have no number yet, because the outbox is not open.
-    var waitingForOutbox = 0
+    /// The flush with which the load waits for the answer to the first write. Nil if the load does not wait.
+    private var loadFlush: Flush?
+    /// The count of writes that have no number yet, because the outbox is not open.
+    var unnumberedCount = 0
+    /// True while the sending task runs.
     private var isRunning = false
     /// True while an attempt to send the first write has no answer.
     private var isAttempting = false
@@ -44,17 +46,19 @@ struct SendingState: Sendable {
     private var hasChanged = false
     /// The pause of the sending task. Another thread ends the pause by fulfilling the promise.
     var pause: Promise<Void>?
-    /// The reason why the first write waits. Nil if nothing prevents it from being sent.
+    /// The reason why the last attempt to send the first write failed. Nil if no attempt has failed.
     private(set) var blockingReason: String?
-    /// True if the session has reported an issue that writes wait.
+    /// True if the session has reported that the first write waits.
     private var isStallReported = false
     /// True if the outbox has no directory, and the session has not reported this yet. The first write reports it.
     var lacksDirectory = false
     /// The unusable files that were reported.
     private var reportedProblems: Set<OutboxStore.FileProblem> = []
 
+    /// The count of writes without an answer.
     var count: Int { Int(lastNumber + 1 - nextNumber) }
 
+    /// Adds a write. Returns the number of the write.
     mutating func addWrite(
         waiter: Promise<WriteResult>? = nil, waitsWithoutTimeout: Bool = false,
         isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
@@ -70,17 +74,19 @@ struct SendingState: Sendable {
         return lastNumber
     }
 
-    /// Removes the waiter of a caller whose timeout is over. If the write is refused later, the refusal is reported as
-    /// an issue.
+    /// Removes the waiter of a caller whose timeout is over. If the daemon refuses the write later, the session reports
+    /// the refusal as an issue.
     ///
-    /// Returns false if the write has no waiter, because its answer has arrived.
+    /// Returns false if no write has this waiter, because the sending task has removed the waiter, or because the write
+    /// has no number yet.
     mutating func removeWaiter(_ waiter: Promise<WriteResult>) -> Bool {
         guard let number = waiterNumbers.removeValue(forKey: ObjectIdentifier(waiter)) else { return false }
         waiters[number] = nil
         return true
     }
 
-    /// A function that returns true if the key of the first write allows a merged value. It runs code of the program.
+    /// A function that returns true if the key of the first write allows a merged value. The function runs code of the
+    /// program, so the caller must not hold a lock.
     var validator: @Sendable (JSONValue) -> Bool { validators[nextNumber] ?? { _ in true } }
 
     /// Records a change of the queue. Returns true if the caller has to start the sending task.
@@ -93,8 +99,8 @@ struct SendingState: Sendable {
     /// Called by the sending task before it reads the queue.
     mutating func beginQueueRead() { hasChanged = false }
 
-    /// Called by the sending task if it finds no write to send. Returns false if the queue has changed since the task
-    /// has read it.
+    /// Called by the sending task if it finds no write to send. Returns false if the task must read the queue again,
+    /// because the queue has changed since the task read it.
     mutating func endTask() -> Bool {
         guard !hasChanged else { return false }
         isRunning = false
@@ -117,7 +123,7 @@ struct SendingState: Sendable {
         return waiter
     }
 
-    /// Ends the first write. Removes and returns the flushes that have now finished.
+    /// Ends the first write, because its answer has arrived. Removes and returns the flushes that have now finished.
     mutating func endFirstWrite() -> [Promise<Result<Void, BackendError>>] {
         validators[nextNumber] = nil
         nextNumber += 1
@@ -132,8 +138,9 @@ struct SendingState: Sendable {
         attempts += 1
     }
 
-    /// Records that the first write has to wait. Removes and returns the flushes that were added before the failed
-    /// attempt began. The caller fulfills them with the error. Later flushes wait for another attempt.
+    /// Records that the attempt to send the first write has failed. Removes and returns the flushes that were added
+    /// before the attempt began. The caller fulfills the flushes with the error. Later flushes wait for another
+    /// attempt.
     mutating func blockFirstWrite(because reason: String) -> [Promise<Result<Void, BackendError>>] {
         blockingReason = reason
         isAttempting = false
@@ -144,9 +151,9 @@ struct SendingState: Sendable {
     /// flushes must also satisfy it.
     private mutating func removeFlushes(while condition: (Flush) -> Bool) -> [Promise<Result<Void, BackendError>>] {
         var removed: [Promise<Result<Void, BackendError>>] = []
-        if let load, condition(load) {
-            removed.append(load.result)
-            self.load = nil
+        if let loadFlush, condition(loadFlush) {
+            removed.append(loadFlush.result)
+            self.loadFlush = nil
         }
         while let first = flushes.first, condition(first) {
             removed.append(first.result)
@@ -155,7 +162,8 @@ struct SendingState: Sendable {
         return removed
     }
 
-    var needsAttempt: Bool { !flushes.isEmpty || load != nil }
+    /// True if a flush or the load waits for another attempt, so that the sending task should not pause.
+    var needsAttempt: Bool { !flushes.isEmpty || loadFlush != nil }
 
     /// Removes and returns all waiters with a timeout, because the daemon will not answer before the timeout.
     mutating func removeWaiters() -> [Promise<WriteResult>] {
@@ -171,39 +179,42 @@ struct SendingState: Sendable {
         return flush.result
     }
 
-    /// Holds all writes until the end of a load. With `afterFirst`, the first write is still sent, and the returned
-    /// promise is fulfilled with its result.
+    /// Holds all writes until the end of a load. With `afterFirst`, the sending task still sends the first write, and
+    /// the returned promise is fulfilled with the result. Returns nil if the load does not have to wait.
     mutating func beginHold(afterFirst: Bool) -> Promise<Result<Void, BackendError>>? {
-        // If an attempt is in progress, the load uses its result. A new attempt would come before the pause that the
-        // daemon may ask for.
+        // If an attempt is in progress, its failure ends the wait of the load. If the load waited for another attempt,
+        // the sending task would make this attempt without the pause that the daemon may ask for.
         let attempts = isAttempting ? attempts - 1 : attempts
-        load = afterFirst && count > 0 ? Flush(number: nextNumber, result: Promise(), attempts: attempts) : nil
-        hold = (load == nil ? nextNumber - 1 : nextNumber, hold?.end ?? Promise())
-        return load?.result
+        loadFlush = afterFirst && count > 0 ? Flush(number: nextNumber, result: Promise(), attempts: attempts) : nil
+        hold = (loadFlush == nil ? nextNumber - 1 : nextNumber, hold?.end ?? Promise())
+        return loadFlush?.result
     }
 
-    /// Returns the promise of the end of the load, if the write has to wait for it.
+    /// Returns a promise that is fulfilled at the end of the load. Returns nil if the write does not have to wait.
     func hold(ofWrite number: Int64) -> Promise<Void>? {
         hold.flatMap { number > $0.lastNumber ? $0.end : nil }
     }
 
+    /// Ends the hold. Returns the promise that the caller fulfills.
     mutating func endHold() -> Promise<Void>? {
         defer { hold = nil }
         return hold?.end
     }
 
-    /// Returns the message that writes wait. Returns nil if it was reported before.
+    /// Returns the message that writes wait. Returns nil if the session has reported this for the first write before.
     mutating func stallReport(_ reason: String) -> String? {
         if isStallReported { return nil }
         isStallReported = true
         return count == 1 ? "a write waits: \(reason)" : "\(count) writes wait: \(reason)"
     }
 
+    /// Returns the problems that the session has not reported before.
     mutating func newProblems(_ problems: [OutboxStore.FileProblem]) -> [OutboxStore.FileProblem] {
         problems.filter { reportedProblems.insert($0).inserted }
     }
 }
 
 extension SendingState {
+    /// True if a caller waits for the answer to the first write.
     var isFirstWriteAwaited: Bool { waiters[nextNumber] != nil || waitersWithoutTimeout[nextNumber] != nil }
 }

@@ -1,6 +1,6 @@
 /// The clock for the pauses of a session between attempts. A test can control the clock.
 ///
-/// The timeouts of callers do not use this clock. They always count real time.
+/// The timeouts of callers do not use this clock, but always count real time.
 package protocol SessionClock: Sendable {
     var now: ContinuousClock.Instant { get }
 

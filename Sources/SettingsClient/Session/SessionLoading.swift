@@ -11,7 +11,7 @@ struct LoadingState: Sendable {
     private enum Phase: Sendable {
         case idle
         case attempting(Attempt)
-        /// The task waits before the attempt.
+        /// The loading task waits before the next attempt.
         case pausing(Promise<Void>, next: Attempt)
         case loaded
     }
@@ -20,7 +20,8 @@ struct LoadingState: Sendable {
     enum Step: Sendable {
         case loaded
         case failed(BackendError)
-        /// The caller waits for the attempt. `isRunning` is true if another caller has started the attempt.
+        /// The caller waits for the attempt. `mustStart` is true if the caller has to start the loading task.
+        /// `isRunning` is true if the attempt has begun before.
         case wait(Attempt, mustStart: Bool, isRunning: Bool = false)
     }
 
@@ -30,12 +31,13 @@ struct LoadingState: Sendable {
     var isStale = false
     /// Functions that are called when the daemon has confirmed the replica.
     var onConfirmed: [@Sendable () -> Void] = []
+    /// The last failed attempt. Nil if no attempt has failed, or after a success.
     private var failure: (error: BackendError, moment: ContinuousClock.Instant)?
     private var isFailureReported = false
-    /// True if observers wait for the suite. The task then continues even after a refusal.
+    /// True if observers wait for the suite. The loading task then continues even after a refusal.
     private var hasWaitingObservers = false
 
-    /// The time after a refusal in which getters get the error of the refusal instead of a new attempt.
+    /// The time after a refusal during which a getter gets the error of the refusal and makes no attempt.
     private static let pauseAfterRefusal = Duration.seconds(1)
 
     var isLoaded: Bool { if case .loaded = phase { true } else { false } }
@@ -45,8 +47,8 @@ struct LoadingState: Sendable {
 
     /// Returns the next step of a caller.
     ///
-    /// - Parameter needsNewAttempt: true if the caller waits for a new attempt after a failure. Otherwise the caller
-    ///   gets the error of the failed attempt.
+    /// - Parameter needsNewAttempt: true if the caller needs a new attempt after a failure. Otherwise the caller gets
+    ///   the error of the failed attempt during the pause after the failure.
     mutating func nextStep(needsNewAttempt: Bool, at now: ContinuousClock.Instant) -> Step {
         switch phase {
         case .loaded: return .loaded
@@ -65,7 +67,7 @@ struct LoadingState: Sendable {
         }
     }
 
-    /// Requests the suite for observers. Returns true if the caller has to start the task.
+    /// Requests the suite for observers. Returns true if the caller has to start the loading task.
     mutating func requestForObservers(at now: ContinuousClock.Instant) -> Bool {
         hasWaitingObservers = true
         if case .wait(_, let mustStart, _) = nextStep(needsNewAttempt: false, at: now) { return mustStart }
@@ -83,7 +85,8 @@ struct LoadingState: Sendable {
         return attempt
     }
 
-    /// Ends the attempt with an error. Returns its promise, and the pause before the next attempt if there is one.
+    /// Ends the attempt with an error. Returns its promise and the pause before the next attempt. The pause is nil if
+    /// there is no next attempt.
     mutating func endAttempt(with error: BackendError, at now: ContinuousClock.Instant) -> (
         Attempt?, pause: Promise<Void>?
     ) {
@@ -99,12 +102,13 @@ struct LoadingState: Sendable {
         return (attempt, pause)
     }
 
+    /// Begins the next attempt.
     mutating func endPause() {
         if case .pausing(_, let next) = phase { phase = .attempting(next) }
     }
 
-    /// Ends the task without another attempt, because the adapter was released. Returns the promise of the attempt that
-    /// callers wait for.
+    /// Records that the loading task ends without another attempt, because the adapter was released. Returns the
+    /// promise of the attempt that callers wait for.
     mutating func stop() -> Attempt? {
         defer { phase = .idle }
         if case .pausing(_, let next) = phase { return next }
@@ -113,8 +117,8 @@ struct LoadingState: Sendable {
 
     private var attempt: Attempt? { if case .attempting(let attempt) = phase { attempt } else { nil } }
 
-    /// Returns true if an error must be reported. Each failed attempt is reported once, although many reads return its
-    /// error.
+    /// Returns true if an error must be reported. The error of a failed attempt is reported once, although many reads
+    /// return this error.
     mutating func mustReport(_ error: DefaultsError) -> Bool {
         guard let failure, DefaultsError(failure.error) == error else { return true }
         defer { isFailureReported = true }
@@ -132,7 +136,8 @@ extension SuiteSession {
 
     /// Loads the suite, and blocks the calling thread until it is loaded or the attempt fails.
     ///
-    /// - Parameter key: the key that the caller reads. If the client already knows its value, the call does not wait.
+    /// - Parameter key: the key that the caller reads. If the session knows the value of the key, the call does not
+    ///   wait.
     func load(for key: KeyName? = nil, until deadline: ContinuousClock.Instant) throws(BackendError) {
         guard !isLoaded else { return }
         guard !ClientThread.shared.isCurrent else {
@@ -152,12 +157,13 @@ extension SuiteSession {
         }
     }
 
-    /// Loads the suite without blocking a thread. Begins an attempt even if an earlier attempt failed just before.
+    /// Loads the suite without blocking a thread. Ends the pause after a failed attempt.
     nonisolated(nonsending) func load(until deadline: ContinuousClock.Instant? = nil) async throws(BackendError) {
         guard !isLoaded else { return }
         guard case .wait(let attempt, _, let isRunning) = nextStep(needsNewAttempt: true) else { return }
         guard let result = await attempt.value(until: deadline) else { throw Task.isCancelled ? .cancelled : .timedOut }
-        // An attempt that began before the call may have failed because of an earlier outage.
+        // An attempt that began before the call may have failed because of an earlier outage, so the call makes a
+        // second attempt.
         guard case .failure = result, isRunning, case .wait(let next, _, _) = nextStep(needsNewAttempt: true) else {
             return try result.get()
         }
@@ -165,12 +171,12 @@ extension SuiteSession {
         try result.get()
     }
 
-    /// Starts loading in the background, unless the suite is loaded or an attempt failed just before.
+    /// Starts loading in the background, unless the suite is loaded or the session pauses after a failed attempt.
     func startLoading() {
         if !isLoaded { _ = nextStep(needsNewAttempt: false) }
     }
 
-    /// Loads the suite in the background until that succeeds, for observers that wait for it.
+    /// Loads the suite in the background for observers. Repeats a failed attempt, even after a refusal.
     func loadForObservers() {
         if state.withLock({ $0.loading.requestForObservers(at: options.clock.now) }) {
             startTask { await self.loadUntilSuccess() }
@@ -183,8 +189,8 @@ extension SuiteSession {
         return step
     }
 
-    /// Makes attempts until an attempt succeeds, the daemon refuses the suite, or the adapter is released. Runs on the
-    /// client thread.
+    /// Makes attempts until an attempt succeeds, the daemon refuses the suite and no observers wait for it, or the
+    /// adapter is released. Runs on the client thread.
     private func loadUntilSuccess() async {
         var backOff = BackOff()
         var generator = SystemRandomNumberGenerator()
@@ -204,8 +210,8 @@ extension SuiteSession {
                 guard let pause else { return }
                 let clock = options.clock
                 await clock.wait(for: pause, until: clock.now + backOff.next(using: &generator))
-                let isOver = state.withLock { $0.isClosed }
-                guard !isOver else {
+                let isClosed = state.withLock { $0.isClosed }
+                guard !isClosed else {
                     state.withLock { $0.loading.stop() }?.fulfill(.failure(error))
                     return
                 }
@@ -214,12 +220,14 @@ extension SuiteSession {
         }
     }
 
+    /// Loads the suite and subscribes to its changes. If the daemon does not answer, loads the suite from the cache
+    /// file.
     private func loadAndFollow() async throws(BackendError) -> any BackendSubscription {
         openOutbox()
         let firstState: ObservedState
         do {
             firstState = try await loadState()
-            // Each key is compared with the schema at its first read.
+            // The first read of each key compares the key with the schema, and must not wait for the schema.
             if let cursor = schema { _ = try? await fetchSchema(at: cursor) }
         } catch {
             guard !error.isFinal, let cached = cache?.read() else { throw error }
@@ -240,13 +248,14 @@ extension SuiteSession {
         }
     }
 
+    /// Loads the suite from the daemon, while the sending task sends no writes.
     private func loadState() async throws(BackendError) -> ObservedState {
         defer { resumeSending() }
         let isFirstWriteAnswered = await holdSending()
         var loaded = try await read { () async throws(BackendError) in try await backend.load() }
         if !isFirstWriteAnswered {
-            // The first write had no answer before, but the daemon has answered the load, so it can answer the write
-            // now.
+            // The first write had no answer, but then the daemon has answered the load. So the daemon can probably
+            // answer the write now. The suite is loaded again after the answer.
             _ = await holdSending()
             loaded = try await read { () async throws(BackendError) in try await backend.load() }
         }
@@ -254,11 +263,12 @@ extension SuiteSession {
         return loaded
     }
 
-    /// Returns true if an error must be reported. Each failed attempt to load is reported once.
+    /// Returns true if an error must be reported. The error of a failed attempt to load is reported once.
     func mustReport(_ error: DefaultsError) -> Bool {
         state.withLock { $0.loading.mustReport(error) }
     }
 
+    /// Calls a function once, when the daemon confirms the replica the next time.
     func whenConfirmed(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.loading.onConfirmed.append(body) }
     }
@@ -272,7 +282,8 @@ extension SuiteSession {
         }
         guard !functions.isEmpty else { return }
         for function in functions { function() }
-        // The next read of each renamed key may now move its value, so no read may use a cached value.
+        // The functions may allow another attempt to move the value of a renamed key, which the next read of the key
+        // makes. So no read may use a cached value.
         change { $0.invalidateAllKeys() }
     }
 }
@@ -280,7 +291,7 @@ extension SuiteSession {
 extension SuiteSession {
     /// Reads a setting with its source and its revision, which a state of the suite does not contain.
     ///
-    /// - Parameter isNewest: true to record the answer even if the replica already has the revision of the setting.
+    /// - Parameter isNewest: see ``ReplicaState/record(_:isNewest:)``.
     nonisolated(nonsending) func fetch(
         _ key: KeyName, isNewest: Bool = true
     ) async throws(BackendError) -> SettingState {
@@ -289,10 +300,10 @@ extension SuiteSession {
         return setting
     }
 
-    /// True if the last request had no answer. Getters then send no requests until the pause is over.
+    /// True during the pause after a request without an answer. Getters then send no requests.
     var isPaused: Bool { state.withLock { $0.availability.isUnreachable(at: options.clock.now) } }
 
-    /// Waits until the daemon has answered all writes, and then applies all later changes to the replica.
+    /// Waits until the daemon has answered all writes, and then applies all changes that the replica lacks.
     nonisolated(nonsending) func synchronize(until deadline: ContinuousClock.Instant) async throws(BackendError) {
         try await load(until: deadline)
         try await flush(until: deadline)
@@ -320,7 +331,7 @@ extension SuiteSession {
         state.withLock { $0.loading.subscription }?.refresh()
     }
 
-    /// Runs a request that reads, and records whether there was an answer.
+    /// Runs a request that reads, and records whether the daemon is available.
     nonisolated(nonsending) func read<Value>(
         _ request: nonisolated(nonsending) () async throws(BackendError) -> Value
     ) async throws(BackendError) -> Value {
@@ -329,12 +340,12 @@ extension SuiteSession {
             recordAnswer()
             return value
         } catch {
-            if error.isFinal { recordAnswer() } else if error != .cancelled { recordMissingAnswer() }
+            if error.isFinal { recordAnswer() } else if error != .cancelled { recordFailedRead() }
             throw error
         }
     }
 
-    /// Records an answer. If the daemon was unreachable, the sending task sends the queue at once.
+    /// Records an answer. If the daemon was unreachable, ends the pause of the sending task.
     func recordAnswer(toWrite isWrite: Bool = false) {
         let pause = state.withLock { state in
             state.availability.recordAnswer(toWrite: isWrite) ? state.sending.pause : nil
@@ -342,8 +353,9 @@ extension SuiteSession {
         pause?.fulfill(())
     }
 
-    /// Records that a read had no answer. Does nothing in the phase in which the daemon refuses writes.
-    private func recordMissingAnswer() {
+    /// Records that a read had no answer or a temporary refusal. Does nothing in the phase in which the daemon refuses
+    /// writes, so that this phase and its pause do not change.
+    private func recordFailedRead() {
         var generator = SystemRandomNumberGenerator()
         state.withLock { state in
             if case .refusing = state.availability.phase { return }
@@ -353,6 +365,7 @@ extension SuiteSession {
 }
 
 extension SettingsObservation {
+    /// True if the daemon has more changes, which the next request returns.
     var isPartial: Bool {
         if case .changes(let changes) = self { changes.hasMore } else { false }
     }

@@ -5,8 +5,10 @@ internal import Synchronization
 
 /// The part of a session's state about the cache file.
 struct SavingState: Sendable {
-    /// The version of the replica that the file contains. Nil if it is not known.
+    /// The version of the replica that the file contains. Nil if the file has not been written, or the last save
+    /// failed.
     var savedVersion: Int?
+    /// True if a save is planned.
     var isPlanned = false
     var lastSaved: ContinuousClock.Instant?
     /// True if the last save failed. Failures in a row are reported once.
@@ -27,7 +29,8 @@ extension SuiteSession {
         saveCache()
     }
 
-    /// Saves the replica unless the file contains it. After a failure, the next change causes another save.
+    /// Saves the replica, unless the file already contains its version. After a failure, the next change causes another
+    /// save.
     func saveCache() {
         guard let cache else { return }
         let contents = state.withLock { state -> ObservedState? in
@@ -54,9 +57,9 @@ extension SuiteSession {
     }
 }
 
-/// The sessions of the process. When the process exits, the exit handler sends their writes, saves their cache files
-/// and waits for their logs. The deinitializers cannot do this, because an adapter in a global variable is never
-/// released.
+/// The sessions of the process. When the process exits, the exit handler sends the writes of the sessions, saves their
+/// cache files and waits for their logs. The deinitializers cannot do this, because the process does not release an
+/// adapter in a global variable.
 enum SessionsAtExit {
     private struct Entry {
         weak var session: SuiteSession?

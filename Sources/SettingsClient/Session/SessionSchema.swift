@@ -5,7 +5,9 @@ internal import Synchronization
 
 /// The part of a session's state about the schema of the suite.
 struct SchemaState: Sendable {
+    /// The schema that was fetched last.
     fileprivate(set) var known = ServerSchema()
+    /// The request in progress, with the commit that has set the requested schema.
     fileprivate var fetching: (cursor: Cursor, result: Promise<Result<ServerSchema, BackendError>>)?
 }
 
@@ -17,12 +19,14 @@ struct ServerSchema: Sendable {
     var revision: Revision?
     var schema: Schema?
 
+    /// Returns true if the commit at this cursor has set the schema.
     func isSet(at cursor: Cursor) -> Bool {
         self.cursor == cursor || self.cursor?.epoch == cursor.epoch && revision == cursor.revision
     }
 }
 
 extension SuiteSession.State {
+    /// True if the schema of the suite was fetched, or the suite is not loaded.
     var isSchemaKnown: Bool {
         replica.schema.map { schema.known.isSet(at: $0) } ?? true
     }
@@ -32,12 +36,13 @@ extension SuiteSession {
     /// The schema that was fetched last.
     var knownSchema: ServerSchema { state.withLock { $0.schema.known } }
 
+    /// Fetches the current schema, unless the session is fetching it, or pauses after a request without an answer.
     func fetchSchemaInBackground() {
         guard let cursor = schema, !isPaused, state.withLock({ $0.schema.fetching?.cursor != cursor }) else { return }
         startTask { _ = try? await self.fetchSchema(at: cursor) }
     }
 
-    /// Returns the schema that this commit set. Concurrent callers share a request.
+    /// Returns the schema that the commit at this cursor has set. Concurrent callers share a request.
     nonisolated(nonsending) func fetchSchema(at cursor: Cursor) async throws(BackendError) -> ServerSchema {
         typealias Join = (known: ServerSchema?, result: Promise<Result<ServerSchema, BackendError>>, isFirst: Bool)
         let join = state.withLock { state -> Join in
@@ -71,7 +76,7 @@ extension SuiteSession {
                 failure = .unusableSchema(error)
             }
         } catch {
-            // If the daemon refuses the schema, the keys are not compared with it.
+            // After a final refusal, the keys are compared with no schema. Other errors end the call.
             guard error.isFinal else {
                 state.withLock { if $0.schema.fetching?.cursor == cursor { $0.schema.fetching = nil } }
                 return .failure(error)

@@ -4,17 +4,21 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// The sending task, on the client thread.
+/// The sending task. Runs on the client thread.
 extension SuiteSession {
     /// The maximum number of conflicts of one write. Each conflict means that another program has changed the value.
     static let maxConflicts = 1000
 
     private enum Step {
+        /// Send the next write, or the changed first write.
         case next
-        case pause(reason: String, atLeast: Duration, isAnswer: Bool, isFinal: Bool)
+        /// Send the first write again after a pause. See
+        /// ``SendOutcome/waits(reason:atLeast:isAnswer:needsIntervention:)``.
+        case pause(reason: String, atLeast: Duration, isAnswer: Bool, needsIntervention: Bool)
     }
 
-    /// Sends the writes of the queue until the queue is empty, or the adapter was released.
+    /// Sends the writes of the queue until the queue is empty. After the release of the adapter, stops at the first
+    /// write that has to wait.
     func sendQueue() async {
         while true {
             state.withLock { $0.sending.beginQueueRead() }
@@ -29,8 +33,11 @@ extension SuiteSession {
                 _ = await end.value()
                 continue
             }
-            guard case .pause(let reason, let atLeast, let isAnswer, let isFinal) = await send(write) else { continue }
-            guard await pause(reason, atLeast: atLeast, isAnswer: isAnswer, isFinal: isFinal) else { return }
+            guard case .pause(let reason, let atLeast, let isAnswer, let needsIntervention) = await send(write) else {
+                continue
+            }
+            guard await pause(reason, atLeast: atLeast, isAnswer: isAnswer, needsIntervention: needsIntervention)
+            else { return }
         }
     }
 
@@ -52,13 +59,13 @@ extension SuiteSession {
             endRefusedWrite(write, problem)
             return .next
         case .conflict(let problem, let current): return await resolveConflict(of: write, after: problem, current)
-        case .waits(let reason, let atLeast, let isAnswer, let isFinal):
-            return .pause(reason: reason, atLeast: atLeast, isAnswer: isAnswer, isFinal: isFinal)
+        case .waits(let reason, let atLeast, let isAnswer, let needsIntervention):
+            return .pause(reason: reason, atLeast: atLeast, isAnswer: isAnswer, needsIntervention: needsIntervention)
         }
     }
 
     /// Waits before the next attempt. Returns false if the task ends because the adapter was released.
-    private func pause(_ reason: String, atLeast: Duration, isAnswer: Bool, isFinal: Bool) async -> Bool {
+    private func pause(_ reason: String, atLeast: Duration, isAnswer: Bool, needsIntervention: Bool) async -> Bool {
         typealias Plan = (
             pause: Promise<Void>, duration: Duration, stall: String?, flushes: [Promise<Result<Void, BackendError>>],
             waiters: [Promise<WriteResult>]
@@ -73,8 +80,8 @@ extension SuiteSession {
             let flushes = state.sending.blockFirstWrite(because: reason)
             if state.sending.needsAttempt { pause.fulfill(()) }
             return (
-                pause, duration, isAnswer || isFinal ? state.sending.stallReport(reason) : nil, flushes,
-                isFinal || !state.mayAnswerInTime(options) ? state.sending.removeWaiters() : []
+                pause, duration, isAnswer || needsIntervention ? state.sending.stallReport(reason) : nil, flushes,
+                needsIntervention || !state.mayAnswerInTime(options) ? state.sending.removeWaiters() : []
             )
         }
         guard let plan else {
@@ -134,7 +141,8 @@ extension SuiteSession {
         for flush in flushes { flush.fulfill(.success(())) }
     }
 
-    /// Replaces the change of a write that met a conflict, if the plan of the write has a change for the current value.
+    /// Replaces the change of a write after a conflict. If the plan of the write has no change for the current value,
+    /// ends the write as refused.
     private func resolveConflict(of write: QueuedWrite, after problem: Problem, _ current: SettingState?) async -> Step
     {
         guard write.conflicts < Self.maxConflicts, let key = write.change.key else {
@@ -148,7 +156,7 @@ extension SuiteSession {
                 change { $0.record(current, isNewest: true) }
                 setting = current
             } else {
-                // The refusal of a secret does not contain the current setting.
+                // The refusal of a write of a secret does not contain the current setting.
                 setting = try await fetch(key)
             }
             guard let setting, let next = write.change.resolved(over: setting, requestKey: .unique()) else {
@@ -168,17 +176,17 @@ extension SuiteSession {
                 try outbox.withLock { store throws(FileError) in try store.replaceFirst(by: next) }
                 return .next
             } catch {
-                return .pause(reason: "\(error)", atLeast: .zero, isAnswer: true, isFinal: false)
+                return .pause(reason: "\(error)", atLeast: .zero, isAnswer: true, needsIntervention: false)
             }
         } catch {
             guard
-                case .waits(let reason, let atLeast, let isAnswer, let isFinal) =
+                case .waits(let reason, let atLeast, let isAnswer, let needsIntervention) =
                     SendOutcome(.failure(error), of: write.change)
             else {
                 endRefusedWrite(write, problem)
                 return .next
             }
-            return .pause(reason: reason, atLeast: atLeast, isAnswer: isAnswer, isFinal: isFinal)
+            return .pause(reason: reason, atLeast: atLeast, isAnswer: isAnswer, needsIntervention: needsIntervention)
         }
     }
 
@@ -190,13 +198,15 @@ extension SuiteSession {
 }
 
 extension ReplicaState {
-    /// Records the current settings that a refusal contains. A refusal contains no secret values.
+    /// Records the current settings that a refusal contains. Ignores a setting whose value the daemon has concealed,
+    /// because the value is secret.
     mutating func recordSettings(in problem: Problem) {
         for failed in problem.failed {
             if case .setting(let current) = failed.current, !current.isConcealed { record(current, isNewest: true) }
         }
     }
 
+    /// Acknowledges or rolls back a write.
     fileprivate mutating func endWrite(_ write: PendingChange, _ result: Result<WriteSummary, Problem>) {
         switch (write.action, result) {
         case (.removeAll, .success(let summary)): endRemovalOfAll(write.requestKey, summary)

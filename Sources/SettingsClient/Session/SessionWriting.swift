@@ -16,23 +16,26 @@ extension SuiteSession {
     ///
     /// - Parameters:
     ///   - waiter: a promise that is fulfilled with the result.
-    ///   - holdsLock: true if the caller has the lock of changes in place. The caller then announces the change.
+    ///   - holdsLock: true if the caller holds the lock of changes in place. The caller then announces the change.
     ///   - isAllowed: returns true if the key allows a value that the session has computed to resolve a conflict.
     func enqueue(
         _ change: PendingChange, waiter: Promise<WriteResult>? = nil, holdsLock: Bool = false,
         isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
     ) throws(BackendError) {
         openOutbox()
-        if hasWritesWithoutNumber, !ClientThread.shared.isCurrent { numberWrites().waitForever() }
+        // A later write must not overtake a write without a number.
+        if hasWritesWithoutNumber, !ClientThread.shared.isCurrent { promiseOfNumbers().waitForever() }
         let number = try addToQueue(change, waiter, isAllowed)
         writeToOutbox(change, number)
         if !holdsLock { announceLocalChanges() }
     }
 
-    private var hasWritesWithoutNumber: Bool { state.withLock { $0.sending.waitingForOutbox > 0 } }
+    /// True if writes of ``enqueueInBackground(_:waiter:waitsWithoutTimeout:)`` have no number yet.
+    private var hasWritesWithoutNumber: Bool { state.withLock { $0.sending.unnumberedCount > 0 } }
 
-    /// Returns a promise that is fulfilled when all writes that wait for the outbox have a number.
-    private func numberWrites() -> Promise<Void> {
+    /// Returns a promise that is fulfilled when all previous writes have a number, because the client thread gives the
+    /// writes their numbers in order.
+    private func promiseOfNumbers() -> Promise<Void> {
         let done = Promise<Void>()
         ClientThread.shared.execute { done.fulfill(()) }
         return done
@@ -41,16 +44,18 @@ extension SuiteSession {
     /// Adds a write to the queue. The client thread writes the outbox file, so the calling thread never waits for a
     /// file operation.
     ///
-    /// - Parameter waitsWithoutTimeout: true if the promise is fulfilled only with the answer of the daemon, even after
-    ///   an outage.
+    /// - Parameters:
+    ///   - waiter: a promise that is fulfilled with the result.
+    ///   - waitsWithoutTimeout: true if an outage must not fulfill the promise. The promise is then fulfilled with the
+    ///     answer of the daemon, or when the adapter is released.
     func enqueueInBackground(
         _ change: PendingChange, waiter: Promise<WriteResult>, waitsWithoutTimeout: Bool = false
     ) throws(BackendError) {
         let mustWait = state.withLock { state in
             // Writes that earlier runs left in the outbox get the first numbers. Until the outbox is open, new writes
             // wait. A later write must not overtake a write that waits.
-            if outboxOpening.value == nil || state.sending.waitingForOutbox > 0 { state.sending.waitingForOutbox += 1 }
-            return state.sending.waitingForOutbox > 0
+            if outboxOpening.value == nil || state.sending.unnumberedCount > 0 { state.sending.unnumberedCount += 1 }
+            return state.sending.unnumberedCount > 0
         }
         guard mustWait else {
             let number = try addToQueue(change, waiter, waitsWithoutTimeout: waitsWithoutTimeout)
@@ -65,7 +70,7 @@ extension SuiteSession {
             } catch {
                 waiter.fulfill(.failure(error))
             }
-            self.state.withLock { $0.sending.waitingForOutbox -= 1 }
+            self.state.withLock { $0.sending.unnumberedCount -= 1 }
         }
     }
 
@@ -78,18 +83,18 @@ extension SuiteSession {
         return try await result(of: waiter)
     }
 
-    /// Sends a write that does not use the queue, after all earlier writes have reached the daemon. When it returns, the
-    /// replica contains the result, unless the daemon stopped answering after the write.
+    /// Sends a write that does not use the queue, after the daemon has answered all earlier writes. When the method
+    /// returns, the replica contains the result, unless the daemon stopped answering after the write.
     ///
-    /// - Parameter catchesUp: true if the replica must also contain the changes because of which the daemon refused the
-    ///   write. The queue would apply the refusal itself to the replica.
+    /// - Parameter catchesUp: true to read all changes after a refusal, because the changes of other programs may be
+    ///   the cause of the refusal.
     nonisolated(nonsending) func sendAfterQueue(
         _ call: DirectRequest<WriteSummary>, catchesUp: Bool = false
     ) async throws(BackendError) -> WriteSummary {
         do {
             try await flush(until: deadline)
         } catch .queued(let reason) {
-            // The error `queued` would say that this write waits in the outbox.
+            // The caller must not get the error `queued`, which would say that this write waits in the outbox.
             throw .unreachable("an earlier write waits for the daemon: \(reason)", outcome: .notDone)
         }
         do throws(BackendError) {
@@ -102,9 +107,9 @@ extension SuiteSession {
         }
     }
 
-    /// Sends a write that does not use the queue, without waiting for the queue. When it returns, the replica contains the
-    /// result, unless the daemon stopped answering after the write.
-    nonisolated(nonsending) func sendPastQueue(
+    /// Sends a write that does not use the queue, without waiting for the queue. When the method returns, the replica
+    /// contains the result, unless the daemon stopped answering after the write.
+    nonisolated(nonsending) func sendWithoutQueue(
         _ call: DirectRequest<WriteSummary>
     ) async throws(BackendError) -> WriteSummary {
         let summary = try await backend.send(call)
@@ -120,11 +125,12 @@ extension SuiteSession {
         await withCheckedContinuation { continuation in ClientThread.shared.execute { continuation.resume() } }
     }
 
-    /// Waits for the result of a write. If there is no result before the timeout, the write stays in the queue and in
-    /// the outbox file.
+    /// Waits for the result of a write. If there is no result before the timeout, throws `queued`, and the write stays
+    /// in the queue and in the outbox file.
     nonisolated(nonsending) func result(of waiter: Promise<WriteResult>) async throws(BackendError) -> WriteSummary {
         let result = await waitForResult(of: waiter)
-        // The sending task may report an outage before the client thread has written the outbox file.
+        // The error `queued` says that the write is in the outbox. The sending task may fulfill the promise with this
+        // error before the client thread has written the outbox file.
         if case .failure(.queued) = result { await waitUntilStored() }
         return try result.get()
     }
@@ -132,11 +138,11 @@ extension SuiteSession {
     private nonisolated(nonsending) func waitForResult(of waiter: Promise<WriteResult>) async -> WriteResult {
         if let result = mayAnswerInTime ? await waiter.value(until: deadline) : waiter.value { return result }
         let isRemoved = state.withLock { $0.sending.removeWaiter(waiter) }
-        // The write has no waiter, because the sending task is about to fulfill the promise.
+        // The sending task has removed the waiter and is about to fulfill the promise, or the write has no number yet.
         if !isRemoved, !Task.isCancelled, let result = await waiter.value(until: .now + .seconds(1)) { return result }
         await waitUntilStored()
-        // The write has its number now, so its waiter can be removed. The session reports a refusal of a write without
-        // a waiter.
+        // The write has its number now, so its waiter can be removed. If the daemon refuses the write later, the
+        // session then reports an issue.
         if !isRemoved, !state.withLock({ $0.sending.removeWaiter(waiter) }), let result = waiter.value { return result }
         return .failure(
             Task.isCancelled ? .queued("the task was cancelled before the daemon answered the write") : queued)
@@ -148,6 +154,7 @@ extension SuiteSession {
         isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
     ) throws(BackendError) -> WriteSummary {
         guard !ClientThread.shared.isCurrent else {
+            // The client thread must not wait for the sending task, which runs on the same thread.
             try enqueue(change, holdsLock: holdsLock, isAllowed: isAllowed)
             throw queued
         }
@@ -155,20 +162,22 @@ extension SuiteSession {
         try enqueue(change, waiter: waiter, holdsLock: holdsLock, isAllowed: isAllowed)
         guard let result = mayAnswerInTime ? waiter.wait(until: deadline) : waiter.value else {
             let isRemoved = state.withLock { $0.sending.removeWaiter(waiter) }
-            // The write has no waiter, because the sending task is about to fulfill the promise.
+            // The sending task has removed the waiter and is about to fulfill the promise.
             if !isRemoved, let result = waiter.wait(until: .now + .seconds(1)) { return try result.get() }
             throw queued
         }
         return try result.get()
     }
 
-    /// False if the daemon has not answered for longer than the timeout of callers, so that a caller should not wait.
+    /// False if an outage has lasted longer than the timeout of callers. A caller should then not wait.
     var mayAnswerInTime: Bool { state.withLock { $0.mayAnswerInTime(options) } }
 
+    /// The error of a caller that does not wait any longer for the answer to a write.
     private var queued: BackendError {
         .queued(state.withLock { $0.sending.blockingReason } ?? "the daemon did not answer in time")
     }
 
+    /// Gives a write a number, and applies the write to the replica.
     private func addToQueue(
         _ change: PendingChange, _ waiter: Promise<WriteResult>?, waitsWithoutTimeout: Bool = false,
         _ isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
@@ -194,6 +203,7 @@ extension SuiteSession {
         }
     }
 
+    /// Adds a write with a number to the outbox, and starts the sending task.
     private func writeToOutbox(_ change: PendingChange, _ number: Int64) {
         do throws(FileError) {
             try outbox.withLock { store throws(FileError) in try store.append(change, number: number) }
@@ -209,28 +219,30 @@ extension SuiteSession {
         if state.withLock({ $0.sending.wakeTask() }) { startTask { await self.sendQueue() } }
     }
 
-    /// True if the daemon has not answered all writes.
+    /// True if the queue contains a write that the daemon has not answered.
     var hasUnsentWrites: Bool { state.withLock { $0.sending.count > 0 } }
 
-    /// Waits until the daemon has answered all present writes. Throws the reason if a write has to wait.
+    /// Waits until the daemon has answered all writes that are in the queue now. Throws `queued` with the reason if an
+    /// attempt to send a write fails.
     nonisolated(nonsending) func flush(until deadline: ContinuousClock.Instant) async throws(BackendError) {
         await openOutboxInBackground()
-        if hasWritesWithoutNumber { _ = await numberWrites().value() }
+        if hasWritesWithoutNumber { _ = await promiseOfNumbers().value() }
         guard let flush = beginFlush() else { return }
         guard let result = await flush.value(until: deadline) else { throw Task.isCancelled ? .cancelled : queued }
         try result.get()
     }
 
-    /// Waits until the first write has an answer, and stops the sending of other writes until ``resumeSending()``.
-    /// Returns false if the attempt to send the first write has failed.
+    /// Waits until the first write has an answer, and holds the other writes until ``resumeSending()``. Returns false
+    /// if the attempt to send the first write has failed.
     ///
-    /// The suite is loaded between the two calls. If the daemon carried out a write during the load, the loaded state
-    /// could contain the effect of the write. The client would apply the pending write again, and readers would get the
-    /// effect twice. The first write is sent before the load, because an earlier run of the program may already have
-    /// sent it.
+    /// The session loads the suite between the two calls. If the daemon carried out a write during the load, the loaded
+    /// state could contain the effect of the write. The client would apply the pending write again, and readers would
+    /// get the effect twice. The first write is sent before the load, because the program or an earlier run of the
+    /// program may already have sent the write.
     func holdSending() async -> Bool {
         let (flush, pause) = state.withLock { state in
-            // After a refusal, the daemon may have asked for a pause.
+            // If the daemon refuses writes at present, the load does not wait for the first write, because the daemon
+            // may have asked for a long pause.
             let isRefusing = if case .refusing = state.availability.phase { true } else { false }
             return (state.sending.beginHold(afterFirst: !isRefusing), isRefusing ? nil : state.sending.pause)
         }
@@ -245,7 +257,8 @@ extension SuiteSession {
         state.withLock { $0.sending.endHold() }?.fulfill(())
     }
 
-    /// Begins a flush. The promise is fulfilled when the daemon has answered all writes, or when a write has to wait.
+    /// Begins a flush. The promise is fulfilled when the daemon has answered all writes, or when an attempt to send a
+    /// write fails. Returns nil if there are no writes.
     func beginFlush() -> Promise<Result<Void, BackendError>>? {
         let (flush, pause) = state.withLock { ($0.sending.addFlush(), $0.sending.pause) }
         pause?.fulfill(())
@@ -253,9 +266,10 @@ extension SuiteSession {
     }
 }
 
-/// The adoption of writes that programs have left in the outbox when they ended.
+/// The adoption of writes in the outbox files of programs that have ended.
 extension SuiteSession {
-    /// Adopts abandoned writes once, before the first read or write. Concurrent callers wait until this has been done.
+    /// Adopts abandoned writes, before the first read or write. Does nothing if they were adopted before. Concurrent
+    /// callers wait until the first caller has adopted the writes.
     func openOutbox() {
         if outboxOpening.value != nil { return }
         guard !hasBegunOpening.exchange(true, ordering: .acquiringAndReleasing) else {
@@ -286,7 +300,7 @@ extension SuiteSession {
         }
         if !numbered.isEmpty { wakeSendingTask() }
         guard found.hasLockedFiles else { return }
-        // The programs that have locked the other files may end later, so the search is repeated.
+        // The programs that have locked the remaining files may end later, so the search is repeated.
         ClientThread.shared.schedule(at: .now + options.abandonedFileSearchInterval) { [weak self] in
             self?.adoptAbandonedWrites()
         }
@@ -294,8 +308,8 @@ extension SuiteSession {
 }
 
 extension SuiteSession.State {
-    /// True if a caller should wait for the answer to a write. A failed read is ignored if no failure of a write is
-    /// known.
+    /// Returns true if a caller should wait for the answer to a write: no attempt to send the first write has failed,
+    /// or the outage is shorter than the timeout.
     func mayAnswerInTime(_ options: SuiteSession.Options) -> Bool {
         sending.blockingReason == nil
             || availability.mayAnswerInTime(options.outageTimeout ?? options.timeout, at: options.clock.now)

@@ -31,12 +31,13 @@ package protocol SuiteBackend: AnyObject, Sendable {
     /// cursor, returns the state.
     func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation
 
-    /// Sends a request that does not wait in the queue of the writes.
+    /// Sends a request that does not use the queue of writes.
     func send<Output>(_ call: DirectRequest<Output>) async throws(BackendError) -> Output
 
     /// Calls the handler with all changes after a cursor, in order, until the caller stops the subscription. Calls
-    /// `onFailure` with the reason when following fails and a retry is not likely to succeed soon, once for each
-    /// outage. Both functions run on a thread of the backend, never within another call.
+    /// `onFailure` with the reason when the backend gets no changes and a retry is not likely to succeed soon, once for
+    /// each outage. The backend calls the handler on its own thread, one call after the other. `onFailure` may also run
+    /// on the calling thread before this method returns.
     func follow(
         from cursor: Cursor, onFailure: @escaping @Sendable (BackendError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
@@ -59,14 +60,15 @@ extension BackendSubscription {
     package func report(_ report: ClientReport) {}
 }
 
-/// The reason why a backend could not carry out a request.
+/// The reason why a backend has not carried out a request.
 package enum BackendError: Error, Equatable, Sendable {
     case refused(Problem)
+    /// There is no answer. The outcome says whether the daemon may have carried out the request.
     case unreachable(String, outcome: Problem.Outcome = .unknown)
     /// The daemon cannot carry out the request at present, or the answer is not from a daemon. A retry before
     /// `retryAfter` is over will probably fail.
     case unavailable(String, retryAfter: Duration)
-    /// The write is in the queue, because the daemon has not answered yet. The text is the reason.
+    /// The write stays in the queue, because the daemon has not answered yet. The text is the reason.
     case queued(String)
     case cancelled
     /// The address or the name of the suite cannot be used.
@@ -113,9 +115,9 @@ enum SendOutcome: Equatable, Sendable {
     /// The write stays at the head of the queue and is sent again after a pause.
     ///
     /// `atLeast` is the shortest pause. `isAnswer` is true if the daemon has answered that it does not accept the write
-    /// at present. `isFinal` is true if the cause does not end by itself, for example if a person has to install
-    /// another token.
-    case waits(reason: String, atLeast: Duration, isAnswer: Bool, isFinal: Bool = false)
+    /// at present. `needsIntervention` is true if the cause does not end by itself, for example because a person has to
+    /// install another token.
+    case waits(reason: String, atLeast: Duration, isAnswer: Bool, needsIntervention: Bool = false)
     /// A condition does not hold, but the client can compute the change again from the current value. The current
     /// setting is nil if the refusal does not contain it.
     case conflict(Problem, current: SettingState?)
@@ -131,7 +133,7 @@ enum SendOutcome: Equatable, Sendable {
             self = .waits(reason: reason, atLeast: .zero, isAnswer: false)
         case .failure(.unusable(let reason)): self = .refused(Problem(.badRequest, reason))
         case .failure(.unusableToken(let reason)):
-            self = .waits(reason: reason, atLeast: .zero, isAnswer: false, isFinal: true)
+            self = .waits(reason: reason, atLeast: .zero, isAnswer: false, needsIntervention: true)
         case .failure(.cancelled): self = .waits(reason: "the request was cancelled", atLeast: .zero, isAnswer: false)
         case .failure(.unavailable(let reason, let pause)):
             self = .waits(reason: reason, atLeast: min(max(.zero, pause), Self.maxRequestedPause), isAnswer: true)
@@ -140,7 +142,7 @@ enum SendOutcome: Equatable, Sendable {
                 let pause = Duration.milliseconds(max(0, problem.retryAfterMs ?? 0))
                 self = .waits(
                     reason: problem.description, atLeast: min(pause, Self.maxRequestedPause), isAnswer: true,
-                    isFinal: problem.code == .unauthorized)
+                    needsIntervention: problem.code == .unauthorized)
             } else if change.isConflict(problem) {
                 self = .conflict(problem, current: problem.conflicting.flatMap { $0.isConcealed ? nil : $0 })
             } else {
@@ -171,7 +173,7 @@ extension Problem {
 }
 
 extension BackendError {
-    /// True if the daemon would give the same answer again.
+    /// True if a repetition of the request would probably get the same answer.
     var isFinal: Bool {
         switch self {
         case .refused(let problem): !problem.allowsLaterSuccess || problem.code == .unauthorized

@@ -26,17 +26,16 @@ final class SuiteSession: Sendable {
         var sending = SendingState()
         var saving = SavingState()
         var applying = ApplyingState()
-        /// True after the adapter was released. The tasks of the session then end instead of waiting for another
-        /// attempt.
+        /// True after the adapter was released. The tasks of the session then make no further attempts.
         var isClosed = false
         fileprivate var handlers = Handlers()
         fileprivate(set) var listeners: [UInt64: @Sendable ([ReplicaEvent]) -> Void] = [:]
         fileprivate var lastListener: UInt64 = 0
-        /// The cells that local changes have changed, by the thread that made the change. The thread announces the
-        /// change after it has written the outbox file.
+        /// The cells of local changes that were not announced yet, by the thread that made the change. The thread
+        /// announces the change after it has written the outbox file.
         fileprivate var localChanges: [UInt: [KeyCell]] = [:]
-        /// True while a thread delivers events. This thread also delivers the events of other threads, which keeps the
-        /// order.
+        /// True while a thread delivers events. This thread also delivers the events of other threads, so that the
+        /// listeners get the events in order.
         fileprivate var isDelivering = false
     }
 
@@ -44,10 +43,11 @@ final class SuiteSession: Sendable {
         /// The maximum time for which a getter waits for the load, and for which a caller waits for the answer to a
         /// write.
         var timeout = Duration.seconds(2)
-        /// The duration of an outage after which callers no longer wait for the daemon. Nil for the timeout.
+        /// The duration of an outage after which callers no longer wait for the daemon. Nil means `timeout`.
         var outageTimeout: Duration?
         /// The interval at which the session searches again for files that other programs had locked.
         var abandonedFileSearchInterval = Duration.seconds(10)
+        /// The minimum time between two saves of the cache file.
         var saveInterval = Duration.seconds(1)
         /// The clock of the pauses between attempts.
         var clock: any SessionClock = RealSessionClock()
@@ -60,7 +60,7 @@ final class SuiteSession: Sendable {
     let outboxFillLevel: OutboxFillLevel
     /// Fulfilled when the session has adopted the writes of programs that have ended.
     let outboxOpening = Promise<Void>()
-    /// True after a thread has begun to adopt these writes.
+    /// True after a thread has begun to adopt the writes of programs that have ended.
     let hasBegunOpening = Atomic(false)
     /// True if the suite is loaded and the session follows its changes. It is atomic so that a getter needs no lock.
     let loaded = Atomic(false)
@@ -164,7 +164,7 @@ extension SuiteSession {
 
     /// Announces a change of every key to Swift's Observation.
     func announceAllKeys() {
-        announce(state.withLock { $0.replica.cells }, isLocalChange: false)
+        announce(state.withLock { $0.replica.cells }, onCallingThread: false)
     }
 
     func forgetUnusedEntries() {
@@ -208,7 +208,7 @@ extension SuiteSession {
             return (result, cells, isDeliverer, pause, state.loading.isLoaded && !state.isSchemaKnown)
         }
         if isDeliverer { deliver() }
-        announce(cells, isLocalChange: false)
+        announce(cells, onCallingThread: false)
         if let pause {
             ClientThread.shared.schedule(at: .now + pause) { [weak self] in self?.saveAsPlanned() }
         }
@@ -218,22 +218,24 @@ extension SuiteSession {
 
     /// Announces the changes that the program has made on the calling thread.
     ///
-    /// Functions that track a value may wait for other settings. So they are called on another thread if this thread is
-    /// the client thread, or if it has the lock of changes in place.
+    /// A function that tracks a value may wait for another setting, and must not block the client thread or a thread
+    /// that holds the lock of changes in place. On these threads, the functions are therefore called on another thread.
     func announceLocalChanges() {
         let thread = CurrentThread.identifier
         guard let cells = state.withLock({ $0.localChanges.removeValue(forKey: thread) }) else { return }
-        announce(cells, isLocalChange: !ClientThread.shared.isCurrent && !changeLock.isHeldByCurrentThread)
+        announce(cells, onCallingThread: !ClientThread.shared.isCurrent && !changeLock.isHeldByCurrentThread)
     }
 
-    private func announce(_ cells: [KeyCell], isLocalChange: Bool) {
-        ChangeAnnouncer.shared.announce(cells.compactMap { $0.removeTracker() }, isLocalChange: isLocalChange)
+    private func announce(_ cells: [KeyCell], onCallingThread: Bool) {
+        ChangeAnnouncer.shared.announce(cells.compactMap { $0.removeTracker() }, onCallingThread: onCallingThread)
     }
 
+    /// Changes the replica. See ``mutate(isLocalChange:_:)``.
     func change<Result: Sendable>(isLocalChange: Bool = false, _ body: (inout ReplicaState) -> Result) -> Result {
         mutate(isLocalChange: isLocalChange) { body(&$0.replica) }
     }
 
+    /// Applies an answer of the daemon to the replica, and tracks the handlers of the new state.
     func apply(_ observation: SettingsObservation) {
         trackHandlers { replica in
             switch observation {
@@ -262,6 +264,7 @@ extension SuiteSession {
         state.withLock { $0.listeners[listener] = nil }
     }
 
+    /// Calls the listeners until there are no more events.
     private func deliver() {
         while true {
             let (events, listeners) = state.withLock { state in
@@ -288,7 +291,8 @@ extension SuiteSession {
         _ operation: @escaping @Sendable () async throws(BackendError) -> Value
     ) throws(BackendError) -> Value {
         guard !ClientThread.shared.isCurrent else {
-            // The client thread also decodes values, and the program's code for this may read another setting.
+            // The client thread also decodes values, and the program's code that decodes a value may read another
+            // setting.
             throw .unreachable(
                 "code that converts a value cannot wait for another setting; read the other setting before",
                 outcome: .notDone)
@@ -307,6 +311,6 @@ extension SuiteSession {
 }
 
 extension BackendError {
-    /// The error of a caller whose deadline is over before there is an answer.
+    /// The error of a caller whose deadline has passed without an answer.
     static let timedOut = BackendError.unreachable("the daemon did not answer in time")
 }

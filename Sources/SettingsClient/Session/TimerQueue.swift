@@ -1,5 +1,5 @@
-/// Functions with the moments at which they have to be called, in a binary heap. Adding and removing take logarithmic
-/// time.
+/// Timers: functions with the moments at which they have to be called, in a binary heap. Adding and removing a timer
+/// take logarithmic time.
 struct TimerQueue: Sendable {
     typealias Action = @Sendable () -> Void
 
@@ -21,7 +21,7 @@ struct TimerQueue: Sendable {
 
     var nextMoment: ContinuousClock.Instant? { heap.first?.moment }
 
-    /// Adds a timer. Returns a number for ``remove(_:)``.
+    /// Adds a timer. Returns the number of the timer for ``remove(_:)``.
     mutating func add(at moment: ContinuousClock.Instant, _ action: @escaping Action) -> UInt64 {
         lastID += 1
         actions[lastID] = action

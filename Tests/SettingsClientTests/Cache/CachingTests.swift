@@ -201,7 +201,7 @@ struct CachingTests {
         #expect(try file().save(server.load()))
         #expect(!FileManager.default.fileExists(atPath: path + ".new"))
         let other = try OpenFile(path + ".new", .new, in: POSIXFileSystem())
-        #expect(try other.lockIfNamed())
+        #expect(try other.lockIfPresent())
         #expect(try !file().save(server.load()))
         #expect(FileManager.default.fileExists(atPath: path + ".new"))
     }

@@ -30,7 +30,7 @@ struct OutboxDraftTests {
             guard call == .lock, let path = harness.draft else { return nil }
             others.withLock { others in
                 guard others.isEmpty, let other = try? OpenFile(path, .writing, in: POSIXFileSystem()) else { return }
-                if interference != .removes { _ = try? other.lockIfNamed() }
+                if interference != .removes { _ = try? other.lockIfPresent() }
                 if interference != .locks { try? POSIXFileSystem().remove(path) }
                 others.append(other)
             }

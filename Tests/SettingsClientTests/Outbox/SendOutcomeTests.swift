@@ -65,7 +65,7 @@ struct SendOutcomeTests {
         let problem = Problem(.unauthorized, "no")
         #expect(
             SendOutcome(.failure(.refused(problem)), of: try samples.write(.set(1)))
-                == .waits(reason: problem.description, atLeast: .zero, isAnswer: true, isFinal: true))
+                == .waits(reason: problem.description, atLeast: .zero, isAnswer: true, needsIntervention: true))
     }
 
     @Test("An answer of a proxy does not end a write")

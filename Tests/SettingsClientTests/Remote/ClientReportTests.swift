@@ -240,16 +240,16 @@ struct ClientReportTests {
     func newName() throws {
         var reporting = ClientReporting(ClientName("web"))
         let taken = SettingsError.problem(Problem(.forbidden, "taken"), revision: nil)
-        var repeats = [reporting.changeName(after: taken)]
+        var repeats = [reporting.recoverFromRefusal(taken)]
         let name = try #require(reporting.client?.text)
         #expect(name.hasPrefix("web-") && name.utf8.count == 12)
-        let reasons = [reporting.removeReasonOfNewName(), reporting.removeReasonOfNewName()]
+        let reasons = [reporting.removeNameChangeError(), reporting.removeNameChangeError()]
         #expect(reasons[0]?.description.contains("taken; this process reports as \(name)") == true && reasons[1] == nil)
-        repeats.append(reporting.changeName(after: taken))
+        repeats.append(reporting.recoverFromRefusal(taken))
         #expect(reporting.client == nil)
-        repeats.append(reporting.changeName(after: taken))
+        repeats.append(reporting.recoverFromRefusal(taken))
         #expect(reporting.client == ClientName("web"))
-        repeats.append(reporting.changeName(after: .problem(Problem(.overloaded, "load"), revision: nil)))
+        repeats.append(reporting.recoverFromRefusal(.problem(Problem(.overloaded, "load"), revision: nil)))
         #expect(repeats == [true, true, false, false] && reporting.client == ClientName("web"))
     }
 

@@ -15,21 +15,21 @@ struct ApplyingStateTests {
     /// Applies a state whose changes are new.
     private func apply(_ cursor: Cursor, _ applying: inout ApplyingState) {
         applying.recordChange(at: cursor)
-        _ = applying.begin(cursor, handlers)
-        applying.end()
+        _ = applying.beginHandlers(of: cursor, handlers)
+        applying.endHandlers()
     }
 
     @Test("A state that arrives while handlers run is not applied, and begins when the handlers have returned")
     func order() {
         var applying = ApplyingState()
-        let hasState = applying.fail("early")
+        let hasState = applying.recordFailure("early")
         #expect(applying.report == ClientReport() && !hasState)
         applying.recordChange(at: states[1])
-        let hasBegun = [applying.begin(states[1], handlers), applying.begin(states[2], handlers)]
+        let hasBegun = [states[1], states[2]].map { applying.beginHandlers(of: $0, handlers) }
         #expect(hasBegun == [true, false] && applying.report == ClientReport())
-        applying.end()
+        applying.endHandlers()
         #expect(applying.report == ClientReport(applied: states[1]) && !applying.isApplied(states[2]))
-        let beginsNext = applying.begin(states[2], handlers)
+        let beginsNext = applying.beginHandlers(of: states[2], handlers)
         #expect(beginsNext)
     }
 
@@ -38,18 +38,18 @@ struct ApplyingStateTests {
         var applying = ApplyingState()
         apply(states[1], &applying)
         applying.recordChange(at: states[2])
-        _ = applying.begin(states[2], handlers)
+        _ = applying.beginHandlers(of: states[2], handlers)
         applying.recordChange(at: states[3])
-        _ = applying.fail("no")
+        _ = applying.recordFailure("no")
         let report = ClientReport(applied: states[1], failed: states[2], reason: "no")
         #expect(applying.report == report)
-        applying.end()
+        applying.endHandlers()
         #expect(applying.report == report)
         // A failure of the next state does not count the failed state as applied.
-        _ = applying.begin(states[3], handlers)
-        _ = applying.fail("again")
+        _ = applying.beginHandlers(of: states[3], handlers)
+        _ = applying.recordFailure("again")
         #expect(applying.report == ClientReport(applied: states[1], failed: states[3], reason: "again"))
-        applying.end()
+        applying.endHandlers()
         apply(states[4], &applying)
         #expect(applying.report == ClientReport(applied: states[4]))
     }
@@ -58,11 +58,11 @@ struct ApplyingStateTests {
     func failureAfterHandlers() {
         var applying = ApplyingState()
         apply(states[2], &applying)
-        _ = applying.fail("no")
+        _ = applying.recordFailure("no")
         #expect(applying.report == ClientReport(applied: states[0], failed: states[2], reason: "no"))
         // A later cursor without a change of the suite is no later state.
-        _ = applying.begin(states[3], handlers)
-        applying.end()
+        _ = applying.beginHandlers(of: states[3], handlers)
+        applying.endHandlers()
         #expect(applying.report == ClientReport(applied: states[0], failed: states[2], reason: "no"))
         apply(states[4], &applying)
         #expect(applying.report == ClientReport(applied: states[4]))

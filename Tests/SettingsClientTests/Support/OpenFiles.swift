@@ -20,7 +20,7 @@ struct OpenFiles {
             guard name.hasSuffix(".outbox") else { return false }
             let file = try? OpenFile("\(directory)/\(name)", .writing, in: machine)
             // False: another descriptor holds the lock. Nil: the file was removed.
-            return (try? file?.lockIfNamed()) == false
+            return (try? file?.lockIfPresent()) == false
         }
     }
 

@@ -6,7 +6,7 @@ internal import SettingsModel
 ///
 ///     {"crc":"…","cache":1,"server":"http://127.0.0.1:7070","suite":"com.my.app","state":{…}}
 ///
-/// The file may be lost at any time, so it is not synced. A damaged file is ignored.
+/// The file is not synced, because the daemon has the same data. A damaged file is ignored.
 struct CacheFile: Sendable {
     let path: String
     private let directory: String
@@ -38,7 +38,7 @@ struct CacheFile: Sendable {
         let draft = try OpenFile(name, .creating, in: files, reportedAs: path)
         guard try draft.lock(), try draft.isLocated(at: name) else { return false }
         do throws(FileError) {
-            // The draft may be from a program that ended before it had renamed the draft.
+            // The draft may have contents, from a program that ended before it renamed the draft.
             try draft.truncate(to: 0)
             try draft.write(bytes(of: state).span, at: 0)
             try files.rename(name, to: path)

@@ -14,9 +14,10 @@ public struct FileLocation: Equatable, Sendable {
     /// No file.
     public static let none = FileLocation(choice: .none)
 
-    /// The standard directory of the user: for an outbox `$XDG_STATE_HOME/settings/outbox`, or
-    /// `~/.local/state/settings/outbox` if the variable is not set; for a cache `$XDG_CACHE_HOME/settings`, or
-    /// `~/.cache/settings`. If `HOME` is not set either, there is no file.
+    /// The standard directory of the user: for an outbox `$XDG_STATE_HOME/settings/outbox`, for a cache
+    /// `$XDG_CACHE_HOME/settings`. If the variable is not an absolute path, the directories are
+    /// `~/.local/state/settings/outbox` and `~/.cache/settings`. If `HOME` is not an absolute path either, there is no
+    /// file.
     public static let usual = FileLocation(choice: .usual)
 
     /// A directory. Several programs may share it. If the directory does not exist, the adapter creates it so that only
@@ -51,7 +52,7 @@ extension FileLocation {
                 case .outbox: ("XDG_STATE_HOME", "/.local/state", "/settings/outbox")
                 case .cache: ("XDG_CACHE_HOME", "/.cache", "/settings")
                 }
-            // The specification of these variables says to ignore a relative path.
+            // The XDG Base Directory Specification requires that programs ignore a relative path.
             if let home = environment(variable), home.utf8.first == UInt8(ascii: "/") {
                 root = home + folder
             } else if let home = environment("HOME"), home.utf8.first == UInt8(ascii: "/") {
@@ -64,7 +65,7 @@ extension FileLocation {
     }
 
     /// Converts a text into a file name. Percent-encodes bytes that a file system may refuse. Replaces the end of a
-    /// long name by a hash of the whole text. Two texts may get the same name, so the files contain their owner.
+    /// long name by a hash of the whole text. Two long texts may get the same name, so the files contain their owner.
     static func encoded(_ text: String) -> String {
         var name = ""
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
@@ -80,15 +81,15 @@ extension FileLocation {
             }
         }
         if name.utf8.count > maxNameLength { return "\(name.prefix(maxNameLength - 17))~\(String(hash, radix: 16))" }
-        // `.` and `..` are not file names.
+        // `.` and `..` have a special meaning in a path.
         return name.utf8.allSatisfy({ $0 == UInt8(ascii: ".") }) ? "%2E\(name.dropFirst())" : name
     }
 
-    /// File systems allow 255 bytes.
+    /// The maximum length in bytes. Most file systems allow 255 bytes.
     private static var maxNameLength: Int { 200 }
 }
 
-/// The suite and the server whose settings a file contains.
+/// The suite and the server that an outbox file or a cache file belongs to.
 struct FileOwner: Equatable, Sendable {
     let server: String
     let suite: SuiteName

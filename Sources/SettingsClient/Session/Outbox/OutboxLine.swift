@@ -16,13 +16,13 @@ enum OutboxLine: Equatable, Sendable {
 
     static let version: Int64 = 1
 
-    /// The valid numbers of writes and files.
-    static let numbers: Range<Int64> = 0..<(1 << 60)
+    /// The valid numbers of writes and files. The upper bound prevents an overflow when the next number is computed.
+    static let validNumbers: Range<Int64> = 0..<(1 << 60)
 }
 
 enum OutboxLineError: Error, Equatable {
     case damaged
-    /// A later version of the library wrote the line.
+    /// A later version of the library wrote the line, with this version of the format.
     case future(Int64)
 }
 
@@ -55,7 +55,7 @@ extension OutboxLine {
             guard version <= Self.version else { throw .future(version) }
             guard let owner = FileOwner(members: json) else { throw .damaged }
             self = .head(owner)
-        } else if let number = json["write"]?.integer, Self.numbers.contains(number),
+        } else if let number = json["write"]?.integer, Self.validNumbers.contains(number),
             let write = PendingChange(members: json)
         {
             self = .write(number, write)
@@ -67,14 +67,17 @@ extension OutboxLine {
     }
 }
 
+/// The contents of an outbox file.
 struct OutboxContents: Sendable {
     /// The owner. Nil if the file has no readable first line.
     private(set) var owner: FileOwner?
     /// The writes that have not ended, in order.
     private(set) var writes: [(number: Int64, write: PendingChange)] = []
+    /// The number of damaged lines.
     private(set) var damagedCount = 0
 
-    /// Parses a file. Throws `future` for a file of a later version of the library, which must not be changed.
+    /// Parses a file. Throws `future` if a later version of the library wrote the file. The caller must not change such
+    /// a file.
     init(_ bytes: [UInt8]) throws(OutboxLineError) {
         var known: [Int64: PendingChange] = [:]
         var rest = bytes[...]
@@ -82,9 +85,9 @@ struct OutboxContents: Sendable {
             try add(rest[..<end], &known)
             rest = rest[(end + 1)...]
         }
-        // An incomplete last line is ignored, because the program ended while it wrote the line. But if the line is
-        // complete except that its last byte is not a newline character, the byte is damaged, and the line is used and
-        // counted as damaged.
+        // An incomplete last line is ignored, because the program ended while it wrote the line. But if the line
+        // without its last byte is valid, this byte is a damaged newline character. The line is then used, and counted
+        // as damaged.
         if !rest.isEmpty, (try? OutboxLine(rest.dropLast())) != nil {
             try add(rest.dropLast(), &known)
             damagedCount += 1
@@ -108,7 +111,7 @@ struct OutboxContents: Sendable {
     }
 }
 
-/// A line that detects damage: an object whose first member is the CRC-32C of everything after it.
+/// A line that detects damage: an object whose first member is the CRC-32C of all bytes after the comma of this member.
 ///
 ///     {"crc":"0badcafe","write":1,"requestKey":"…","do":[…]}
 enum CheckedLine {

@@ -9,8 +9,8 @@ internal import Synchronization
 /// own queue and file, and removes the abandoned file.
 ///
 /// Lines are written without a sync. A write therefore survives the end of the program, but may be lost in a crash of
-/// the machine. If a line cannot be written, the write stays in the queue in memory, because the daemon normally
-/// answers soon.
+/// the machine. If a line cannot be written, the write is not refused but stays in the queue in memory, because the
+/// daemon normally answers soon.
 struct OutboxStore: Sendable {
     /// The limits of the queue. A session refuses writes beyond them.
     struct Limits: Equatable, Sendable {
@@ -19,6 +19,7 @@ struct OutboxStore: Sendable {
         var size = 64 << 20
     }
 
+    /// The reason why a file cannot be used, for an issue.
     struct FileProblem: Hashable, Sendable {
         let path: String
         let reason: String
@@ -29,6 +30,7 @@ struct OutboxStore: Sendable {
         /// The writes in the order in which they have to be sent.
         var writes: [PendingChange] = []
         var problems: [FileProblem] = []
+        /// True if the directory has files of programs that have not ended.
         var hasLockedFiles = false
     }
 
@@ -55,10 +57,10 @@ struct OutboxStore: Sendable {
     /// This program's own file. Nil until there is a write.
     private var file: OpenFile?
     private var fileSize = 0
-    /// True if this program's file contains the whole queue, so that a line can be appended. False after a failed
-    /// write, which may have left a part of a line in the file.
+    /// True if this program's file contains the whole queue, so that a line can be appended. False if there is no file,
+    /// and after a failed write, which may have left a part of a line in the file.
     private var isFileUsable = false
-    /// The file is rewritten when it has this size and most of its writes have ended.
+    /// The file is rewritten when it is larger than this size and most of its bytes belong to writes that have ended.
     private var rewriteSize = Self.minRewriteSize
     private var abandonedFiles: [AbandonedFile] = []
     /// The last failure to rewrite the file.
@@ -70,7 +72,7 @@ struct OutboxStore: Sendable {
     private static let minRewriteSize = 1 << 20
     /// A queue with more bytes is not rewritten to make the file smaller, because callers would wait for that.
     private static let maxRewrittenQueueSize = 1 << 20
-    /// The maximum number of attempts to create a draft. After each failed attempt, another program has removed the
+    /// The maximum number of attempts to create a draft. An attempt fails if another program locks or removes the
     /// draft.
     private static let maxDrafts = 20
     private static let suffix = ".outbox"
@@ -98,13 +100,14 @@ struct OutboxStore: Sendable {
     /// True if the file contains the whole queue.
     var isFileComplete: Bool { isFileUsable || queue.isEmpty }
 
-    /// Adds a write to the queue and to the file. If the file cannot be written, the write is in the queue only.
+    /// Adds a write to the queue and to the file. If the file cannot be written, throws the error, and the write is in
+    /// the queue only.
     mutating func append(_ change: PendingChange, number: Int64) throws(FileError) {
         let line = OutboxLine.write(number, change).bytes
         insert(QueuedWrite(number: number, original: change, change: change, size: line.count))
         guard directory != nil else { return }
         if isFileUsable { return try append(line) }
-        // Rewriting a long queue takes long. On a full disk, each setter would wait for the failure.
+        // Rewriting a long queue takes long. On a full disk, each setter would wait until the rewrite fails.
         if let failure, queue.count > Self.longQueue, failure.moment + Self.pauseAfterFailure > .now {
             throw failure.error
         }
@@ -117,15 +120,16 @@ struct OutboxStore: Sendable {
         }
     }
 
-    /// Replaces the change that is sent for the first write. The new change is synced to the disk when this returns.
-    /// Otherwise the program could, after a crash of the machine, merge the old change with a value that already
-    /// contains the new change.
+    /// Replaces the change that is sent for the first write, and syncs the new change to the disk. Without the sync,
+    /// the program could, after a crash of the machine, merge the old change with a value that already contains the new
+    /// change.
     mutating func replaceFirst(by change: PendingChange) throws(FileError) {
         guard let first = queue.first else { return }
         let line = OutboxLine.write(first.number, change).bytes
         if directory != nil {
             if !isFileUsable { try rewriteAndRemoveAbandonedFiles(isSynced: false) }
-            // An abandoned file may still contain the old change. After a crash both changes would be sent.
+            // An adopted file that could not be removed may still contain the old change. After a crash, both changes
+            // would be sent.
             _ = removeAbandonedFiles()
             if let abandonedFile = abandonedFiles.first(where: \.isAdopted) {
                 throw FileError(.remove, abandonedFile.file.path, code: SystemErrorCode.inputOutput)
@@ -175,7 +179,7 @@ struct OutboxStore: Sendable {
     }
 }
 
-/// The number and the size of the writes in a queue. Thread-safe.
+/// The number and the size of the writes in a queue, with the limits of the queue. Thread-safe.
 final class OutboxFillLevel: Sendable {
     private let limits: OutboxStore.Limits
     private let level = Mutex((writes: 0, size: 0))
@@ -193,8 +197,8 @@ final class OutboxFillLevel: Sendable {
         let (writes, size) = level.withLock { $0 }
         guard writes >= limits.writes || size >= limits.size else { return nil }
         return
-            "cannot add a write to the queue: \(writes) writes (\(size) bytes) already wait for the daemon; retry when the "
-            + "daemon has answered some of them"
+            "cannot add a write to the queue: \(writes) writes (\(size) bytes) already wait for the daemon; retry when "
+            + "the daemon has answered some of them"
     }
 }
 
@@ -205,6 +209,7 @@ struct QueuedWrite: Equatable, Sendable {
     let original: PendingChange
     /// The change that is sent. A conflict may have replaced the original.
     var change: PendingChange
+    /// The size in bytes of the line of the write.
     var size: Int
     /// The number of conflicts that have replaced the change.
     var conflicts = 0
@@ -259,20 +264,20 @@ extension OutboxStore {
         _ = removeAbandonedFiles()
     }
 
-    /// Returns a path that is later in the alphabetical order than all existing files, because a program adopts the files
-    /// of ended programs in this order, so that it sends the oldest writes first.
+    /// Returns a path that sorts after the paths of all existing files. A program adopts abandoned files in this order,
+    /// so that it sends the oldest writes first.
     private func newPath(in directory: String) throws(FileError) -> String {
         let numbers = try files.list(directory).compactMap { name -> Int64? in
             guard name.hasSuffix(Self.suffix) else { return nil }
-            return Int64(name.prefix { $0 != "-" }).flatMap { OutboxLine.numbers.contains($0) ? $0 : nil }
+            return Int64(name.prefix { $0 != "-" }).flatMap { OutboxLine.validNumbers.contains($0) ? $0 : nil }
         }
         let digits = String((numbers.max() ?? 0) + 1)
         let zeros = String(repeating: "0", count: max(0, 10 - digits.utf8.count))
         return "\(directory)/\(zeros)\(digits)-\(Self.random)\(Self.suffix)"
     }
 
-    /// Creates a locked file with the suffix of a draft, so that other programs do not adopt the file. Another program
-    /// that removes old drafts may lock the file first. Then this method creates another file.
+    /// Creates and locks a draft. Other programs do not adopt a file with the suffix of a draft. Another program that
+    /// removes old drafts may lock the draft first. This method then creates another draft.
     private func openDraft(of path: String, in directory: String) throws(FileError) -> (OpenFile, name: String) {
         for _ in 0..<Self.maxDrafts {
             let name = "\(directory)/\(Self.random)\(Self.draftSuffix)"
@@ -293,7 +298,7 @@ extension OutboxStore {
 
 /// The files of other programs.
 extension OutboxStore {
-    /// Locks and reads the files of programs that have ended. The caller numbers the writes and calls ``adopt(_:)``.
+    /// Locks and reads abandoned files. The caller gives their writes numbers and then calls ``adopt(_:)``.
     mutating func collectAbandonedWrites() -> AbandonedWrites {
         var abandonedWrites = AbandonedWrites()
         guard let directory else { return abandonedWrites }
@@ -301,7 +306,8 @@ extension OutboxStore {
         do throws(FileError) {
             names = try files.list(directory).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         } catch {
-            // If this user may not list the directory, the failure of the next write is reported instead.
+            // A missing directory has no files. If the user may not list the directory, the failure of the next write
+            // is reported instead.
             if !error.isMissingOrForbidden {
                 abandonedWrites.problems.append(FileProblem(path: directory, reason: error.reason))
             }
@@ -319,7 +325,7 @@ extension OutboxStore {
                     }
                 }
             } else if name.hasSuffix(Self.draftSuffix), let draft = try? OpenFile(path, .writing, in: files),
-                (try? draft.lockIfNamed()) == true
+                (try? draft.lockIfPresent()) == true
             {
                 // No program holds the lock, so the program that created the draft has ended.
                 try? files.remove(path)
@@ -330,7 +336,7 @@ extension OutboxStore {
 
     private mutating func collect(_ path: String, _ abandonedWrites: inout AbandonedWrites) throws(FileError) {
         let abandonedFile = try OpenFile(path, .writing, in: files)
-        guard try abandonedFile.lockIfNamed() else {
+        guard try abandonedFile.lockIfPresent() else {
             abandonedWrites.hasLockedFiles = true
             return
         }
@@ -341,10 +347,11 @@ extension OutboxStore {
         } catch {
             let version = if case .future(let version) = error { " (format \(version))" } else { "" }
             let reason =
-                "the file is from a later version of this library\(version), so its writes are not sent; update this program"
+                "the file is from a later version of this library\(version), so its writes are not sent; "
+                + "update this program"
             return abandonedWrites.problems.append(FileProblem(path: path, reason: reason))
         }
-        // Two servers whose names are too long for a directory may share a directory.
+        // Long names of servers are shortened, so two servers may share a directory.
         if let other = contents.owner, other != owner { return }
         // If a program ended while it adopted writes, its file and the abandoned file may contain the same write.
         let known = Set(queue.map(\.change.requestKey) + abandonedWrites.writes.map(\.requestKey))
@@ -358,8 +365,8 @@ extension OutboxStore {
         abandonedFiles.append(AbandonedFile(file: abandonedFile, damage: damage))
     }
 
-    /// Adds the writes of abandoned files to the queue and to this program's file, and removes the abandoned files.
-    /// Returns the problems to report.
+    /// Adds the writes of abandoned files to the queue and to this program's file, and removes the abandoned files. If
+    /// this program's file cannot be written, keeps the abandoned files. Returns the problems to report.
     mutating func adopt(_ writes: [(number: Int64, change: PendingChange)]) -> [FileProblem] {
         for (number, change) in writes {
             let size = OutboxLine.write(number, change).bytes.count
@@ -382,9 +389,9 @@ extension OutboxStore {
         }
     }
 
-    /// Removes the adopted files, because this program's file contains their readable writes. Renames a damaged file,
-    /// so that a person can examine it. Keeps the lock of a file that cannot be removed. Returns the problems to
-    /// report.
+    /// Removes the adopted files, because this program's file contains their undamaged writes. Renames a damaged file,
+    /// so that a person can examine the file. Keeps the lock of a file that cannot be removed, so that no other program
+    /// adopts the file. Returns the problems to report.
     private mutating func removeAbandonedFiles() -> [FileProblem] {
         var problems: [FileProblem] = []
         var remaining: [AbandonedFile] = []
@@ -417,8 +424,8 @@ extension OutboxStore {
 }
 
 extension OpenFile {
-    /// Locks the file. Returns false if another program has locked or removed it.
-    func lockIfNamed() throws(FileError) -> Bool {
+    /// Locks the file. Returns false if another program has locked the file, or if the file is no longer at its path.
+    func lockIfPresent() throws(FileError) -> Bool {
         guard try lock() else { return false }
         return try isLocated(at: path)
     }

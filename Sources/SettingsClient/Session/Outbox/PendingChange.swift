@@ -2,8 +2,8 @@ internal import SettingsAPI
 internal import SettingsKeys
 internal import SettingsModel
 
-/// A write of the program that the daemon has not answered: the action with its conditions, the plan for a conflict,
-/// and the request key. The daemon carries out one write for a request key, even if it gets the request several times.
+/// A write of the program that the daemon has not answered: the action with its conditions, the reaction to a conflict,
+/// and the request key. If the daemon gets several requests with the same request key, it carries out one of them.
 package struct PendingChange: Equatable, Sendable {
     enum Action: Equatable, Sendable {
         case transaction(Transaction)
@@ -20,17 +20,16 @@ package struct PendingChange: Equatable, Sendable {
         case merge(MergePlan)
     }
 
-    /// The information that the client needs to apply a change in place to a value other than the value that the
-    /// program has read.
+    /// The data with which the client applies a change in place to another value than the program has read.
     struct MergePlan: Equatable, Sendable {
-        /// The value of the replica, stored or a default of the schema, when the program read the key. Nil if there was
-        /// no value.
+        /// The value in the replica when the program read the key: a stored value or a default of the schema. Nil if
+        /// there was no value.
         let base: JSONValue?
         /// The value that the program has computed. Nil if the change removes the value.
         let new: JSONValue?
         /// The difference between `base` and `new`. Nil if the key has no merge rule.
         let delta: MergeDelta?
-        /// The value that the program reads if nothing is stored: the registered default or the default of the key.
+        /// The value that the program reads while nothing is stored: the registered default or the default of the key.
         let valueIfUnset: JSONValue?
         /// True if the values of the key are secret, so that messages must not contain them.
         var isSecret = false
@@ -60,7 +59,7 @@ extension PendingChange {
         if case .transaction(let transaction) = action { transaction.operations } else { [] }
     }
 
-    /// The key, if all operations are on the same key.
+    /// The key, if all operations change the same key. Otherwise nil.
     var key: KeyName? {
         guard let first = operations.first?.key else { return nil }
         return operations.allSatisfy { $0.key == first } ? first : nil
@@ -84,22 +83,23 @@ extension PendingChange {
         }
     }
 
-    /// The value that the program computed for the key that it changes in place.
+    /// The value that the program computed for the key that it changes in place. Nil for other changes, and for a
+    /// change that removes the value.
     var expectedValue: JSONValue? { merge?.plan.new }
 
     var isMergeOfSecret: Bool { merge?.plan.isSecret ?? false }
 
-    /// The plan of a change of one key, with its transaction and its only operation.
-    private var merge: (plan: MergePlan, transaction: Transaction, operation: Transaction.Operation)? {
+    /// The plan of a change in place, with its only operation. Nil for other changes.
+    private var merge: (plan: MergePlan, operation: Transaction.Operation)? {
         guard case .merge(let plan) = onConflict, case .transaction(let transaction) = action,
             transaction.operations.count == 1
         else { return nil }
-        return (plan, transaction, transaction.operations[0])
+        return (plan, transaction.operations[0])
     }
 }
 
 extension PendingChange {
-    /// Returns true if the change was refused because of the current value, and the change has a plan.
+    /// Returns true if the daemon refused the change because of the current value, and the change has a plan.
     func isConflict(_ problem: Problem) -> Bool {
         guard let merge else { return false }
         if problem.code == .preconditionFailed { return true }
@@ -111,9 +111,9 @@ extension PendingChange {
     /// Returns the change to send after a conflict, for the current value. Returns nil if the plan does not allow a
     /// change of this value.
     func resolved(over current: SettingState, requestKey: RequestKey) -> PendingChange? {
-        guard let (plan, _, operation) = merge, current.source != .invalid, !current.isConcealed else { return nil }
-        // The condition is the current value and not its revision, because a revision means another value after the
-        // data of the daemon was replaced.
+        guard let (plan, operation) = merge, current.source != .invalid, !current.isConcealed else { return nil }
+        // The condition is the current value and not its revision, because the same revision may mean another value
+        // after the data of the daemon was replaced.
         func set(_ value: JSONValue?) -> PendingChange {
             PendingChange(
                 value.map { .set($0) } ?? .delete, to: operation.key, in: operation.suite,
@@ -129,12 +129,12 @@ extension PendingChange {
         guard current.value != nil, let change = delta.operation else { return set(value) }
         let next = PendingChange(
             .change(change), to: operation.key, in: operation.suite, if: nil, requestKey: requestKey, plan)
-        // The daemon would refuse the same operation again.
+        // If the operation is the same, the daemon would refuse it again.
         return next.action == action ? nil : next
     }
 
-    /// Returns the result of a change of one key that is applied to the current setting. Returns nil if the change
-    /// removes the value.
+    /// Returns the value after a change in place of the current setting. Returns nil if the change removes the value or
+    /// fails.
     func mergedValue(over current: SettingState) -> JSONValue? {
         switch merge?.operation.action {
         case .set(let value): value
@@ -149,8 +149,8 @@ extension PendingChange {
 }
 
 extension PendingChange {
-    /// Returns the refusal of a change in place with a detail that contains the old value, the new value and a remedy.
-    /// Returns other refusals unchanged.
+    /// Returns the refusal of a change in place with a detail that contains the value that the program has read, the
+    /// current value and a remedy. Returns other refusals unchanged.
     func explained(_ problem: Problem, _ current: SettingState) -> Problem {
         guard let plan = merge?.plan, problem.code == .preconditionFailed, current.source != .invalid else {
             return problem
@@ -166,7 +166,8 @@ extension PendingChange {
         return problem
     }
 
-    /// Returns the refusal of a transaction with a detail that names the keys that another program has changed.
+    /// Returns the refusal of a transaction with a detail that names the keys that another program has changed. Returns
+    /// other refusals unchanged.
     func explained(_ problem: Problem) -> Problem {
         guard onConflict == .fail, problem.code == .preconditionFailed else { return problem }
         let keys = problem.failed.compactMap { failed in
@@ -188,7 +189,7 @@ extension Transaction.Condition {
     }
 }
 
-/// The difference that a change in place has made. It can be applied to another value.
+/// The difference that a change in place has made. The client can apply the difference to another value.
 enum MergeDelta: Equatable, Sendable {
     case sum(InPlaceOperation.Amount)
     case append([JSONValue])
@@ -196,8 +197,8 @@ enum MergeDelta: Equatable, Sendable {
     /// New elements of a set.
     case union([JSONValue])
 
-    /// Returns nil if the merge rule does not fit the change, for example if an element was removed under the rule
-    /// `append`.
+    /// Returns nil if the merge rule does not allow the change, for example if the rule is `append` and an element was
+    /// removed.
     init?(_ rule: MergeRule?, ofSet isSet: Bool, from before: JSONValue?, to new: JSONValue?) {
         switch (rule, before, new) {
         case (.sum, .integer(let old)?, .integer(let new)?):
@@ -223,7 +224,7 @@ enum MergeDelta: Equatable, Sendable {
         }
     }
 
-    /// Returns nil if the difference depends on the value, as for the operation `toggle`.
+    /// Returns nil if the operation is no difference that the client can apply to another value, for example `toggle`.
     init?(_ operation: InPlaceOperation) {
         switch operation {
         case .add(let amount): self = .sum(amount)
@@ -233,7 +234,7 @@ enum MergeDelta: Equatable, Sendable {
         }
     }
 
-    /// The equivalent operation of the daemon. Nil if there is none.
+    /// The equivalent operation of the daemon. Nil if the daemon has no such operation.
     var operation: InPlaceOperation? {
         switch self {
         case .sum(let amount): .add(amount)

@@ -3,39 +3,43 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// The name of a client, and its last report. A state machine without I/O.
+/// The name under which a follower reports to the daemon, and its last report. A state machine without I/O.
 struct ClientReporting: Sendable {
-    /// The name of the client. Nil if the daemon gets no reports.
+    /// The name in the reports. Nil if the follower does not report at present.
     private(set) var client: ClientName?
-    /// The report in the last request.
+    /// The report in the last request, which the daemon may not have received.
     var sent: ClientReport?
-    /// True while a task sends reports.
+    /// True while a task sends reports in requests of their own.
     var isSending = false
-    /// The name that the program wants.
-    private let wanted: ClientName?
-    /// The refusal of the wanted name, which was not logged.
+    /// The name that the program has chosen. Nil if the program does not report.
+    private let chosenName: ClientName?
+    /// The refusal of the chosen name. Nil if there was no refusal, or after the refusal was logged.
     private var refusal: SettingsError?
 
     init(_ client: ClientName?) {
-        (self.client, wanted) = (client, client)
+        (self.client, chosenName) = (client, client)
     }
 
-    /// Tries again to report, after the daemon has accepted no reports.
+    /// Reports again under the chosen name if reporting was stopped.
     mutating func restart() {
-        if client == nil { client = wanted }
+        if client == nil { client = chosenName }
     }
 
-    /// Reacts to the refusal of a long poll with a report. If the daemon refuses the name of the client, the client gets
-    /// another name. If it still refuses the request, the next request has no report. A daemon of an earlier version does
-    /// not know the parameters of a report. Returns true if the request has to be repeated at once.
-    mutating func changeName(after error: SettingsError) -> Bool {
+    /// Handles the failure of a long poll. Returns true if the long poll must be repeated at once, because it will
+    /// contain another name or no report.
+    ///
+    /// A daemon refuses a name that belongs to another caller. The follower then reports under the name with a random
+    /// suffix. If the daemon also refuses this name, or does not know the parameters of a report because it has an
+    /// earlier version, the follower stops reporting.
+    mutating func recoverFromRefusal(_ error: SettingsError) -> Bool {
         guard let name = client else {
-            // The daemon refuses also a request without a report, so the report is not the cause.
+            // The long poll had no report, so the report is not the cause of the failure. Another daemon may answer the
+            // next request, so the request contains a report again.
             restart()
             return false
         }
         switch error.code {
-        case .forbidden where name == wanted:
+        case .forbidden where name == chosenName:
             let suffix = "-" + String(UInt32.random(in: 0x1000_0000 ... .max), radix: 16)
             client = ClientName(
                 anyText: name.text.prefix(maximumBytes: ClientName.maximumLength - suffix.utf8.count) + suffix)
@@ -46,13 +50,14 @@ struct ClientReporting: Sendable {
         return true
     }
 
-    /// Ends the reports until ``restart()``.
+    /// Stops reporting until ``restart()``.
     mutating func stop() {
         (client, refusal) = (nil, nil)
     }
 
-    /// Returns the reason of another name, once, after the daemon has accepted the name.
-    mutating func removeReasonOfNewName() -> DefaultsError? {
+    /// Removes and returns the error which says that the follower reports under another name than the chosen name.
+    /// Called when the daemon has accepted the other name. Returns nil if there is no error to log.
+    mutating func removeNameChangeError() -> DefaultsError? {
         guard let refusal = refusal?.problem, let client else { return nil }
         self.refusal = nil
         return .refused(Refusal(.forbidden, "\(refusal.detail); this process reports as \(client)"))
@@ -60,7 +65,8 @@ struct ClientReporting: Sendable {
 }
 
 extension RemoteFollower.State {
-    /// The report about all subscriptions: the oldest state that they have applied, and a failure of one of them.
+    /// The report for all subscriptions together, because the daemon regards them as one client: the oldest state that
+    /// a subscription has applied last, and the failure of the first subscription that has failed.
     var report: ClientReport {
         let reports = subscriptions.sorted { $0.key < $1.key }.map(\.value.report)
         var report = reports.first { $0.failed != nil } ?? ClientReport()
@@ -71,17 +77,22 @@ extension RemoteFollower.State {
         return report
     }
 
-    /// True if the report has the newest state.
-    var isNewestStateReported: Bool {
+    /// True if the report contains a failure or the newest state as applied, so that a request does not have to wait
+    /// for handlers.
+    var isReportUpToDate: Bool {
         let report = report
         return report.failed != nil || report.applied.map { !$0.precedes(newestCursor) } ?? false
     }
 
-    /// Returns the report that the task of ``RemoteFollower/sendReports()`` has to send after its last report. Returns
-    /// nil if the daemon has the newest report, and the task has to end.
+    /// Returns the next report for the task of ``RemoteFollower/sendReports()``. Returns nil if the task must end,
+    /// because the newest report was sent or the follower does not report at present.
+    ///
+    /// - Parameter last: the last report of the task. Nil if the task has sent no report, or must send its last report
+    ///   again unless a long poll has sent it.
     fileprivate mutating func nextReport(after last: ClientReport?) -> (ClientReport, by: ClientName)? {
         let report = report
-        // A long poll with a newer report may have overtaken the last report, so the report is compared with both.
+        // A long poll may have sent a newer report after `last`. The daemon may have received the two requests in the
+        // other order, so a report that differs from `last` is sent even if the long poll contained this report.
         guard !isStopped, let client = reporting.client, report != last, last != nil || report != reporting.sent else {
             reporting.isSending = false
             return nil
@@ -92,16 +103,17 @@ extension RemoteFollower.State {
 }
 
 extension RemoteFollower {
-    /// Records what a subscription reports. The next long poll contains the report. If a long poll waits for its answer,
-    /// another request sends the report.
+    /// Records the report of a subscription. The next long poll contains the report. If a long poll waits for handlers,
+    /// it is replaced by a long poll with the report. If a long poll waits for its answer, a separate request sends the
+    /// report.
     func record(_ report: ClientReport, of id: UInt64) {
         let (poll, mustSend) = state.withLock { state -> (LongPoll?, Bool) in
             state.subscriptions[id]?.report = report
             guard state.reporting.client != nil, state.poll != nil, state.report != state.reporting.sent else {
                 return (nil, false)
             }
-            if state.timeWithoutHandlers != nil, .now < state.requestTime {
-                state.isResuming = true
+            if state.timeWithoutHandlerWait != nil, .now < state.requestTime {
+                state.endsHandlerWait = true
                 return (state.poll, false)
             }
             guard !state.reporting.isSending else { return (nil, false) }
@@ -112,10 +124,12 @@ extension RemoteFollower {
         if mustSend { sendReports() }
     }
 
+    /// The pause before a report is sent again. A long poll that was sent this long before a report has probably
+    /// reached the daemon before the report.
     private static let repeatPause = Duration.seconds(1)
 
-    /// Sends reports until the daemon has the newest report. Ignores refusals, because the next long poll repeats the
-    /// report.
+    /// Sends reports until the daemon has the newest report. Ignores a refusal, because the next long poll contains the
+    /// report again.
     private func sendReports() {
         Task(executorPreference: ClientThread.shared) { [self] in
             var last: ClientReport?
@@ -126,17 +140,20 @@ extension RemoteFollower {
                 let call = Endpoint.report(report, by: client, of: suite)
                 switch await server.send(call, by: start + Self.timeout).result {
                 case .success:
-                    // The daemon may read this request before a long poll that was sent earlier over another
-                    // connection. The older report of the long poll then replaces this report.
+                    // The daemon may receive this request before a long poll that was sent shortly before over another
+                    // connection. The older report of the long poll then replaces this report, so this report is
+                    // repeated.
                     mustRepeat = state.withLock { $0.requestTime } + Self.repeatPause > start
                 case .failure(let error):
                     mustRepeat = error.isTransient
+                    // A daemon of an earlier version does not know the path.
                     if error.status == 404, error.code != .unknownSuite { state.withLock { $0.reporting.stop() } }
                 }
                 guard mustRepeat else { continue }
                 last = nil
                 _ = await Promise<Void>().value(until: .now + Self.repeatPause)
                 state.withLock { state in
+                    // If no long poll has sent the report since, the task sends the report again.
                     if state.reporting.sent == report, state.requestTime < start { state.reporting.sent = nil }
                 }
             }

@@ -2,7 +2,7 @@ internal import SettingsHTTP
 
 /// The token that an adapter sends to a daemon with access control.
 ///
-/// Only the daemon gets the text of the token: no description, error or log contains the text.
+/// The adapter sends the text of the token only to the daemon. No description, error or log contains the text.
 public struct DefaultsToken: Hashable, Sendable {
     private enum Source: Hashable, Sendable {
         case file(String)
@@ -32,7 +32,7 @@ public struct DefaultsToken: Hashable, Sendable {
 }
 
 extension DefaultsToken: CustomStringConvertible, CustomReflectable {
-    /// The path of the file, without the text of the token.
+    /// A description with the path of the file, without the text of the token.
     public var description: String { "\(accessToken)" }
 
     /// A mirror without children, because a dump must not contain the text of the token.

@@ -3,7 +3,7 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// A suite of a daemon. Each call ends at the latest when the timeout is over.
+/// A suite of a daemon.
 final class RemoteBackend: SuiteBackend {
     let suite: SuiteName
     private let server: SharedServer
@@ -25,6 +25,7 @@ final class RemoteBackend: SuiteBackend {
         guard case .state(let state) = try await sendWithinHistory({ await server.send(call, by: $0) }) else {
             throw failure("the daemon answered a request for the state with changes")
         }
+        // The follower may have begun another history after the last check of `sendWithinHistory`.
         guard subscription.map({ $0.history.isAt(state.cursor.epoch) }) ?? true else {
             throw failure(Self.otherHistory)
         }
@@ -34,7 +35,8 @@ final class RemoteBackend: SuiteBackend {
     func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation {
         let call = Endpoint.observe(watched, since: .cursor(cursor), wait: .zero, limit: nil, latest: false)
         let observation = try await sendWithinHistory { await server.send(call, by: $0) }
-        // A state may be from another history, and only the follower may deliver the first state of another history.
+        // The state may be from another history, whose first state only the follower may deliver. So the state is
+        // loaded without a cursor, and is not marked as a reset.
         if case .changes = observation { return observation }
         return .state(try await load())
     }
@@ -104,7 +106,8 @@ final class RemoteBackend: SuiteBackend {
 
     private var subscription: RemoteFollower.Subscription? { currentSubscription.withLock { $0.subscription } }
 
-    /// Sends a request. Repeats it until the answer belongs to the history that the follower has delivered.
+    /// Sends a request, and repeats the request until the answer belongs to the history that the follower has
+    /// delivered. Throws when the timeout is over.
     private func sendWithinHistory<Output>(
         _ send: (ContinuousClock.Instant) async -> ServerAnswer<Output>
     ) async throws(BackendError) -> Output {
@@ -154,15 +157,15 @@ final class RemoteBackend: SuiteBackend {
         .unavailable("\(server.address): \(answer)", retryAfter: retryAfter)
     }
 
-    /// The suite as a list of suites. For a list, the daemon sends an answer with a cursor even if the suite does not
-    /// exist.
+    /// The suite as a list with one suite, because the answer for a list has a cursor even if the suite does not exist.
     private var watched: ObservedSubject {
         ObservedSubject(scope: .several([suite]))
     }
 }
 
 extension SettingState {
-    /// Creates the setting that a refusal describes: it has no value, or a stored value that does not match the schema.
+    /// Creates the setting that the refusal of a read describes: a setting without a value, or with a stored value that
+    /// the schema does not allow.
     fileprivate init?(suite: SuiteName, key: KeyName, describedBy error: SettingsError) {
         guard case .problem(let problem, let revision) = error else { return nil }
         let source: Source
@@ -203,7 +206,7 @@ final class DeliveredHistory: Sendable {
         state.withLock { $0.epoch == epoch }
     }
 
-    /// Calls a function that delivers an observation of a history. Only one thread may call this at a time.
+    /// Calls a function that delivers an observation with this epoch. Only one thread may call this method at a time.
     func deliver(of epoch: Epoch, _ body: () -> Void) {
         let isEpochChange = state.withLock { state in
             guard state.epoch != epoch else { return false }
@@ -221,7 +224,7 @@ final class DeliveredHistory: Sendable {
         change.fulfill(())
     }
 
-    /// Waits until the epoch has changed more often than the given number of times, or until the deadline.
+    /// Waits until there are more epoch changes than the given number, or until the deadline.
     func waitForEpochChange(after epochChanges: Int, until deadline: ContinuousClock.Instant) async {
         let change = state.withLock { $0.epochChanges > epochChanges ? nil : $0.nextEpochChange }
         _ = await change?.value(until: deadline)

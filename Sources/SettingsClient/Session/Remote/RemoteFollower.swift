@@ -4,11 +4,11 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// Follows the changes of one suite of a daemon. It sends one long poll after the other, over its own connection. All
-/// sessions of the process with the same daemon and token share it.
+/// Follows the changes of one suite of a daemon. The follower sends one long poll after the other, over its own
+/// connection. All sessions of the process with the same suite, daemon, token and client name share a follower.
 ///
 /// Thread-safe. Handlers run on the thread of the `AnswerReader`. The follower retains itself while it has
-/// subscriptions. Call `stop()` of each subscription to end the follower.
+/// subscriptions. It ends when `stop()` of each subscription was called.
 final class RemoteFollower: Sendable {
     /// The subscription of one session.
     final class Subscription: BackendSubscription {
@@ -43,7 +43,7 @@ final class RemoteFollower: Sendable {
     struct State {
         /// The state of the sequence of long polls. It determines when the next request is sent.
         var progress: ObservationProgress
-        /// The subscriptions. A subscription has received all changes up to its cursor.
+        /// The subscriptions, each with its last report. A subscription has received all changes up to its cursor.
         var subscriptions: [UInt64: (subscription: Subscription, cursor: Cursor, report: ClientReport)] = [:]
         var reporting: ClientReporting
         var lastID: UInt64 = 0
@@ -55,15 +55,16 @@ final class RemoteFollower: Sendable {
         var poll: LongPoll?
         /// The time at which the last request was or will be sent.
         var requestTime = ContinuousClock.now
-        /// The time at which the next request would be sent without the wait for handlers. Nil if it does not wait.
-        var timeWithoutHandlers: ContinuousClock.Instant?
-        /// True if the request was cancelled because the handlers for which it waited have returned.
-        var isResuming = false
+        /// The time at which the request would have been sent without the wait for handlers. Nil if the request does
+        /// not wait for handlers.
+        var timeWithoutHandlerWait: ContinuousClock.Instant?
+        /// True if the request was cancelled to end its wait for handlers, because there is a newer report.
+        var endsHandlerWait = false
         /// True if the next request tells the daemon to answer without waiting for a change.
         var wantsImmediateAnswer = false
         var isStarted = false
         var isStopped = false
-        /// The failure that was reported. Nil after an answer.
+        /// The failure that the subscriptions were told about. Nil after an answer.
         var reportedFailure: SettingsError?
 
         /// Returns true if a failure must be reported, because a retry is not likely to succeed soon.
@@ -81,9 +82,9 @@ final class RemoteFollower: Sendable {
                 ?? newestCursor
         }
 
-        /// Records an answer, and returns the subscriptions that have all earlier changes. Other subscriptions get the
-        /// next answer.
-        mutating func receivers(of observation: SettingsObservation) -> [Subscription] {
+        /// Records an answer, and returns the subscriptions that get the answer: they have all changes before it. The
+        /// other subscriptions get the next answer.
+        mutating func recordObservation(_ observation: SettingsObservation) -> [Subscription] {
             newestCursor = observation.cursor
             var receivers: [Subscription] = []
             for (id, (subscription, cursor, _)) in subscriptions.sorted(by: { $0.key < $1.key }) {
@@ -116,16 +117,16 @@ final class RemoteFollower: Sendable {
     private static let wait = Duration.seconds(60)
     /// The time that an answer may take in addition to the wait.
     static let timeout = Duration.seconds(10)
-    /// The time for which the next request waits for the handlers of the last state, so that it can report the state. A
-    /// later report needs a request of its own.
-    private static let handlerTime = Duration.milliseconds(20)
+    /// The maximum time for which the next request waits for the handlers of the last state, so that the request can
+    /// report the state. A later report needs a request of its own.
+    private static let maxHandlerWait = Duration.milliseconds(20)
     private let pace: Duration
     private let longPause: Duration
 
     /// - Parameters:
     ///   - cursor: the cursor after which the first subscription gets the changes.
-    ///   - pace: the minimum time from one request to the next. The follower also gets the program's own changes, and
-    ///     one request for each of these changes would cost as much as the write.
+    ///   - pace: the minimum time from one request to the next. The follower also gets the program's own changes.
+    ///     Without a minimum, each of the program's writes would cause a long poll, which costs as much as the write.
     ///   - longPause: the pause after a failure that a retry is not likely to fix, for example if another program
     ///     listens at the address.
     init(
@@ -144,8 +145,8 @@ final class RemoteFollower: Sendable {
                 requestCursor: cursor, newestCursor: cursor))
     }
 
-    /// Subscribes to all changes after a cursor. Calls `onFailure` with the reason when following fails, once for each
-    /// outage. Returns nil if the follower has ended.
+    /// Subscribes to all changes after a cursor. Calls `onFailure` with the reason when the follower gets no changes
+    /// and a retry is not likely to succeed soon, once for each outage. Returns nil if the follower has ended.
     func follow(
         from cursor: Cursor, onFailure: @escaping @Sendable (SettingsError) -> Void = { _ in },
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
@@ -163,7 +164,7 @@ final class RemoteFollower: Sendable {
         }
         guard let (subscription, outdatedPoll, failure, isFirst) = started else { return nil }
         if isFirst { poll(waitsForHandlers: true) }
-        // If the request in progress asks for changes after a later cursor, it is replaced.
+        // If the request in progress asks for changes after a later cursor, another request replaces it.
         outdatedPoll?.cancel()
         if let failure { onFailure(failure) }
         return subscription
@@ -201,10 +202,10 @@ final class RemoteFollower: Sendable {
     /// - Parameters:
     ///   - isUnreachable: true if the daemon could not be reached. The pause then ends when any other request gets an
     ///     answer.
-    ///   - waitsForHandlers: true to wait ``handlerTime`` for the handlers of the newest state. ``record(_:of:)`` ends
-    ///     this wait when they have returned.
+    ///   - waitsForHandlers: true to wait up to ``maxHandlerWait`` for the handlers of the newest state.
+    ///     ``record(_:of:)`` ends this wait when the handlers have returned.
     private func poll(after pause: Duration = .zero, isUnreachable: Bool = false, waitsForHandlers: Bool = false) {
-        // If the request names a list of suites, the daemon does not refuse a suite that does not exist.
+        // The request names a list with one suite, because the daemon does not refuse a list if a suite does not exist.
         let watched = ObservedSubject(scope: .several([suite]))
         let next = state.withLock { state -> (Endpoint<SettingsObservation>, LongPoll)? in
             guard !state.isStopped else { return nil }
@@ -215,9 +216,9 @@ final class RemoteFollower: Sendable {
                 limit: nil, latest: false, by: state.reporting.client, report: report)
             state.reporting.sent = report
             let now = ContinuousClock.now
-            let mustWait = waitsForHandlers && state.reporting.client != nil && !state.isNewestStateReported
-            state.timeWithoutHandlers = mustWait ? now + pause : nil
-            let pause = mustWait ? max(pause, Self.handlerTime) : pause
+            let mustWait = waitsForHandlers && state.reporting.client != nil && !state.isReportUpToDate
+            state.timeWithoutHandlerWait = mustWait ? now + pause : nil
+            let pause = mustWait ? max(pause, Self.maxHandlerWait) : pause
             let poll = LongPoll(
                 call.request, pool, from: pause > .zero ? now + pause : nil,
                 by: now + pause + Self.wait + Self.timeout, reader: reader)
@@ -241,14 +242,14 @@ final class RemoteFollower: Sendable {
         let (step, receivers, failure) = state.withLock { state -> Handled in
             guard !state.isStopped else { return (nil, [], nil) }
             state.poll = nil
-            defer { (state.timeWithoutHandlers, state.isResuming) = (nil, false) }
+            defer { (state.timeWithoutHandlerWait, state.endsHandlerWait) = (nil, false) }
             switch result {
             case .success(let observation):
                 state.reportedFailure = nil
-                return (state.progress.step(observation), state.receivers(of: observation), nil)
-            case .failure(.cancelled) where state.isResuming:
-                return (.again(after: max(.zero, (state.timeWithoutHandlers ?? .now) - .now)), [], nil)
-            case .failure(let error) where state.reporting.changeName(after: error):
+                return (state.progress.step(observation), state.recordObservation(observation), nil)
+            case .failure(.cancelled) where state.endsHandlerWait:
+                return (.again(after: max(.zero, (state.timeWithoutHandlerWait ?? .now) - .now)), [], nil)
+            case .failure(let error) where state.reporting.recoverFromRefusal(error):
                 state.wantsImmediateAnswer = true
                 return (.again(after: .zero), [], nil)
             case .failure(.cancelled):
@@ -267,12 +268,12 @@ final class RemoteFollower: Sendable {
         case (nil, _): return
         case (.again(let pause), .failure(.cancelled)): poll(after: pause)
         case (_, .success(let observation)):
-            if let error = state.withLock({ $0.reporting.removeReasonOfNewName() }) {
+            if let error = state.withLock({ $0.reporting.removeNameChangeError() }) {
                 // Several adapters may share the follower, so the log of the process gets the message.
                 IssueReporter(log: nil).report(
                     DefaultsIssue(suite: suite, key: nil, attempt: .check, error: error))
             }
-            // An observation without changes is delivered, too, because callers may wait for its cursor.
+            // An observation without changes is delivered, too, because a caller may wait for its cursor.
             for subscription in receivers {
                 subscription.history.deliver(of: observation.cursor.epoch) { subscription.handler(observation) }
             }
@@ -293,7 +294,7 @@ final class RemoteFollower: Sendable {
 
     private func pollAgain(afterFailure pause: Duration, isUnreachable: Bool) {
         guard reader.isRunning else {
-            // The system could not create the thread of the reader, so the next attempt is made after a second.
+            // The system could not create the thread of the reader, which would wait for the end of the pause.
             DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + 1) { [self] in poll() }
             return
         }

@@ -3,17 +3,19 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// The connections and followers of one server. All sessions of the process with the same token and client name share
-/// them. The last session releases them.
+/// The connections to one server, and the followers of its suites. All sessions of the process with the same server,
+/// token and client name share them. The last session releases them.
 final class SharedServer: Sendable {
     let address: ServerAddress
     /// Nil for the token of the environment: `SETTINGS_TOKEN_FILE` or `SETTINGS_TOKEN`.
     let token: AccessToken?
     /// The name under which the process reports the states that it has applied. Nil to report nothing.
     let client: ClientName?
-    /// The pool keeps one idle connection. Concurrent requests open further connections.
+    /// The connections for all requests except long polls. The pool keeps one idle connection. Concurrent requests open
+    /// further connections.
     private let pool: ConnectionPool
-    /// The long polls that have failed and wait until their next attempt. Any answer of the server ends these pauses.
+    /// The long polls that are sent after a pause, because the last request failed or the daemon shuts down. Any answer
+    /// of the server ends these pauses.
     private let waitingPolls = Mutex<[ObjectIdentifier: LongPoll]>([:])
     private let hasWaitingPolls = Atomic(false)
     private let followers = Mutex<[SuiteName: WeakFollower]>([:])
@@ -32,18 +34,19 @@ final class SharedServer: Sendable {
         weak var server: SharedServer?
     }
 
-    private static let known = Mutex<[Key: Entry]>([:])
+    /// The shared servers of the process.
+    private static let servers = Mutex<[Key: Entry]>([:])
     private let key: Key
 
-    /// Returns the server at an address for requests with a token.
+    /// Returns the shared server for an address, a token and a client name. Creates it if necessary.
     static func at(
         _ address: ServerAddress, token: DefaultsToken? = nil, client: ClientName? = nil
     ) -> SharedServer {
         let key = Key(address: address, token: token, client: client)
-        return known.withLock { known in
-            if let server = known[key]?.server { return server }
+        return servers.withLock { servers in
+            if let server = servers[key]?.server { return server }
             let server = SharedServer(address, token: token, client: client)
-            known[key] = Entry(server: server)
+            servers[key] = Entry(server: server)
             return server
         }
     }
@@ -59,11 +62,11 @@ final class SharedServer: Sendable {
 
     deinit {
         let key = key
-        // Another thread may have created a server for the same key meanwhile. The closure returns this server, because
-        // the release of its last reference under the lock would cause a deadlock.
-        _ = Self.known.withLock { known in
-            let other = known[key]?.server
-            if other == nil { known[key] = nil }
+        // Another thread may have created another server for the same key in the meantime. The closure returns the
+        // other server, because the release of its last reference under the lock would cause a deadlock.
+        _ = Self.servers.withLock { servers in
+            let other = servers[key]?.server
+            if other == nil { servers[key] = nil }
             return other
         }
     }
@@ -99,7 +102,8 @@ extension SharedServer {
         return try call.read(reply)
     }
 
-    /// Sends a write that has a request key, and repeats it until its outcome is known or the deadline is over.
+    /// Sends a write that has a request key. Repeats the write after a failure that a retry may fix, until the
+    /// deadline.
     func sendRepeatedly<Output>(
         _ call: Endpoint<Output>, by deadline: ContinuousClock.Instant
     ) async -> ServerAnswer<Output> {
@@ -118,7 +122,7 @@ extension SharedServer {
 }
 
 extension SharedServer {
-    /// Called after each answer. Sends the long polls that wait for their next attempt immediately.
+    /// Ends the pauses of the waiting long polls, because the server can be reached. Called after each answer.
     func recordAnswer() {
         guard hasWaitingPolls.load(ordering: .acquiring) else { return }
         let polls = waitingPolls.withLock { waitingPolls in
@@ -129,8 +133,8 @@ extension SharedServer {
         for poll in polls { poll.sendNow() }
     }
 
-    /// Sets the long poll of a follower that is sent as soon as any other request gets an answer. Nil if the follower
-    /// has no such long poll.
+    /// Sets the long poll of a follower that is sent as soon as another request gets an answer. Nil if no long poll of
+    /// the follower waits for this.
     func setWaitingPoll(_ poll: LongPoll?, of follower: ObjectIdentifier) {
         waitingPolls.withLock { waitingPolls in
             waitingPolls[follower] = poll
@@ -141,7 +145,7 @@ extension SharedServer {
 
 extension SharedServer {
     /// Subscribes to all changes of a suite after a cursor. All subscriptions of a suite share one follower. Calls
-    /// `onFailure` with the reason when following fails, once for each outage.
+    /// `onFailure` as ``RemoteFollower/follow(from:onFailure:_:)`` does.
     func follow(
         _ suite: SuiteName, from cursor: Cursor, onFailure: @escaping @Sendable (SettingsError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
@@ -177,7 +181,7 @@ struct WriteRetries: Sendable {
 
     init() {}
 
-    /// Returns the pause before the next attempt. Returns nil if there is no further attempt.
+    /// Records a failed attempt. Returns the pause before the next attempt, or nil if a retry would not help.
     mutating func pause(
         after error: SettingsError, using generator: inout some RandomNumberGenerator
     ) -> Duration? {
