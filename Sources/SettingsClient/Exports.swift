@@ -1,5 +1,5 @@
-// A program that imports SettingsClient can also use these modules and types without an import of its own: the keys,
-// and the types that it names when it creates an adapter or publishes a schema.
+// A program that imports SettingsClient needs no further import for its keys, and for the types that it names when it
+// creates an adapter or publishes a schema.
 @_exported public import SettingsKeys
 
 @_exported public import enum SettingsModel.ConflictPolicy

@@ -4,19 +4,20 @@ public import SettingsKeys
 /// The bridge of classes that conform to `NSSecureCoding` or `NSCoding`. It stores a keyed archive as Base64 text.
 ///
 /// The class must be final, not private, and declared at the top level of a module. Other classes have no name that an
-/// archive can contain. The name includes the name of the module, so a program that renames the class or the module
-/// cannot read older values.
+/// archive can contain. The name of the class includes the name of the module, so a program that renames the class or
+/// the module cannot read older values.
 ///
 /// The bridge throws an error for a value that is not an archive of this class. But if an archive of this class
-/// contains objects of unexpected classes, `NSKeyedUnarchiver` may end the process. Give write access to such a
-/// setting only to clients that are allowed to end the program. The archive of an object with an `NSDictionary` or an
-/// `NSSet` differs in each run, so its default never equals the default of a schema. Other programs can hardly read an
-/// archive. Use `Codable` for a new type.
+/// contains objects of classes that the class does not expect, `NSKeyedUnarchiver` may end the process. Allow only
+/// clients that may end the program to write a setting of this type. The archive of an object with an `NSDictionary` or
+/// an `NSSet` differs in each run, so a default with such an object always differs from the default of a schema. Other
+/// programs can hardly read an archive. Use `Codable` for a new type.
 public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBridge {
     /// Creates a bridge for the class.
     public init() {}
 
-    /// Throws if an archive cannot name the class, or if archiving fails.
+    /// Encodes a value as a keyed archive. Throws if an archive cannot contain the name of the class, or if archiving
+    /// fails.
     public func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         guard let name = Self.className else { throw Self.unnamed }
         let archiver = NSKeyedArchiver(requiringSecureCoding: Self.isSecure)
@@ -48,7 +49,7 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
         throw BridgeError("must be a complete archive of \(name)")
     }
 
-    /// Base64 text.
+    /// The schema of Base64 text.
     public var schema: WireSchema {
         Data.defaultsBridge.schema
     }
@@ -57,8 +58,8 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
         (Value.self as? any NSSecureCoding.Type)?.supportsSecureCoding ?? false
     }
 
-    /// The name of the class in archives. Nil if an archive cannot contain the name. Foundation ends the process when
-    /// it archives such a class.
+    /// The name of the class in archives. Nil if an archive cannot contain the name: Foundation would end the process
+    /// when it archives such a class.
     private static var className: String? {
         let name = String(reflecting: Value.self)
         return name.utf8.filter { $0 == UInt8(ascii: ".") }.count == 1 ? name : nil
@@ -68,7 +69,8 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
         BridgeError("cannot be archived: \(Value.self) is private, or is not declared at the top level of a module")
     }
 
-    /// Checks the class names in an archive, because the unarchiver ends the process at an unexpected class.
+    /// Throws if an archive does not contain the class, or contains a class that this program does not define. The
+    /// unarchiver would end the process at such a class.
     private static func check(_ data: Data, isOf name: String) throws(BridgeError) {
         let list = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
         guard let list, list["$archiver"] as? String == "NSKeyedArchiver", let objects = list["$objects"] as? [Any]
@@ -82,8 +84,8 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
         }
         if let other = names.first(where: { NSClassFromString($0) == nil }) {
             throw BridgeError(
-                "must be an archive of \(name) (the archive contains the class \(other), which this program does not define)"
-            )
+                "must be an archive of \(name) (the archive contains the class \(other), which this program does not "
+                    + "define)")
         }
     }
 }
@@ -95,8 +97,8 @@ extension DefaultsSerializable where Self: NSObject & NSCoding {
     }
 }
 
-// A class with a raw value is stored as its raw value, and any other `Codable` class with its `Codable` implementation,
-// because programs in other languages can read both forms, but not an archive.
+// A class with a raw value is stored as its raw value, and every other `Codable` class with its `Codable`
+// implementation. Programs in other languages can read both forms, but not an archive.
 
 extension DefaultsSerializable where Self: NSObject & NSCoding & Codable {
     /// A bridge that encodes with the `Codable` implementation.

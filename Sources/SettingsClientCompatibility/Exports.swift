@@ -1,2 +1,2 @@
-// A program that imports SettingsClientCompatibility can also use SettingsClient without an import of its own.
+// A program that imports SettingsClientCompatibility does not have to import SettingsClient.
 @_exported public import SettingsClient

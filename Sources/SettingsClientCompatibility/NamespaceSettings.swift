@@ -34,8 +34,8 @@ extension DefaultsNamespace {
 ///     Defaults.namespace(Account.self).set(true, forKey: .isUserLoggedIn)
 public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
     let core: AdapterCore
-    /// The error that each access reports, if another type has registered the same namespace in this adapter. Otherwise
-    /// nil.
+    /// The error that each access reports if another type has registered the same namespace in this adapter. Nil if the
+    /// namespace belongs to this type.
     let refusal: DefaultsError?
 
     init(core: AdapterCore) {
@@ -50,26 +50,26 @@ public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
 
     /// The setting of a key. Nil if another type has the namespace.
     public subscript(_ key: Namespace.Key) -> UntypedSetting? {
-        reportingRefusal(key, .read).map { UntypedSetting(core: core, name: $0) }
+        nameOrReport(key, .read).map { UntypedSetting(core: core, name: $0) }
     }
 
     /// Stores a value.
     public func set<Value: DefaultsSerializable>(_ value: Value, forKey key: Namespace.Key) {
-        if let name = reportingRefusal(key, .write) { core.setUntyped(name, encoding: value) }
+        if let name = nameOrReport(key, .write) { core.setUntyped(name, encoding: value) }
     }
 
     /// Removes the stored value.
     public func remove(forKey key: Namespace.Key) {
-        if let name = reportingRefusal(key, .write) { core.setUntyped(name, nil) }
+        if let name = nameOrReport(key, .write) { core.setUntyped(name, nil) }
     }
 
-    /// True if a value is stored.
+    /// Returns true if a value is stored.
     public func isSet(forKey key: Namespace.Key) -> Bool {
-        reportingRefusal(key, .read).map { core.isSet(named: $0) } ?? false
+        nameOrReport(key, .read).map { core.isSet(named: $0) } ?? false
     }
 
     /// Returns the name of a key. If another type has the namespace, reports the error and returns nil.
-    private func reportingRefusal(_ key: Namespace.Key, _ attempt: DefaultsIssue.Attempt) -> String? {
+    private func nameOrReport(_ key: Namespace.Key, _ attempt: DefaultsIssue.Attempt) -> String? {
         let name = Namespace.name(of: key)
         guard let refusal else { return name }
         core.report(refusal, name, attempt)
@@ -78,12 +78,13 @@ public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
 }
 
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
-    /// The settings of a type with an enumeration of keys, stored as `Account.isUserLoggedIn`.
+    /// Returns the settings of a type with an enumeration of keys, for example `Account.isUserLoggedIn`.
     public func namespace<Namespace: DefaultsNamespace>(_ type: Namespace.Type) -> NamespaceSettings<Namespace> {
         NamespaceSettings(core: adapterCore)
     }
 
-    /// Registers the namespace of a type, as its first use does. Throws if another type has the namespace.
+    /// Registers the namespace of a type before its first use, which would also register the namespace. Throws if
+    /// another type has the namespace.
     public func register<Namespace: DefaultsNamespace>(
         namespace type: Namespace.Type
     ) throws(NamespaceConflict) {
@@ -91,7 +92,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     }
 }
 
-/// A namespace with its adapter. The program accesses the settings with static methods of the type:
+/// A namespace that names its adapter. The program accesses the settings with static methods of the type:
 ///
 ///     enum Account: AdapterNamespace {
 ///         enum Key: String { case isUserLoggedIn }
@@ -114,28 +115,28 @@ extension AdapterNamespace {
         settings.set(value, forKey: key)
     }
 
-    /// The value, or nil.
+    /// Returns the value, or nil.
     public static func value(forKey key: Key) -> JSONValue? { settings[key]?.value }
-    /// The value as a boolean, or false.
+    /// Returns the value as a boolean, or false.
     public static func bool(forKey key: Key) -> Bool { settings[key]?.boolValue ?? false }
-    /// The value as an integer, or 0.
+    /// Returns the value as an integer, or 0.
     public static func integer(forKey key: Key) -> Int { settings[key]?.intValue ?? 0 }
-    /// The value as a number, or 0.
+    /// Returns the value as a number, or 0.
     public static func double(forKey key: Key) -> Double { settings[key]?.doubleValue ?? 0 }
-    /// The value as text, or nil.
+    /// Returns the value as text, or nil.
     public static func string(forKey key: Key) -> String? { settings[key]?.string }
-    /// The elements of an array, or nil.
+    /// Returns the elements of an array, or nil.
     public static func array(forKey key: Key) -> [JSONValue]? { settings[key]?.array }
-    /// The members of an object, or nil.
+    /// Returns the members of an object, or nil.
     public static func dictionary(forKey key: Key) -> [String: JSONValue]? { settings[key]?.dictionary }
-    /// The bytes of Base64 text, or nil.
+    /// Returns the bytes of Base64 text, or nil.
     public static func data(forKey key: Key) -> Data? { settings[key]?.data }
-    /// The date of text in RFC 3339, or nil.
+    /// Returns the date in RFC 3339 text, or nil.
     public static func date(forKey key: Key) -> Date? { settings[key]?.date }
-    /// The URL of text, or nil.
+    /// Returns the URL in text, or nil.
     public static func url(forKey key: Key) -> URL? { settings[key]?.url }
 
-    /// True if a value is stored.
+    /// Returns true if a value is stored.
     public static func isSet(forKey key: Key) -> Bool { settings.isSet(forKey: key) }
     /// Removes the stored value.
     public static func remove(forKey key: Key) { settings.remove(forKey: key) }

@@ -9,7 +9,8 @@ public struct SettingOperand<Value: DefaultsSerializable>: Sendable {
     fileprivate let reference: DefaultsReference<Value>
 }
 
-// The subscripts are disfavored, so the compiler prefers the subscripts of SettingsClient where a value fits.
+// The subscripts are disfavored, so that the compiler uses the subscripts of SettingsClient wherever a value is
+// allowed.
 extension KeyedAccess {
     /// A key as the operand of an operator.
     @_disfavoredOverload
@@ -36,10 +37,10 @@ public func ?= <Value>(setting: SettingOperand<Value>, value: @autoclosure () th
     try setting.reference.setIfAbsent(value)
 }
 
-/// Adds one.
+/// Adds 1 to a number.
 public postfix func ++ <Value>(setting: SettingOperand<Value>)
 where Value: AdditiveArithmetic & ExpressibleByIntegerLiteral {
-    setting.reference.change { $0 += 1 }
+    setting.reference.changeInPlace { $0 += 1 }
 }
 
 // Without these overloads, the compiler (Swift 6.3) cannot type-check a sum of five terms such as

@@ -14,7 +14,7 @@ extension Setting {
         self.init(path, in: access, options: options)
     }
 
-    // This module cannot use the global variable `Defaults` that a program declares. The variable `Defaults` of
+    // This module cannot see a global variable `Defaults` that the program declares, and the variable `Defaults` of
     // SettingsClient may have another suite.
     /// Not available. The property has to name its adapter.
     @available(*, unavailable, message: "name the adapter: @SwiftyUserDefault(keyPath: \\.name, in: Defaults)")

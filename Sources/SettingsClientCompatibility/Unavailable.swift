@@ -2,8 +2,8 @@ public import SettingsClient
 public import SettingsKeys
 
 // Expressions of SwiftyUserDefaults and of Foundation's UserDefaults that this library does not support. The compiler
-// reports an error that says what to write instead. No body in this file ever runs, because the compiler refuses every
-// use.
+// reports an error that says what to write instead. A body with `fatalError` never runs, because the compiler refuses
+// every use of an unavailable declaration.
 
 extension DefaultsAdapter {
     /// Not available. Assign to the setting instead.
@@ -44,8 +44,8 @@ extension KeyedAccess {
 
 /// The type of a key that the program passes without a label.
 ///
-/// It is a combination of protocols instead of `DefaultsKey`. With an overload for `DefaultsKey`, the compiler would
-/// report a misspelt key path as a wrong argument of that overload.
+/// The type is a combination of protocols to which only `DefaultsKey` conforms. With an overload for `DefaultsKey`
+/// itself, the compiler would report a misspelt key path as a wrong argument of the overload.
 public typealias KeyWithoutLabel = AnyDefaultsKey & CustomReflectable & CustomStringConvertible & TextOutputStreamable
 
 /// A key of any type.

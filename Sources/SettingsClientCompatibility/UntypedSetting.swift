@@ -5,40 +5,41 @@ public import SettingsKeys
 
 /// A setting by its name, without a declared type: `Defaults["color"].string`.
 ///
-/// Each property reads the value as one type. It is nil if there is no value, or if the value cannot be converted. The
-/// properties whose names end in `Value` return an empty value instead of nil. Numbers, booleans and text are converted
-/// as follows.
+/// Each property reads the value as one type. A property is nil if there is no value, or if the value cannot be
+/// converted. The properties whose names end in `Value` return an empty value instead of nil. The table shows the
+/// conversions of numbers, booleans and text. Text is converted to a number only if the whole text is a number.
 ///
 /// | stored | `int` | `double` | `bool` | `string` |
 /// |---|---|---|---|---|
 /// | integer | the integer | the nearest double | true if it is not 0 | its digits |
 /// | double | rounded towards zero, if in range | the double | true if it is not 0 | its shortest digits |
 /// | boolean | 1 or 0 | 1.0 or 0.0 | the boolean | `1` or `0` |
-/// | text | if the whole text is a number | if the whole text is a number | true, t, yes, y, 1; false, f, no, n, 0 | the text |
+/// | text | the number as for a double | the number | true, t, yes, y, 1; false, f, no, n, 0 | the text |
 public struct UntypedSetting: Sendable {
     let core: AdapterCore
     let name: String
 
-    /// The value without a conversion. A value on the command line is text.
-    public var value: JSONValue? { core.untyped(name) { $0 } }
+    /// The value without a conversion. The argument `-key value` on the command line gives text, and the argument
+    /// `--set key=JSON` gives JSON.
+    public var value: JSONValue? { core.readUntyped(name) { $0 } }
 
     /// The value as text.
-    public var string: String? { core.untyped(name, as: UntypedConversion.string) }
+    public var string: String? { core.readUntyped(name, as: UntypedConversion.string) }
     /// The value as an integer.
-    public var int: Int? { core.untyped(name, as: UntypedConversion.int) }
+    public var int: Int? { core.readUntyped(name, as: UntypedConversion.int) }
     /// The value as a number.
-    public var double: Double? { core.untyped(name, as: UntypedConversion.double) }
+    public var double: Double? { core.readUntyped(name, as: UntypedConversion.double) }
     /// The value as a boolean.
-    public var bool: Bool? { core.untyped(name, as: UntypedConversion.bool) }
+    public var bool: Bool? { core.readUntyped(name, as: UntypedConversion.bool) }
     /// The elements of an array.
-    public var array: [JSONValue]? { core.untyped(name) { $0.array } }
+    public var array: [JSONValue]? { core.readUntyped(name) { $0.array } }
     /// The members of an object.
     public var dictionary: [String: JSONValue]? { decoded() }
     /// The bytes of Base64 text.
     public var data: Data? { decoded() }
-    /// The date of text in RFC 3339.
+    /// The date in RFC 3339 text.
     public var date: Date? { decoded() }
-    /// The URL of text.
+    /// The URL in text.
     public var url: URL? { decoded() }
 
     /// The value as text, or an empty text.
@@ -57,7 +58,7 @@ public struct UntypedSetting: Sendable {
     public var dataValue: Data { data ?? Data() }
 
     private func decoded<Value: DefaultsSerializable>() -> Value? {
-        core.untyped(name) { try? Value.defaultsBridge.decode($0) }
+        core.readUntyped(name) { try? Value.defaultsBridge.decode($0) }
     }
 }
 
@@ -67,10 +68,11 @@ extension DefaultsAdapter {
         UntypedSetting(core: adapterCore, name: String(name))
     }
 
-    /// The value of a name as a type. Nil if there is no value of the type. Assigning nil removes the stored value.
+    /// The value of a name as the type that the expression needs. Nil if there is no value of this type. Assigning nil
+    /// removes the stored value.
     @_disfavoredOverload
     public subscript<Value: DefaultsSerializable, Name: SettingName>(_ name: Name) -> Value? {
-        get { adapterCore.untyped(String(name)) { try? Value.defaultsBridge.decode($0) } }
+        get { adapterCore.readUntyped(String(name)) { try? Value.defaultsBridge.decode($0) } }
         set {
             let name = String(name)
             guard let newValue else { return adapterCore.setUntyped(name, nil) }
@@ -78,21 +80,21 @@ extension DefaultsAdapter {
         }
     }
 
-    // The constraint `Sendable` has no other purpose than to make the compiler prefer this subscript to the subscript
-    // with a generic value.
+    // The only purpose of the constraint `Sendable` is that the compiler prefers this subscript to the subscript with a
+    // generic value.
     /// The value of a name as JSON. Assigning nil removes the stored value.
     @_disfavoredOverload
     public subscript<Name: SettingName & Sendable>(_ name: Name) -> JSONValue? {
-        get { adapterCore.untyped(String(name)) { $0 } }
+        get { adapterCore.readUntyped(String(name)) { $0 } }
         set { adapterCore.setUntyped(String(name), newValue) }
     }
 
-    /// True if a name has a value on the command line, a stored value or a registered default.
+    /// Returns true if a name has a value on the command line, a stored value or a registered default.
     public func hasKey<Name: SettingName>(_ name: Name) -> Bool {
         adapterCore.hasKey(named: String(name))
     }
 
-    /// True if a value is stored under a name.
+    /// Returns true if a value is stored under a name.
     public func isSet<Name: SettingName>(_ name: Name) -> Bool {
         adapterCore.isSet(named: String(name))
     }
@@ -103,28 +105,28 @@ extension DefaultsAdapter {
     }
 }
 
-/// Adds to a number. If there is no value, stores the operand.
+/// Adds a number to the value. If there is no value, stores the number.
 public func += (setting: UntypedSetting, amount: Int) {
     setting.core.changeUntyped(
         setting.name, by: .add(.integer(Int64(amount))), orStore: .integer(Int64(amount)))
 }
 
-/// Adds to a number. If there is no value, stores the operand.
+/// Adds a number to the value. If there is no value, stores the number.
 public func += (setting: UntypedSetting, amount: Double) {
     setting.core.changeUntyped(setting.name, by: .add(.double(amount)), orStore: .double(amount))
 }
 
-/// Appends to text. If there is no value, stores the operand.
+/// Appends text to the value. If there is no value, stores the text.
 public func += (setting: UntypedSetting, text: String) {
     setting.core.changeUntyped(setting.name, by: .concat(text), orStore: .string(text))
 }
 
-/// Appends to an array. If there is no value, stores the operand.
+/// Appends elements to an array. If there is no value, stores the elements.
 public func += (setting: UntypedSetting, elements: [JSONValue]) {
     setting.core.changeUntyped(setting.name, by: .append(elements), orStore: .array(elements))
 }
 
-/// Adds 1 to a number. If there is no value, stores 1.
+/// Adds 1 to the value. If there is no value, stores 1.
 public postfix func ++ (setting: UntypedSetting) {
     setting += 1
 }

@@ -8,9 +8,9 @@ internal import Synchronization
 final class TestBackend: SuiteBackend {
     private struct State {
         var condition = TestDaemon.Condition.available
-        var beforeNextWrite: [@Sendable () -> Void] = []
-        /// True while observations are delayed, because the daemon is unreachable, or because earlier observations are
-        /// being delivered.
+        var actionsBeforeNextWrite: [@Sendable () -> Void] = []
+        /// True while observations are delayed, because the daemon is away, or because the backend is still delivering
+        /// earlier observations.
         var delaysObservations = false
         var delayedObservations: [@Sendable () -> Void] = []
     }
@@ -36,15 +36,17 @@ final class TestBackend: SuiteBackend {
         if !isAway { deliverDelayedObservations() }
     }
 
-    func beforeNextWrite(_ action: @escaping @Sendable () -> Void) {
-        state.withLock { $0.beforeNextWrite.append(action) }
+    /// Calls a function immediately before the backend decides the next write of a client.
+    func runBeforeNextWrite(_ action: @escaping @Sendable () -> Void) {
+        state.withLock { $0.actionsBeforeNextWrite.append(action) }
     }
 
-    /// Delivers the delayed observations. Observations that arrive during the delivery are delivered afterwards.
+    /// Delivers the delayed observations. The method delivers observations that arrive during the delivery afterwards,
+    /// which keeps the order.
     private func deliverDelayedObservations() {
         while true {
             let delayed = state.withLock { state -> [@Sendable () -> Void] in
-                // The daemon may be away again.
+                // The test may have set the condition `away` again.
                 if case .away = state.condition { return [] }
                 if state.delayedObservations.isEmpty { state.delaysObservations = false }
                 defer { state.delayedObservations = [] }
@@ -55,6 +57,7 @@ final class TestBackend: SuiteBackend {
         }
     }
 
+    /// Answers a request according to the condition of the daemon.
     private func request<Value>(
         isWrite: Bool = false, _ answer: () throws(BackendError) -> Value
     ) async throws(BackendError) -> Value {
@@ -67,8 +70,8 @@ final class TestBackend: SuiteBackend {
         }
         if isWrite {
             let actions = state.withLock { state in
-                defer { state.beforeNextWrite = [] }
-                return state.beforeNextWrite
+                defer { state.actionsBeforeNextWrite = [] }
+                return state.actionsBeforeNextWrite
             }
             for action in actions { action() }
         }

@@ -5,15 +5,16 @@ internal import Synchronization
 
 /// A clock that a test controls. Its time changes only when the test advances it.
 ///
-/// The clock determines the pauses of the client between attempts, the delays of a slow daemon, the timestamps of commits,
-/// and the time at which the daemon reverts a change or makes a scheduled change. The timeouts of callers always count
-/// real time.
+/// The clock determines the pauses of the client between attempts, the delays of a slow daemon, the timestamps of
+/// commits, and the time at which the daemon reverts a change or makes a scheduled change. The timeouts of callers
+/// always count real time.
 public final class TestClock: Sendable {
     private struct State {
         var elapsed = Duration.zero
         var pauses: [(end: ContinuousClock.Instant, promise: Promise<Void>)] = []
-        var onPause: [Promise<Void>] = []
-        var onAdvance: [@Sendable () -> Void] = []
+        /// The promises of the callers of `waitForPause`.
+        var pauseWaiters: [Promise<Void>] = []
+        var advanceActions: [@Sendable () -> Void] = []
     }
 
     private let start = ContinuousClock.now
@@ -22,7 +23,7 @@ public final class TestClock: Sendable {
 
     /// Creates a clock.
     ///
-    /// - Parameter date: the date that the clock shows.
+    /// - Parameter date: the date that the clock shows at first.
     public init(date: Date = Date()) {
         startDate = date
     }
@@ -32,12 +33,12 @@ public final class TestClock: Sendable {
         startDate.addingTimeInterval(state.withLock { $0.elapsed } / .seconds(1))
     }
 
-    /// Advances the clock. Carries out the reverts and the scheduled changes that are due, then ends the pauses that are
-    /// over.
+    /// Advances the clock. The test daemons with this clock then carry out the reverts and the scheduled changes that
+    /// are due, and the pauses that are over end.
     public func advance(by duration: Duration) {
         let actions = state.withLock { state in
             state.elapsed += duration
-            return state.onAdvance
+            return state.advanceActions
         }
         for action in actions { action() }
         let ended = state.withLock { state in
@@ -50,7 +51,7 @@ public final class TestClock: Sendable {
 
     /// Calls a function each time the test has advanced the clock.
     func onAdvance(_ action: @escaping @Sendable () -> Void) {
-        state.withLock { $0.onAdvance.append(action) }
+        state.withLock { $0.advanceActions.append(action) }
     }
 
     /// Waits until the client pauses, so that ``advance(by:)`` can end the pause. Returns false if the client does not
@@ -58,7 +59,7 @@ public final class TestClock: Sendable {
     public func waitForPause() async -> Bool {
         let promise = Promise<Void>()
         let isPausing = state.withLock { state in
-            if state.pauses.isEmpty { state.onPause.append(promise) }
+            if state.pauses.isEmpty { state.pauseWaiters.append(promise) }
             return !state.pauses.isEmpty
         }
         return if isPausing { true } else { await promise.value(until: .now + .seconds(5)) != nil }
@@ -72,13 +73,13 @@ extension TestClock: SessionClock {
         let waiters = state.withLock { state -> [Promise<Void>]? in
             guard start + state.elapsed < moment else { return nil }
             state.pauses.append((moment, promise))
-            defer { state.onPause = [] }
-            return state.onPause
+            defer { state.pauseWaiters = [] }
+            return state.pauseWaiters
         }
         guard let waiters else { return }
         for waiter in waiters { waiter.fulfill(()) }
         _ = await promise.value()
-        // If another event has ended the pause, it is still in the list.
+        // If an event other than an advance of the clock has ended the pause, the list still contains the pause.
         state.withLock { $0.pauses.removeAll { $0.promise === promise } }
     }
 }

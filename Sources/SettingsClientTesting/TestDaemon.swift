@@ -11,17 +11,18 @@ internal import SettingsModel
 ///     daemon.setCondition(.refusing(.forbidden, "the token does not allow it"))
 ///     await #expect(throws: DefaultsError.self) { try await settings.set(\.volume, 0.5) }
 ///
-/// It uses the code of the real daemon for writes, so its refusals have the same messages. Several adapters can use one
-/// daemon, as several programs would. A mistake of the test, such as an invalid name of a key, ends the process with a
-/// message.
+/// The test daemon decides writes with the code of the real daemon, so its refusals have the same messages. Several
+/// adapters can use one test daemon, as several programs would. A mistake of the test, such as an invalid name of a
+/// key, ends the process with a message.
 public final class TestDaemon: Sendable {
     /// The way in which the daemon treats requests.
     public enum Condition: Sendable {
         /// The daemon answers at once.
         case available
-        /// No request gets an answer, and no adapter gets the changes of other adapters.
+        /// Each request fails at once, as if the host refused connections. No adapter gets the changes of other
+        /// adapters.
         case away
-        /// The daemon answers each request after this delay, measured with the clock of the daemon.
+        /// The daemon answers each request after this delay, by the clock of the daemon.
         case slow(Duration)
         /// The daemon refuses each write with this code and this text. With `includingReads`, it refuses reads, too.
         /// After a temporary refusal, such as `insufficientStorage` for a full disk, the client keeps the write and
@@ -59,8 +60,9 @@ public final class TestDaemon: Sendable {
 
     /// Changes how the daemon treats requests from now on.
     ///
-    /// After ``Condition/away``, the clients get the changes that they have missed. They send waiting writes at the end
-    /// of their pause, which a ``TestClock`` can end.
+    /// After ``Condition/away``, the clients get the changes that they have missed. A client that gets a missed change
+    /// sends its waiting writes at once. Other clients send their waiting writes at the end of their pause, which a
+    /// ``TestClock`` can end.
     public func setCondition(_ condition: Condition) {
         backend.setCondition(condition)
     }
@@ -70,16 +72,16 @@ public final class TestDaemon: Sendable {
         Self.attempt("read", name) { key throws(BackendError) in try backend.memory.setting(key).value }
     }
 
-    /// Stores a value as another program would. Succeeds in every condition of the daemon. Nil removes the stored
-    /// value.
+    /// Stores a value as another program would, whatever the condition of the daemon is. If the value is nil, removes
+    /// the stored value.
     public func store(_ value: JSONValue?, forKey name: String) {
         Self.store(value, name, in: backend.memory)
     }
 
     /// Stores a value as another program would, immediately before the daemon decides the next write of a client. Use
-    /// it to test a conflict.
+    /// this method to test a conflict.
     public func storeBeforeNextWrite(_ value: JSONValue?, forKey name: String) {
-        backend.beforeNextWrite { [memory = backend.memory] in Self.store(value, name, in: memory) }
+        backend.runBeforeNextWrite { [memory = backend.memory] in Self.store(value, name, in: memory) }
     }
 
     private static func store(_ value: JSONValue?, _ name: String, in memory: InMemoryBackend) {
@@ -104,7 +106,7 @@ public final class TestDaemon: Sendable {
 
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// Creates an adapter for settings in memory, without a daemon. The settings last as long as the adapter. A setter
-    /// returns after the write, so its issue has been reported when the setter returns.
+    /// returns after the write, so the stream `issues` then already has the issue of a refused write.
     ///
     /// - Parameters:
     ///   - keyStore: the object that defines the keys.
@@ -121,7 +123,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
             arguments: arguments, log: log)
     }
 
-    /// Creates an adapter for the settings of a test daemon.
+    /// Creates an adapter for the suite of a test daemon.
     ///
     /// - Parameters:
     ///   - keyStore: the object that defines the keys.

@@ -14,7 +14,7 @@ package final class AdapterCore: Sendable {
     let keys: KeyTable
     let issues: IssueReporter
     let namespaces = Mutex(NamespaceRegistry())
-    /// The differences between a key and the schema that were reported last, by the name of the key.
+    /// The differences between each key and the schema that the adapter reported last, by the name of the key.
     let reportedDifferences = Mutex<[UTF8Text: [SchemaDifference]]>([:])
     let observers: ObserverTable
     let writeMode: WriteMode
@@ -37,8 +37,8 @@ package final class AdapterCore: Sendable {
         session.setHandlers(
             SuiteSession.Handlers(
                 report: { issues.report($0) },
-                // The closure refers weakly to the table and not to the core, because each read retains and releases
-                // the core, which is slow for an object with weak references.
+                // A weak reference to the core would make reads slow: each read retains and releases the core, and this
+                // takes longer for an object with weak references. So the closure refers weakly to the observer table.
                 onLoaded: { [weak observers] in observers?.startWaitingObservers() }))
     }
 
@@ -52,7 +52,8 @@ package final class AdapterCore: Sendable {
         issues.report(DefaultsIssue(suite: suite, key: key, attempt: attempt, error: error))
     }
 
-    /// Reports that a value could not be read. A failure to load the suite is reported once for each attempt.
+    /// Reports that a value could not be read. Many reads may get the error of one failed attempt to load the suite, so
+    /// the method reports this error only once.
     func reportReadFailure(_ error: DefaultsError, _ key: String?) {
         if session.mustReport(error) { report(error, key, .read) }
     }
@@ -60,7 +61,7 @@ package final class AdapterCore: Sendable {
 
 /// Calls of the session that throw `DefaultsError` instead of `BackendError`.
 extension AdapterCore {
-    /// Loads the suite for a getter. Blocks the calling thread.
+    /// Loads the suite for a getter. Blocks the calling thread, unless the client already knows the value of the key.
     func load(for key: KeyName? = nil, until deadline: ContinuousClock.Instant) throws(DefaultsError) {
         do throws(BackendError) {
             try session.load(for: key, until: deadline)
@@ -76,7 +77,8 @@ extension AdapterCore {
         }
     }
 
-    /// Waits until the daemon has answered all writes, and applies all later changes to the replica.
+    /// Waits until the daemon has answered all writes, and the replica contains all changes that the daemon stored
+    /// before the call.
     nonisolated(nonsending) func synchronize() async throws(DefaultsError) {
         let result = await Result { () async throws(BackendError) in
             try await session.synchronize(until: session.deadline)
@@ -89,7 +91,8 @@ extension AdapterCore {
     ///
     /// - Parameters:
     ///   - start: the time at which the setter began. The timeout of the setter counts from this time.
-    ///   - holdsLock: true if the caller holds the lock of changes in place. The caller then announces the change.
+    ///   - holdsLock: true if the caller holds the lock of changes in place. The caller then announces the change to
+    ///     Swift's Observation after it has released the lock.
     ///   - isAllowed: returns true if the key allows a value that the session computed to resolve a conflict.
     func submit(
         _ change: PendingChange, since start: ContinuousClock.Instant = .now, holdsLock: Bool = false,
@@ -104,7 +107,7 @@ extension AdapterCore {
                     change, until: deadline, holdsLock: holdsLock, isAllowed: isAllowed)
             }
         } catch {
-            // A set-if-absent write that finds a stored value has not failed.
+            // If the daemon already has a value, a set-if-absent write has nothing to do. This is not a failure.
             if case .refused(let problem) = error, change.onConflict == .keepStoredValue, problem.conflicting != nil {
                 return
             }
@@ -112,13 +115,14 @@ extension AdapterCore {
         }
     }
 
-    /// Carries out a write of an async method.
+    /// Adds the write of an async method to the queue, and waits for the answer.
     @discardableResult
     nonisolated(nonsending) func commit(_ change: PendingChange) async throws(DefaultsError) -> WriteSummary {
         try await throwingDefaultsError { () async throws(BackendError) in try await session.commit(change) }
     }
 
-    /// Runs a setter, and reports an error as an issue, because a setter cannot throw. A queued write has not failed.
+    /// Runs a setter, and reports an error as an issue, because a setter cannot throw. Ignores the error `kept`: the
+    /// write waits in the queue and has not failed.
     func runSetter(for key: String?, _ body: () throws(DefaultsError) -> Void) {
         do {
             try body()

@@ -5,7 +5,8 @@ internal import SettingsModel
 ///
 /// The class has no type parameter, because the lookup of generic metadata takes longer than the rest of a read.
 final class CachedReading: Sendable {
-    /// True if neither the command line nor the suite has a value, so that `value` is the default of the key.
+    /// True if `value` is the default of the key, because there is no other valid value: on the command line,
+    /// stored, registered, or a default of the schema.
     let isDefault: Bool
     private let value: any DefaultsSerializable
     private let replicaJSON: JSONValue?
@@ -14,13 +15,13 @@ final class CachedReading: Sendable {
     private let cell: KeyCell
     private let version: UInt64
     private let tracker: ValueTracker
-    /// The key path with which the value was read. It is retained so that its identity stays unique. Nil if the value
-    /// was read with a key.
+    /// The key path with which the value was read, so that no other object gets the identity of the path. Nil if the
+    /// program read the value without a key path.
     private let path: RetainedPath?
 
     /// - Parameters:
     ///   - defaultValue: the value to cache if the reading has no value.
-    ///   - version: the version of the key before it was read.
+    ///   - version: the version of the key before the read.
     init<Value>(
         _ reading: Reading<Value>, defaultValue: Value, of cell: KeyCell, version: UInt64, tracker: ValueTracker
     ) {
@@ -35,7 +36,8 @@ final class CachedReading: Sendable {
         path = nil
     }
 
-    /// Creates the cached reading for a key path. The key of the path may have another default.
+    /// Creates the cached reading of a key path from a reading of the same resolved key. The key of the path may have
+    /// another default.
     init<Value: DefaultsSerializable>(_ reading: CachedReading, by path: AnyKeyPath, defaultValue: Value) {
         isDefault = reading.isDefault
         value = reading.isDefault ? defaultValue : reading.value
@@ -65,14 +67,14 @@ final class CachedReading: Sendable {
     }
 }
 
-/// A key path that is retained and never evaluated, so it may be unchecked Sendable.
+/// A retained key path. It may be unchecked Sendable because it is never evaluated.
 struct RetainedPath: @unchecked Sendable {
     let path: AnyKeyPath
 }
 
 extension DefaultsSerializable {
-    /// Casts a value to its own type. A cast in a generic method only compares two types, so it is faster than the cast
-    /// of an existential value.
+    /// Casts a value to its own type. The cast in this generic method only compares two types, so it is faster than a
+    /// cast of an existential value.
     fileprivate func cast<Value>(to _: Value.Type) -> Value {
         // swift-format-ignore: NeverForceUnwrap
         self as! Value

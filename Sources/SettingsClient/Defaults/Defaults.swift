@@ -15,24 +15,25 @@ internal import SettingsModel
 /// The environment variable `SETTINGS_URL` contains the address of the daemon. Without it, the address is
 /// `http://127.0.0.1:7070`. With `SETTINGS_URL=memory:` the settings are in memory until the program ends, for tests
 /// and previews. The variable `SETTINGS_SUITE` contains the name of the suite. Without it, the suite has the name of
-/// the program, in which a hyphen replaces each character that is not allowed in the name of a suite. If the value of a
-/// variable is not valid, reads return defaults, and each read or write reports an issue that describes the mistake.
-/// The variable `SETTINGS_CLIENT` contains the name under which the process reports the states that it has applied.
-/// Without it, the name is `HOST:PROGRAM:PID`.
+/// the program, in which a hyphen replaces each character that is not allowed in the name of a suite. If the value of
+/// `SETTINGS_URL` or `SETTINGS_SUITE` is not valid, reads return defaults and writes fail. The adapter then reports
+/// issues that describe the mistake. The variable `SETTINGS_CLIENT` contains the name under which the process reports
+/// the states that it has applied. Without it, the name is `HOST:PROGRAM:PID`.
 ///
 /// A program can declare its own global variable `Defaults`. The files of the program then use this variable:
 ///
 ///     let Defaults = DefaultsAdapter(suite: "com.my.app", keyStore: DefaultsKeys())
 ///
 /// Do not declare the variable in `main.swift`: other files could use a variable of `main.swift` before it is
-/// initialized. If a module other than the program declares the variable, import the variable by name:
-/// `import let Kit.Defaults`.
+/// initialized. If another module declares the variable, the name `Defaults` is ambiguous in the program until the
+/// program imports the variable by name: `import let Kit.Defaults`.
 public let Defaults = DefaultsAdapter<DefaultsKeys>(
     keyStore: DefaultsKeys(),
     session: ProgramEnvironment.current.session(suite: nil, server: nil, timeout: .seconds(2), outbox: .usual),
     arguments: DefaultsAdapter<DefaultsKeys>.processArguments, writes: .background)
 
-/// The parts of a program's environment that determine its daemon and its suite.
+/// The environment variables and the name of the program. They determine the daemon, the suite and the client name of
+/// an adapter if the program does not determine them.
 struct ProgramEnvironment: Sendable {
     static let suiteVariable = "SETTINGS_SUITE"
     static let clientVariable = "SETTINGS_CLIENT"
@@ -56,39 +57,41 @@ struct ProgramEnvironment: Sendable {
             client: EnvironmentVariables.value(of: clientVariable), program: CommandLine.arguments.first ?? "")
     }
 
-    /// Returns a session for the given suite and server, or for the suite and server that the environment names.
+    /// Returns a session for the given suite and server. If the caller passes nil, the environment names the suite or
+    /// the server.
     ///
-    /// If a variable is not valid, every request of the session fails, because a fallback could use a wrong suite.
+    /// If the value of a variable is not valid, every request of the session fails. A default in place of the invalid
+    /// value could change the wrong suite.
     func session(
         suite requestedSuite: SuiteName?, server address: ServerAddress?, token: DefaultsToken? = nil,
         timeout: Duration,
         outbox: FileLocation = .none, cache: FileLocation = .none, clientName: String? = nil
     ) -> SuiteSession {
-        let suite = requestedSuite ?? suiteNamedAfterProgram
+        let defaultSuite = requestedSuite ?? suiteNamedAfterProgram
         do {
-            let named = try requestedSuite ?? suiteFromEnvironment() ?? suite
+            let suite = try requestedSuite ?? suiteFromEnvironment() ?? defaultSuite
             if address == nil, server == Self.memoryServer {
-                return SuiteSession(InMemoryBackend(suite: named), options: .init(timeout: timeout))
+                return SuiteSession(InMemoryBackend(suite: suite), options: .init(timeout: timeout))
             }
             let address = try address ?? ServerAddress.from(variable: server)
             let server = SharedServer.at(address, token: token, client: self.clientName(clientName))
-            let backend = RemoteBackend(suite: named, server: server, timeout: timeout)
+            let backend = RemoteBackend(suite: suite, server: server, timeout: timeout)
             return SuiteSession(backend, outbox: outbox, cache: cache, of: address, timeout: timeout)
         } catch let error as ServerAddressError {
-            return SuiteSession(NoBackend(suite: suite, reason: "\(ServerAddress.variable): \(error)"))
+            return SuiteSession(NoBackend(suite: defaultSuite, reason: "\(ServerAddress.variable): \(error)"))
         } catch {
-            return SuiteSession(NoBackend(suite: suite, reason: "\(Self.suiteVariable): \(error)"))
+            return SuiteSession(NoBackend(suite: defaultSuite, reason: "\(Self.suiteVariable): \(error)"))
         }
     }
 
-    /// Returns nil if the variable is not set or empty.
+    /// Returns nil if the variable is not set or is empty.
     private func suiteFromEnvironment() throws(NameError) -> SuiteName? {
         guard let suite, !suite.isEmpty else { return nil }
         return try SuiteName(suite)
     }
 
-    /// Returns the requested name, or the name in the environment, or `HOST:PROGRAM:PID`. Returns nil if the requested
-    /// name is empty.
+    /// Returns the requested name, or else the name in the environment, or else `HOST:PROGRAM:PID`. Returns nil if the
+    /// requested name is empty, because the process then sends no reports.
     func clientName(_ requested: String?) -> ClientName? {
         if let requested { return ClientName(anyText: requested) }
         if let client, let name = ClientName(anyText: client) { return name }

@@ -6,25 +6,28 @@ public import SettingsKeys
 ///     Defaults[\.launchCount] += 1            Defaults.launchCount += 1            Defaults[key: looseKey] = "red"
 ///     Defaults[\.libraries].append("x")       Defaults[\.username] = nil
 ///
-/// Reads come from a replica of the suite. The adapter loads the replica at the first use and follows all later
-/// changes. A setter changes the replica, writes the outbox file and returns, and the adapter sends the write in the
-/// background. With ``WriteMode/confirmed``, a setter waits until the daemon has confirmed the write. A setter cannot
-/// throw, so the adapter rolls a refused write back and reports it in ``issues`` and the log.
+/// Getters read the replica, a copy of the suite in the memory of the program. The adapter loads the replica at the
+/// first use and follows all later changes. A setter changes the replica, writes the outbox file and returns, and the
+/// adapter sends the write in the background. With ``WriteMode/confirmed``, a setter waits until the daemon has
+/// confirmed the write. If the daemon refuses the write of a setter, the adapter rolls the write back. A setter cannot
+/// throw, so the adapter reports the refusal in ``issues`` and in the log.
 ///
-/// A change in place, such as `+= 1`, is refused if another program has changed the value since the read, unless the
-/// key has a merge rule. A change in place that throws or leaves the value as it is sends nothing.
+/// The daemon refuses a change in place, such as `+= 1`, if another program has changed the value since the read,
+/// unless the key has a merge rule. The adapter sends nothing if the change throws an error or leaves the value as it
+/// is.
 ///
 /// While the daemon does not answer, writes wait in the outbox file. The adapter sends them in order when the daemon
-/// answers again, or a later run of the program sends them. The async methods wait until the daemon has confirmed the
-/// write, and throw ``DefaultsError/kept(_:)`` if the write has to wait.
+/// answers again. If the program ends before, the next program with the same suite and server sends the writes. The
+/// async methods that write wait until the daemon has confirmed the write. They throw ``DefaultsError/kept(_:)`` if the
+/// write has to wait longer than the timeout.
 ///
 /// A few members of the adapter, such as `value` and `update`, hide keys of the same name. `Defaults[\.name]` always
 /// means the key. ``publishSchema(additionalProperties:onConflict:keys:)`` reports hidden keys as an issue.
 @dynamicMemberLookup
 public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
     // Members that must hide no key are in extensions with the constraint `KeyStore: DefaultsKeyStore`, which every
-    // adapter satisfies. Because of the constraint, the compiler does not prefer such a member to a key of the same
-    // name: it chooses between the member and the key by the type that the expression needs.
+    // adapter satisfies. The compiler does not prefer a member with a constraint to a key of the same name. It chooses
+    // between the member and the key by the type that the expression needs.
     let core: AdapterCore
 
     init(
@@ -48,36 +51,39 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
 }
 
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
-    /// The errors of getters and setters that occur after this property is read.
+    /// A new stream of the issues that the adapter reports from now on: errors that no call throws, such as the errors
+    /// of getters and setters.
     public var issues: AsyncStream<DefaultsIssue> {
         core.issues.issues()
     }
 
-    /// Removes all stored values of the suite.
+    /// Removes all stored values of the suite. Returns and reports errors as a setter does.
     public func removeAll() {
         core.runSetter(for: nil) { () throws(DefaultsError) in
             try core.submit(PendingChange(action: .removeAll, requestKey: .unique()))
         }
     }
 
-    /// Reports to the daemon that the program could not apply the newest state of the suite, for example because its
-    /// values do not fit together, or because a port is in use.
+    /// Reports to the daemon that the program could not apply a state of the suite, for example because the values do
+    /// not fit together, or because a port is in use.
     ///
     ///     let observation = Defaults.observe(\.port) { update in
     ///         do { try server.restart(port: update.newValue) } catch { Defaults.reportFailure("\(error)") }
     ///     }
     ///
-    /// The report is about the state whose observers are running, or about the newest state whose observers have
-    /// returned. It ends when the program has applied a later change of the suite. The method returns at once, and the
-    /// adapter sends the report in the background. Before the suite is loaded, and for settings in memory, the method
-    /// has no effect.
+    /// The report is about the state whose observers are running. If no observers are running, the report is about the
+    /// newest state whose observers have returned. The failure ends when the program has applied a later change of the
+    /// suite. The method returns at once, and the adapter sends the report in the background. Before the suite is
+    /// loaded, and for settings in memory, the method has no effect.
     ///
-    /// - Parameter reason: the reason for the operator. The adapter removes the bytes after the first 1,024.
+    /// - Parameter reason: the reason that the daemon shows to operators. The adapter removes the bytes after the first
+    ///   1,024.
     public func reportFailure(_ reason: String) {
         core.session.reportFailure(reason)
     }
 
-    /// Registers values that this adapter returns for keys without a stored value.
+    /// Registers values that this adapter returns for keys without a stored value. They override the defaults of the
+    /// schema and of the keys.
     ///
     /// The adapter does not store the values, so other programs do not see them. A later registration of a key replaces
     /// the earlier value.
@@ -94,26 +100,28 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// A literal that is not a valid name is a mistake of the programmer, so the process ends with a message. Check a
     /// name that is computed at run time with `try SuiteName(_:)`.
     ///
-    /// The adapter sends no request before the first read or write. While the daemon does not answer, writes wait in
-    /// the outbox file, and the program reads its own writes. Getters return the last known values if the adapter has a
-    /// cache file. Without a cache file they return defaults and report an issue.
+    /// The adapter sends no request before its first use. While the daemon does not answer, writes wait in the outbox
+    /// file, the program reads its own writes, and getters return the last known values. If the daemon has not answered
+    /// since the start of the program, getters return the values in the cache file. Without a cache file they return
+    /// defaults, and the adapter reports an issue.
     ///
     /// - Parameters:
-    ///   - suite: the name of the suite: 1 to 128 of the characters `A-Z a-z 0-9 . _ -`, the first of which is not a
-    ///     dot.
+    ///   - suite: the name of the suite: 1 to 128 of the characters `A-Z a-z 0-9 . _ -`. The first character must not
+    ///     be a dot.
     ///   - keyStore: the object that defines the keys.
     ///   - server: the address of the daemon. By default the value of `SETTINGS_URL`, or `http://127.0.0.1:7070`.
     ///   - token: the token for a daemon with access control. By default the contents of the file that
     ///     `SETTINGS_TOKEN_FILE` names, or the value of `SETTINGS_TOKEN`. Writes that earlier runs left in the outbox
     ///     are sent with this token.
-    ///   - timeout: the maximum duration of a request. All requests of one getter or setter share this time.
+    ///   - timeout: the maximum duration of a request, and the maximum time for which a getter or setter waits for the
+    ///     daemon.
     ///   - outbox: the location of the outbox file. With `.none`, waiting writes are in memory only and are lost when
     ///     the program ends.
     ///   - cache: the location of the cache file, which contains the last known values for a start without a daemon.
-    ///     Each program that can read the user's files can read it, including secret values.
+    ///     Each program that can read the user's files can read the values in the cache file, including secret values.
     ///   - writes: determines whether a setter waits for the daemon.
-    ///   - arguments: the command line arguments without the program's name. Their values override stored values. By
-    ///     default the arguments of this process.
+    ///   - arguments: the command line arguments without the program's name. The values of keys in the arguments
+    ///     override stored values. By default the arguments of this process.
     ///   - clientName: the name under which the process reports the states that it has applied. No other process may
     ///     use the name. By default the value of `SETTINGS_CLIENT`, or `HOST:PROGRAM:PID`. The adapter replaces control
     ///     characters and removes the bytes after the first 128. With an empty name, the adapter does not report.
@@ -147,7 +155,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - token: the token for a daemon with access control. By default the contents of the file that
     ///     `SETTINGS_TOKEN_FILE` names, or the value of `SETTINGS_TOKEN`. Writes that earlier runs left in the outbox
     ///     are sent with this token.
-    ///   - timeout: the maximum duration of a request. All requests of one getter or setter share this time.
+    ///   - timeout: the maximum duration of a request, and the maximum time for which a getter or setter waits for the
+    ///     daemon.
     ///   - outbox: the location of the outbox file. With `.none`, waiting writes are in memory only and are lost when
     ///     the program ends.
     ///   - cache: the location of the cache file, which contains the last known values for a start without a daemon.
@@ -170,7 +179,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
             arguments: arguments ?? Self.processArguments, writes: writes, log: log)
     }
 
-    /// Not available. A name that is computed at run time has to be checked first.
+    /// Not available. The program has to check a name that it computes at run time.
     @available(*, unavailable, message: "check a name that is computed at run time: suite: try SuiteName(name)")
     @_disfavoredOverload
     public convenience init(
@@ -188,12 +197,13 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     }
 }
 
-/// Determines whether setters wait for the daemon. Async methods always wait.
+/// Determines whether setters wait for the daemon. Async methods always wait. With both modes, the adapter rolls a
+/// refused write back and reports an issue.
 public enum WriteMode: Hashable, Sendable {
-    /// The setter updates the replica, writes the outbox file and returns. The adapter sends the write in the
-    /// background. If the daemon refuses the write, the adapter rolls the value back and reports an issue.
+    /// The setter changes the replica, writes the outbox file and returns. The adapter sends the write in the
+    /// background.
     case background
-    /// The setter blocks the calling thread until the daemon has confirmed the write, or the timeout of the adapter is
-    /// over.
+    /// The setter blocks the calling thread until the daemon has answered the write, at most for the timeout of the
+    /// adapter. After the timeout, the write waits as in the mode ``background``.
     case confirmed
 }

@@ -8,7 +8,7 @@ internal import SettingsAPI
 ///
 /// A revert restores only the settings that no later commit has changed. If the action has ended, for example because
 /// the deadline has passed, every method throws ``DefaultsError/refused(_:)`` with the code `pendingEnded`. The methods
-/// do not wait for the writes in the outbox.
+/// send their requests at once, before writes that wait in the outbox.
 public struct DefaultsPendingAction: Sendable {
     /// The identifier, such as `p51`, with which the command line can end the action: `settings confirm p51`.
     public let id: String
@@ -17,7 +17,7 @@ public struct DefaultsPendingAction: Sendable {
     private let pendingID: PendingID
     private let core: AdapterCore
 
-    /// Returns nil if a write has created no action.
+    /// Returns nil if the write has created no action.
     init?(_ description: PendingDescription?, in core: AdapterCore) {
         guard let description, let deadline = description.deadline else { return nil }
         id = description.id.description
@@ -41,7 +41,7 @@ public struct DefaultsPendingAction: Sendable {
         _ = try await perform(.cancel)
     }
 
-    /// Moves the deadline to this duration from now. Returns the action with the new deadline.
+    /// Moves the deadline to the time that is this duration from now. Returns the action with the new deadline.
     @discardableResult
     public nonisolated(nonsending) func extend(
         to duration: Duration

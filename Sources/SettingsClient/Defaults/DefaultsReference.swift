@@ -1,6 +1,6 @@
 package import SettingsKeys
 
-/// A key together with its adapter. It implements the access to the value.
+/// A key with its adapter. Its methods read, write and observe the value of the key.
 package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
     let core: AdapterCore
     let resolved: ResolvedKey<Value>
@@ -16,7 +16,7 @@ package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
 
     /// Stores a value if nothing is stored, as a setter does. The daemon checks the condition.
     ///
-    /// - Parameter value: the value. It is evaluated only if the replica has no stored value.
+    /// - Parameter value: returns the value. It is called only if the client knows of no stored value.
     package func setIfAbsent(_ value: () throws -> Value) rethrows {
         let start = ContinuousClock.now
         guard seemsAbsent() else { return }
@@ -24,7 +24,7 @@ package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
     }
 
     /// Changes the value in place, as a setter does.
-    package func change(_ body: (inout Value) -> Void) {
+    package func changeInPlace(_ body: (inout Value) -> Void) {
         var change = beginChange()
         defer { change.end() }
         body(&change.value)

@@ -5,10 +5,10 @@ internal import Synchronization
 
 /// The reads and writes of a transaction on several keys. The daemon stores all of the writes or none of them.
 ///
-/// A read returns the value that the transaction wrote, or the value at the first read of the key. If another program
-/// changes a key after the transaction has read it and before the daemon has stored the writes, the transaction runs
-/// again. All values that a transaction reads therefore belong to one revision of the suite, even if the transaction
-/// writes nothing.
+/// A read returns the value that the transaction has written, or else the value at the first read of the key. If
+/// another program changes a key after the transaction has read the key and before the daemon has stored the writes,
+/// the transaction runs again. All values that a transaction reads therefore belong to one revision of the suite, even
+/// if the transaction writes nothing.
 @dynamicMemberLookup
 public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
     private let scope: DefaultsScope<KeyStore>
@@ -45,7 +45,7 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
     public subscript<Value>(dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
         mutating get { self[path] }
         set { self[path] = newValue }
-        // An implementation with `self[path]` would also write after a change that throws.
+        // An implementation with `self[path]` would write even if the change throws.
         _modify {
             var change = record.beginChange(scope.reference(path))
             yield &change.value
@@ -74,11 +74,11 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
     public subscript<Inner: DefaultsKeyStore>(
         dynamicMember path: KeyPath<KeyStore, Inner>
     ) -> DefaultsTransaction<Inner> {
-        // A read of a value records the read, so it needs a mutable transaction and uses `_modify`. Swift requires
-        // `_read`.
-        _read { yield DefaultsTransaction<Inner>(scope.inner(path), record) }
+        // The transaction of the nested store records reads, so its getters are mutating and the compiler uses
+        // `_modify`. `_read` exists because Swift requires it.
+        _read { yield DefaultsTransaction<Inner>(scope.nestedScope(path), record) }
         _modify {
-            var inner = DefaultsTransaction<Inner>(scope.inner(path), record)
+            var inner = DefaultsTransaction<Inner>(scope.nestedScope(path), record)
             record = TransactionRecord(record.core, prepared: record.prepared)
             defer { record = inner.record }
             yield &inner
@@ -92,22 +92,25 @@ private struct TransactionRecord {
     struct Change<Value: DefaultsSerializable> {
         let reference: DefaultsReference<Value>
         var value: Value
-        /// The JSON of the value that was read. Nil for an optional that is nil.
+        /// The JSON of the value before the change. Nil for an optional that is nil.
         let before: Result<JSONValue?, DefaultsError>
     }
 
     let core: AdapterCore
-    /// The keys about which the daemon was asked after an earlier run. If a source is still unknown, the run continues
-    /// without the source.
+    /// The keys that were prepared after an earlier run, and are not prepared again. If the source of such a key is
+    /// still unknown, the run continues without the source.
     let prepared: Set<KeyName>
-    /// The keys about which the daemon must be asked, with functions that send the request. The body cannot suspend, so
-    /// the functions run after the body, and then the body runs again.
+    /// The keys with uncertain values. The function of a key moves the value of a renamed key, and fetches an unknown
+    /// source from the daemon. The body of the transaction cannot suspend, so the functions run after the body, and
+    /// then the body runs again.
     private(set) var preparations: [KeyName: @Sendable () async -> Void] = [:]
     /// The state of each key at its first read.
     private(set) var read: [KeyName: KeyState] = [:]
+    /// The JSON that was written last under each key. Nil for a removal.
     private var written: [KeyName: JSONValue?] = [:]
-    /// The keys that were written, in order.
-    private var order: [KeyName] = []
+    /// The keys in `written`, in the order of their first writes.
+    private var writtenKeys: [KeyName] = []
+    /// The first error of the run.
     private var failure: DefaultsError?
 
     init(_ core: AdapterCore, prepared: Set<KeyName>) {
@@ -115,27 +118,26 @@ private struct TransactionRecord {
         self.prepared = prepared
     }
 
-    /// The transaction to send. Throws the first error of the run.
-    func transaction() throws(DefaultsError) -> Transaction {
+    /// Returns the transaction to send. Throws the first error of the run.
+    func makeTransaction() throws(DefaultsError) -> Transaction {
         if let failure { throw failure }
         let conditions = read.sorted { $0.key < $1.key }.flatMap { key, keyState in
             keyState.tests.map { Transaction.Condition.setting(core.suite, key, $0) }
         }
         return Transaction(
             if: conditions,
-            do: order.map { core.makeOperation($0, (written[$0] ?? nil).map { .set($0) } ?? .delete) })
+            do: writtenKeys.map { core.makeOperation($0, (written[$0] ?? nil).map { .set($0) } ?? .delete) })
     }
 
     mutating func value<Value>(_ reference: DefaultsReference<Value>) -> Value {
         recordError { () throws(DefaultsError) in _ = try reference.resolved.codec.get() }
         guard let key = reference.resolved.name else { return reference.defaultValue }
-        // Fails if the schema allows no value of the key's type.
         recordError { [core] () throws(DefaultsError) in try core.throwIfTypesDiffer(reference.compareWithSchema()) }
         let keyState = read[key] ?? reference.keyState(key)
         if keyState.needsSource || reference.resolved.valueMove?.isOpen ?? false { prepare(reference, key) }
         if let written = written[key] {
             let setting = ReplicaSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
-            return reference.resolve(setting, over: core.registered(key)).value ?? reference.defaultValue
+            return reference.reading(of: setting, over: core.registered(key)).value ?? reference.defaultValue
         }
         read[key] = keyState
         let reading = reference.reading(of: keyState)
@@ -191,7 +193,7 @@ private struct TransactionRecord {
     }
 
     private mutating func write(_ key: KeyName, _ json: JSONValue?) {
-        if written.updateValue(json, forKey: key) == nil { order.append(key) }
+        if written.updateValue(json, forKey: key) == nil { writtenKeys.append(key) }
     }
 
     mutating func beginChange<Value>(_ reference: DefaultsReference<Value>) -> Change<Value> {
@@ -206,7 +208,7 @@ private struct TransactionRecord {
         }
     }
 
-    /// Runs a function, and records its error if it is the first error of the run. Returns true if there was no error.
+    /// Calls a function, and records the first error of the run. Returns true if the function threw no error.
     @discardableResult
     private mutating func recordError(_ body: () throws(DefaultsError) -> Void) -> Bool {
         do {
@@ -228,7 +230,8 @@ extension DefaultsScope {
         try await transaction(nil, body).result
     }
 
-    /// Runs a transaction until no value that it has read changes before the daemon stores its writes.
+    /// Runs a transaction, and runs it again while another program changes a value that the transaction has read before
+    /// the daemon stores the writes.
     nonisolated(nonsending) func transaction<Result>(
         _ deadline: DefaultsDeadline?, _ body: (inout DefaultsTransaction<KeyStore>) throws -> Result
     ) async throws -> (result: Result, pending: DefaultsPendingAction?) {
@@ -241,13 +244,13 @@ extension DefaultsScope {
                 var transaction = DefaultsTransaction(self, TransactionRecord(core, prepared: prepared))
                 let outcome = Swift.Result { try body(&transaction) }
                 let record = transaction.record
-                // An error of a run with uncertain values is ignored, because the body runs again.
+                // An error of a run with uncertain values means nothing, because the body runs again.
                 guard record.preparations.isEmpty else {
                     return Submission<Result>.needsPreparation(record.preparations)
                 }
                 let result = try outcome.get()
                 return try core.submit(
-                    record.transaction(), deadline, isCurrent: core.areUnchanged(record.read), result)
+                    record.makeTransaction(), deadline, isCurrent: core.areUnchanged(record.read), result)
             }
             switch submission {
             case .needsPreparation(let keys):
@@ -257,12 +260,12 @@ extension DefaultsScope {
             case .done(let result): return (result, nil)
             case .changed: break
             case .queued(let waiter, let result):
-                let summary = try await core.summary(isLast: attempt == Self.maxAttempts) {
+                let summary = try await core.awaitAnswer(isLastAttempt: attempt == Self.maxAttempts) {
                     () async throws(BackendError) in try await core.session.result(of: waiter)
                 }
                 if summary != nil { return (result, nil) }
-            case .prepared(let call, let result):
-                let summary = try await core.summary(isLast: attempt == Self.maxAttempts) {
+            case .direct(let call, let result):
+                let summary = try await core.awaitAnswer(isLastAttempt: attempt == Self.maxAttempts) {
                     () async throws(BackendError) in try await core.session.sendAfterQueue(call, catchesUp: true)
                 }
                 if let summary { return (result, DefaultsPendingAction(summary.pending, in: core)) }
@@ -279,24 +282,28 @@ extension DefaultsScope {
 
 /// The outcome of one run of a transaction.
 private enum Submission<Result> {
+    /// Keys have uncertain values. After the functions have prepared the keys, the transaction runs again.
     case needsPreparation([KeyName: @Sendable () async -> Void])
     /// The transaction has read a consistent state and writes nothing.
     case done(Result)
-    /// The transaction writes nothing, and a value that it read has changed.
+    /// The transaction writes nothing, and a value that it has read has changed.
     case changed
+    /// The writes are in the queue. The promise is fulfilled with the answer.
     case queued(Promise<WriteResult>, Result)
-    /// The transaction has a deadline, so it does not use the queue. It is not sent yet.
-    case prepared(DirectRequest<WriteSummary>, Result)
+    /// The transaction has a deadline, so the caller sends it without the queue.
+    case direct(DirectRequest<WriteSummary>, Result)
 }
 
 extension AdapterCore {
-    /// Adds a transaction without a deadline to the queue. The caller still holds the change lock, so the next transaction of the process
-    /// reads the writes of this transaction.
+    /// Adds a transaction without a deadline to the queue. The caller holds the lock of changes in place, so the next
+    /// transaction of the process reads the writes of this transaction.
+    ///
+    /// - Parameter isCurrent: true if no value that the transaction has read has changed.
     fileprivate func submit<Result>(
         _ transaction: Transaction, _ deadline: DefaultsDeadline?, isCurrent: Bool, _ result: Result
     ) throws(DefaultsError) -> Submission<Result> {
         guard !transaction.operations.isEmpty else { return isCurrent ? .done(result) : .changed }
-        if let deadline { return .prepared(.commit(transaction, deadline), result) }
+        if let deadline { return .direct(.commit(transaction, deadline), result) }
         let waiter = Promise<WriteResult>()
         do throws(BackendError) {
             try session.enqueueInBackground(
@@ -307,17 +314,19 @@ extension AdapterCore {
         return .queued(waiter, result)
     }
 
-    /// Returns the answer to a transaction. Returns nil if the transaction has to run again.
-    fileprivate nonisolated(nonsending) func summary(
-        isLast: Bool, _ answer: nonisolated(nonsending) () async throws(BackendError) -> WriteSummary
+    /// Waits for the answer to a transaction. Returns nil if the transaction has to run again, because a value that it
+    /// has read has changed. In the last attempt, throws the refusal instead.
+    fileprivate nonisolated(nonsending) func awaitAnswer(
+        isLastAttempt: Bool, _ answer: nonisolated(nonsending) () async throws(BackendError) -> WriteSummary
     ) async throws(DefaultsError) -> WriteSummary? {
         do throws(BackendError) {
             return try await answer()
         } catch {
-            guard !isLast, case .refused(let problem) = error, problem.code == .preconditionFailed,
+            guard !isLastAttempt, case .refused(let problem) = error, problem.code == .preconditionFailed,
                 !problem.failed.isEmpty
             else { throw DefaultsError(error) }
-            // A refusal does not contain secret values, so they have to be fetched.
+            // The next run needs the current values. A refusal does not contain secret values, so the client fetches
+            // them.
             for failed in problem.failed {
                 if case .setting(let current) = failed.current, current.isConcealed {
                     _ = try? await session.fetch(current.key)
@@ -331,8 +340,8 @@ extension AdapterCore {
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// Reads and writes several keys atomically, and waits until the daemon has confirmed the writes.
     ///
-    /// The body runs again if another program changes a value that the body has read, or if the adapter first has to
-    /// ask the daemon about a key that the body uses.
+    /// The body runs again if another program changes a value that the body has read, or if the adapter has to ask the
+    /// daemon about a key that the body uses.
     ///
     /// If the daemon does not answer in time, the call throws ``DefaultsError/kept(_:)``. The transaction then stays in
     /// the queue, and the daemon carries it out only if the values that it read are still the same.
@@ -349,9 +358,10 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///         settings.unset(\.username)
     ///     }
     ///
-    /// The body runs again for the same reasons as the body of a transaction without a deadline. The daemon carries out a
-    /// scheduled transaction only if the values that the body has read are then still the same. The outbox never contains
-    /// the transaction: if the daemon does not answer, the method throws, and the client does not send the writes later.
+    /// The body runs again for the same reasons as the body of a transaction without a deadline. The daemon carries out
+    /// a scheduled transaction only if the values that the body has read are then still the same. The outbox never
+    /// contains the transaction: if the daemon does not answer, the method throws, and the client does not send the
+    /// writes later.
     ///
     /// - Parameters:
     ///   - deadline: the time at which the daemon reverts the changes or makes the changes.
@@ -371,10 +381,10 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         try await core.load()
     }
 
-    /// Waits until the daemon has answered all writes that the program made before the call.
+    /// Waits until the daemon has answered all writes that the program made with this adapter before the call.
     ///
-    /// Throws ``DefaultsError/kept(_:)`` if a write has to wait longer than the timeout of the adapter. A refused write
-    /// is not an error of this method: the adapter reports it in ``issues``.
+    /// Throws ``DefaultsError/kept(_:)`` if a write has to wait longer than the timeout of the adapter. If the daemon
+    /// refuses a write, the method does not throw: the adapter reports the refusal in ``issues``.
     public nonisolated(nonsending) func flush() async throws(DefaultsError) {
         let result = await Result { () async throws(BackendError) in
             try await core.session.flush(until: core.session.deadline)

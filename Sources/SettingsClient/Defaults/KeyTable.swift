@@ -2,17 +2,17 @@ internal import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-/// The resolved keys of an adapter, and their last readings by key path. A `ResolvedKey` is a key with its state in the
-/// adapter.
+/// The resolved keys of an adapter, and the last reading of each key path. A ``ResolvedKey`` is a key with its state in
+/// the adapter.
 ///
 /// Without the table, a read with a key path would spend most of its time on the computed property that creates the
-/// key. The table finds the last reading by the identity of the key path: the compiler creates one object for each key
-/// path literal without captures. Keys of the same name, type and rules share one resolved key, so a stored value is
-/// decoded once for all of them.
+/// key. The table finds the last reading by the identity of the key path object. This works because the compiler
+/// creates one object for each key path literal without captures. Keys of the same name, type and rules share one
+/// resolved key, so the adapter decodes a stored value once for all these keys.
 ///
 /// The table has a maximum size, because a program may create names and key paths at run time. When there are too many
-/// resolved keys, the table removes all keys and readings. When there are too many readings, it removes all readings;
-/// when there are too many stores, it removes all stores.
+/// resolved keys, the table removes all keys and readings. When there are too many readings, it removes all readings.
+/// When there are too many stores, it removes all stores.
 final class KeyTable: Sendable {
     private struct TypedName: Hashable {
         let name: UTF8Text
@@ -21,21 +21,23 @@ final class KeyTable: Sendable {
 
     private struct Contents: Sendable {
         var readings: [PathIdentity: CachedReading] = [:]
-        /// The resolved keys of a name and a type, which differ in their rules.
+        /// The resolved keys by name and type. Keys with the same name and type differ in their rules.
         var resolved: [TypedName: [any AnyObject & Sendable]] = [:]
         /// The number of resolved keys.
         var keyCount = 0
+        /// The nested stores that have stored properties, with their key paths. The table retains a key path so that no
+        /// other object gets its identity.
         var stores: [PathIdentity: (path: RetainedPath, instance: StoreInstance)] = [:]
-        /// The number that the newest store has.
-        var storeCount: UInt = 0
-        /// For each type of values, the first resolved key of a key without rules. Other keys without rules share the
-        /// compiled schema of its codec.
+        /// The number of the newest store.
+        var lastStoreNumber: UInt = 0
+        /// For each type of values, a resolved key without rules. Other keys of the type without rules share the
+        /// compiled schema of this key's codec.
         var schemaOwners: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
     /// The table keeps at most this number of resolved keys, of readings, and of stores.
     static let capacity = 4096
-    /// The table keeps at most this number of resolved keys of one name and type, which differ in their rules.
+    /// The table keeps at most this number of resolved keys with the same name and type.
     private static let maxVariants = 8
 
     private let session: SuiteSession
@@ -51,11 +53,13 @@ final class KeyTable: Sendable {
         self.report = report
     }
 
+    /// The number of resolved keys, readings and stores.
     var count: Int {
         contents.withLock { $0.keyCount + $0.readings.count + $0.stores.count }
     }
 
-    /// The last reading by a key path, if it is still valid.
+    /// Returns the last reading of a key path, and registers a read for Swift's Observation. Returns nil if there is no
+    /// valid reading.
     func reading(_ path: AnyKeyPath, in store: StoreInstance?) -> CachedReading? {
         let identity = PathIdentity(path, in: store)
         guard let reading = contents.withLock({ $0.readings[identity] }), reading.isValid else { return nil }
@@ -63,12 +67,11 @@ final class KeyTable: Sendable {
         return reading
     }
 
-    /// Stores a reading for the next read with the same key path.
-    ///
-    /// - Parameter path: the key path. The reading retains it, so that no other object gets the identity of the path.
+    /// Stores a reading for the next read with the same key path. The reading must retain the key path, so that no
+    /// other object gets its identity.
     func cache(_ reading: CachedReading, by path: AnyKeyPath, in store: StoreInstance?) {
         let identity = PathIdentity(path, in: store)
-        // The deinitializer of a value may run code of the program, so values are released without the lock.
+        // The release of a value may run code of the program, so the values are released without the lock.
         let old = contents.withLock { contents in
             let old = contents.readings.count < Self.capacity ? [:] : contents.readings
             if !old.isEmpty { contents.readings = [:] }
@@ -77,11 +80,11 @@ final class KeyTable: Sendable {
         withExtendedLifetime(old) {}
     }
 
-    /// Returns the resolved key of a key. Creates it at the first call.
+    /// Returns the resolved key of a key. The first call creates the resolved key.
     func resolve<Value>(_ key: DefaultsKey<Value>) -> ResolvedKey<Value> {
         let name = TypedName(name: UTF8Text(key.name), type: ObjectIdentifier(Value.self))
         let known = contents.withLock { $0.resolved[name] ?? [] }
-        // The comparison of allowed values runs code of the program, so no lock is held.
+        // The comparison of allowed values runs code of the program, so it happens without the lock.
         for case let resolved as ResolvedKey<Value> in known where resolved.key.hasSameRules(as: key) {
             return resolved
         }
@@ -94,14 +97,14 @@ final class KeyTable: Sendable {
             contents.keyCount += 1
             return (nil, contents.keyCount > Self.capacity)
         }
-        // The deinitializer of a value may run code of the program, so values are released without the lock.
+        // The release of a value may run code of the program, so the oldest key is released without the lock.
         withExtendedLifetime(oldest) {}
         if isFull { removeAllKeys() }
         return resolved
     }
 
     private func makeResolvedKey<Value>(_ key: DefaultsKey<Value>, type: ObjectIdentifier) -> ResolvedKey<Value> {
-        // The compiled schema of a key without rules is the same for all keys of its type.
+        // The compiled schemas of keys that have the same type and no rules differ only in their defaults.
         let model = key.rules == nil ? contents.withLock { $0.schemaOwners[type] } as? ResolvedKey<Value> : nil
         let resolved = ResolvedKey(
             key, sharingSchemaOf: try? model?.codec.get(), session: session, arguments: arguments)
@@ -116,30 +119,31 @@ final class KeyTable: Sendable {
         return resolved
     }
 
-    /// Returns the instance of a nested store that has stored properties. It is evaluated once for each key path.
-    func instance<Inner: Sendable>(
+    /// Returns the nested store at a key path, which has stored properties. The first call evaluates the key path.
+    func storeInstance<Inner: Sendable>(
         _ path: AnyKeyPath, in store: StoreInstance?, evaluate: () -> Inner
     ) -> StoreInstance {
         let identity = PathIdentity(path, in: store)
         if let known = contents.withLock({ $0.stores[identity]?.instance }) { return known }
         let inner = evaluate()
-        // The deinitializer of a store may run code of the program, so stores are released without the lock.
+        // The release of a store may run code of the program, so the stores are released without the lock.
         var old: [PathIdentity: (path: RetainedPath, instance: StoreInstance)] = [:]
         return contents.withLock { contents in
             // If two threads evaluate the store at the same time, both use the instance of the first thread.
             if let known = contents.stores[identity]?.instance { return known }
             if contents.stores.count >= Self.capacity { swap(&old, &contents.stores) }
-            contents.storeCount += 1
-            let instance = StoreInstance(number: contents.storeCount, store: inner)
+            contents.lastStoreNumber += 1
+            let instance = StoreInstance(number: contents.lastStoreNumber, store: inner)
             contents.stores[identity] = (RetainedPath(path: path), instance)
             return instance
         }
     }
 
     /// Removes the resolved keys, and announces a change of every key. Functions that track values with Observation
-    /// then read the values again and track the new resolved keys.
+    /// then read the values again, and so track the new resolved keys.
     private func removeAllKeys() {
         removeKeysAndAnnounce()
+        // The call before has released the resolved keys, so the replica can now remove the entries of unset keys.
         session.forgetUnusedEntries()
     }
 
@@ -151,7 +155,8 @@ final class KeyTable: Sendable {
             contents.readings = [:]
             return old
         }
-        // The resolved keys own the trackers, so they are released after the announcement, and without the lock.
+        // The resolved keys retain the trackers that the announcement needs. Their release may run code of the program,
+        // so it happens after the announcement and without the lock.
         withExtendedLifetime(old) { session.announceAllKeys() }
     }
 }
@@ -159,7 +164,7 @@ final class KeyTable: Sendable {
 /// The identity of a key path in a store.
 struct PathIdentity: Hashable, Sendable {
     private let path: ObjectIdentifier
-    /// The number of the store. 0 for the adapter's own store and for stores without stored properties.
+    /// The number of the nested store. 0 for the adapter's own store and for stores without stored properties.
     private let store: UInt
 
     init(_ path: AnyKeyPath, in store: StoreInstance?) {
@@ -167,7 +172,7 @@ struct PathIdentity: Hashable, Sendable {
         self.store = store?.number ?? 0
     }
 
-    /// The hash that a dictionary uses. The default implementation protects against keys that an attacker chooses. An
+    /// Returns the hash that a dictionary uses. The default implementation resists keys that an attacker chooses. An
     /// attacker cannot choose key paths, and the default implementation would take a quarter of the time of a read.
     // swift-format-ignore: NoLeadingUnderscores
     func _rawHashValue(seed: Int) -> Int {

@@ -2,8 +2,9 @@ public import SettingsKeys
 
 /// An object with which a program reads and writes settings by their keys: an adapter, or a scope of an adapter.
 ///
-/// A program can use a key path, a key or a member with the same result. An assignment runs `set`. A change in place
-/// runs `_modify`, which writes after the change, so a change that throws writes nothing.
+/// A program can use a key path, a key or a member with the same result. An assignment runs the accessor `set` of a
+/// subscript. A change in place runs the accessor `_modify`, which writes after the change, so a change that throws
+/// writes nothing.
 ///
 /// A method whose only argument is a key has a parameter of the type `Void` before the key. Without this parameter, the
 /// compiler (Swift 6.3) treats a misspelt key path as a key without its label, and does not report that the store has
@@ -13,12 +14,12 @@ public protocol KeyedAccess<KeyStore>: Sendable {
     /// The store that defines the keys.
     associatedtype KeyStore: Sendable
 
-    /// Returns the scope that contains the keys. It is static because an instance member would hide a key of the same
-    /// name.
+    /// Returns the scope that contains the keys. The method is static because an instance member would hide a key of
+    /// the same name.
     static func scope(of access: Self) -> DefaultsScope<KeyStore>
 
-    // This method exists because a read by means of `scope(of:)` would retain the adapter. Concurrent reads would then
-    // be slow, because all threads change the same reference count.
+    // A read through `scope(of:)` would retain the core of the adapter. Concurrent reads would then be slow, because
+    // all threads would change the same reference count.
     /// Reads the value of a key.
     ///
     /// - Parameters:
@@ -29,7 +30,7 @@ public protocol KeyedAccess<KeyStore>: Sendable {
 
 extension KeyedAccess {
     var core: AdapterCore { Self.scope(of: self).core }
-    /// The core, for SettingsClientCompatibility and SettingsClientTesting.
+    /// The core, for the module SettingsClientCompatibility.
     package var adapterCore: AdapterCore { core }
 
     package func reference<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
@@ -69,7 +70,7 @@ extension KeyedAccess {
     public subscript<Value>(dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
         get { Self.read(path, in: self) }
         nonmutating set { reference(path).assign(newValue) }
-        // An implementation with `self[path]` would also write after a change that throws.
+        // An implementation with `self[path]` would write even if the change throws.
         nonmutating _modify {
             var change = reference(path).beginChange()
             defer { change.end() }
@@ -80,32 +81,32 @@ extension KeyedAccess {
 
     /// The keys of a nested store: `Defaults.player.volume`.
     public subscript<Inner: DefaultsKeyStore>(dynamicMember path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
-        Self.scope(of: self).inner(path)
+        Self.scope(of: self).nestedScope(path)
     }
 }
 
 extension KeyedAccess {
-    /// True if a key has a value on the command line, a stored value or a registered default.
+    /// Returns true if a key has a value on the command line, a stored value or a registered default.
     public func hasKey<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Bool {
         reference(path).hasKey()
     }
 
-    /// True if a key has a value on the command line, a stored value or a registered default.
+    /// Returns true if a key has a value on the command line, a stored value or a registered default.
     public func hasKey<Value>(_: Void = (), key: DefaultsKey<Value>) -> Bool {
         reference(key: key).hasKey()
     }
 
-    /// True if a value is stored for a key.
+    /// Returns true if a value is stored for a key.
     public func isSet<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Bool {
         reference(path).isSet()
     }
 
-    /// True if a value is stored for a key.
+    /// Returns true if a value is stored for a key.
     public func isSet<Value>(_: Void = (), key: DefaultsKey<Value>) -> Bool {
         reference(key: key).isSet()
     }
 
-    /// Removes the stored value of a key, so that the key has its default. Does nothing if no value is stored.
+    /// Removes the stored value of a key, so that the default applies. Does nothing if no value is stored.
     public func remove<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) {
         reference(path).remove()
     }
@@ -117,8 +118,8 @@ extension KeyedAccess {
 }
 
 // The async methods block no thread. A method that writes returns when the daemon has confirmed the write. If the
-// daemon does not answer in time, the method throws `DefaultsError.kept`, and the write stays in the queue. A key path
-// is not Sendable, so each method resolves it before the first suspension.
+// daemon does not answer in time, the method throws `DefaultsError.kept`, and the write stays in the queue. A write
+// with a deadline does not use the queue.
 extension KeyedAccess {
     /// Returns the value of a key. Throws if the suite cannot be loaded, or if the stored value is not a valid value of
     /// the key.
@@ -128,8 +129,8 @@ extension KeyedAccess {
         try await reference(path).readValue()
     }
 
-    // If there is only one overload for key paths, the compiler reports no useful error for a misspelt key path.
-    /// Not available. Use the overload that returns a value that is not optional.
+    // With only one overload for key paths, the compiler would report no useful error for a misspelt key path.
+    /// Not available. Use the overload whose result is not optional.
     @available(*, unavailable)
     @_disfavoredOverload
     public nonisolated(nonsending) func value<Value>(
@@ -146,16 +147,16 @@ extension KeyedAccess {
         try await reference(key: key).readValue()
     }
 
-    /// Stores a value and waits until the daemon has confirmed it. Throws ``DefaultsError/kept(_:)`` if that takes
-    /// longer than the timeout of the adapter.
+    /// Stores a value and waits until the daemon has confirmed the write. Throws ``DefaultsError/kept(_:)`` if the
+    /// confirmation takes longer than the timeout of the adapter.
     public nonisolated(nonsending) func set<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ value: Value
     ) async throws(DefaultsError) {
         try await reference(path).set(value)
     }
 
-    /// Stores a value and waits until the daemon has confirmed it. Throws ``DefaultsError/kept(_:)`` if that takes
-    /// longer than the timeout of the adapter.
+    /// Stores a value and waits until the daemon has confirmed the write. Throws ``DefaultsError/kept(_:)`` if the
+    /// confirmation takes longer than the timeout of the adapter.
     public nonisolated(nonsending) func set<Value>(
         key: DefaultsKey<Value>, _ value: Value
     ) async throws(DefaultsError) {
@@ -167,8 +168,8 @@ extension KeyedAccess {
     ///     let pending = try await Defaults.set(\.volume, 0.8, .confirm(within: .seconds(120)))
     ///     try await pending?.confirm()
     ///
-    /// Returns when the daemon has answered. The outbox never contains such a write: if the daemon does not answer, the
-    /// method throws, and the client does not send the write later.
+    /// Returns when the daemon has answered. The outbox never contains a write with a deadline: if the daemon does not
+    /// answer, the method throws, and the client does not send the write later.
     ///
     /// - Parameters:
     ///   - path: the path of the key.
@@ -196,27 +197,28 @@ extension KeyedAccess {
         try await reference(key: key).set(value, deadline)
     }
 
-    /// Changes a value and waits until the daemon has confirmed the change. If another program changes the value
-    /// meanwhile, the body runs again.
+    /// Changes a value and waits until the daemon has confirmed the change. If another program changes the value in the
+    /// meantime, the body runs again.
     public nonisolated(nonsending) func update<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ body: (inout Value) throws -> Void
     ) async throws {
         try await Self.scope(of: self).transaction { try body(&$0[path]) }
     }
 
-    /// Changes a value and waits until the daemon has confirmed the change. If another program changes the value
-    /// meanwhile, the body runs again.
+    /// Changes a value and waits until the daemon has confirmed the change. If another program changes the value in the
+    /// meantime, the body runs again.
     public nonisolated(nonsending) func update<Value>(
         key: DefaultsKey<Value>, _ body: (inout Value) throws -> Void
     ) async throws {
         try await Self.scope(of: self).transaction { try body(&$0[key: key]) }
     }
 
-    /// Stores a value if nothing is stored, which the daemon checks. Returns true if the daemon stored the value.
+    /// Stores a value if nothing is stored. The daemon checks this condition. Returns true if the daemon stored the
+    /// value.
     ///
     /// - Parameters:
     ///   - path: the path of the key.
-    ///   - body: returns the value. It runs only if the client knows of no stored value.
+    ///   - body: returns the value. The body runs only if the client knows of no stored value.
     @discardableResult
     public nonisolated(nonsending) func setIfAbsent<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ body: nonisolated(nonsending) () async throws -> Value
@@ -224,11 +226,12 @@ extension KeyedAccess {
         try await reference(path).setIfAbsent(body)
     }
 
-    /// Stores a value if nothing is stored, which the daemon checks. Returns true if the daemon stored the value.
+    /// Stores a value if nothing is stored. The daemon checks this condition. Returns true if the daemon stored the
+    /// value.
     ///
     /// - Parameters:
     ///   - key: the key.
-    ///   - body: returns the value. It runs only if the client knows of no stored value.
+    ///   - body: returns the value. The body runs only if the client knows of no stored value.
     @discardableResult
     public nonisolated(nonsending) func setIfAbsent<Value>(
         key: DefaultsKey<Value>, _ body: nonisolated(nonsending) () async throws -> Value
@@ -253,28 +256,28 @@ extension KeyedAccess where KeyStore: DefaultsKeyStore {
         try await reference(key: key).unset()
     }
 
-    /// True if a value is stored for a key.
+    /// Returns true if a value is stored for a key.
     public nonisolated(nonsending) func isStored<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) async throws(DefaultsError) -> Bool {
         try await reference(path).isStored()
     }
 
-    /// True if a value is stored for a key.
+    /// Returns true if a value is stored for a key.
     public nonisolated(nonsending) func isStored<Value>(
         _: Void = (), key: DefaultsKey<Value>
     ) async throws(DefaultsError) -> Bool {
         try await reference(key: key).isStored()
     }
 
-    /// True if a key has a value on the command line, a stored value or a registered default.
+    /// Returns true if a key has a value on the command line, a stored value or a registered default.
     public nonisolated(nonsending) func hasValue<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) async throws(DefaultsError) -> Bool {
         try await reference(path).hasValue()
     }
 
-    /// True if a key has a value on the command line, a stored value or a registered default.
+    /// Returns true if a key has a value on the command line, a stored value or a registered default.
     public nonisolated(nonsending) func hasValue<Value>(
         _: Void = (), key: DefaultsKey<Value>
     ) async throws(DefaultsError) -> Bool {
@@ -284,7 +287,7 @@ extension KeyedAccess where KeyStore: DefaultsKeyStore {
 
 /// The keys of a nested store, for example `Defaults.player`.
 ///
-/// A scope has the same members for keys as the adapter. The members hide keys of the same names.
+/// A scope has the same members for keys as the adapter, and the members hide the same keys.
 @dynamicMemberLookup
 public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
     let core: AdapterCore
@@ -303,6 +306,7 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
         return reading.value(as: Value.self)
     }
 
+    /// The store, from which key paths read the keys.
     var keyStore: KeyStore {
         if let store = (instance?.store ?? core.keyStore) as? KeyStore { return store }
         guard let empty = (KeyStore.self as? any DefaultsKeyStore.Type)?.init() as? KeyStore else {
@@ -320,21 +324,21 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
     func readAndCache<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
         let reference = reference(path)
         let value = reference.value
-        if let reading = reference.resolved.cached {
+        if let reading = reference.resolved.cachedReading {
             let reading = CachedReading(reading, by: path, defaultValue: reference.defaultValue)
             core.keys.cache(reading, by: path, in: instance)
         }
         return value
     }
 
-    /// Returns the scope of a nested store. Consumes this scope to save a change of a reference count, which takes half
-    /// as long as a read.
-    consuming func inner<Inner: DefaultsKeyStore>(_ path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
+    /// Returns the scope of a nested store. The method consumes this scope, because a copy would change a reference
+    /// count, which takes half as long as a read.
+    consuming func nestedScope<Inner: DefaultsKeyStore>(_ path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
         if MemoryLayout<Inner>.size == 0 {
             assertHasPrefix(Inner.self)
             return DefaultsScope<Inner>(core: core, instance: nil)
         }
-        let inner = core.keys.instance(path, in: instance) {
+        let inner = core.keys.storeInstance(path, in: instance) {
             assertHasPrefix(Inner.self)
             return keyStore[keyPath: path]
         }

@@ -5,36 +5,37 @@ internal import Synchronization
 
 /// Converts notices into the updates of one key.
 ///
-/// Only a change of the effective value is an update. If a value on the command line overrides the setting, or if the
-/// new JSON is decoded to the same value, there is no update.
+/// Only a change of the effective value is an update. There is no update if a value on the command line overrides the
+/// setting, or if the new JSON means the same value as the old JSON.
 final class KeyNoticeConverter<Value: DefaultsSerializable>: Sendable {
     private typealias Observed = (value: Value, json: Result<JSONValue?, DefaultsError>)
 
     private struct State {
-        /// The value of the last notice. Nil before the first notice.
+        /// The value after the last notice. Nil before the notice with which observing begins.
         var last: Observed?
-        /// The problem of the present value, which was reported. Nil if the value has no problem.
+        /// The problem of the present value, which the converter has reported. Nil if the value has no problem.
         var problem: DefaultsError?
     }
 
-    private let setting: DefaultsReference<Value>
+    private let reference: DefaultsReference<Value>
     private let options: ObservingOptions
     private let state = Mutex(State())
 
-    init(_ setting: DefaultsReference<Value>, _ options: ObservingOptions) {
-        self.setting = setting
+    init(_ reference: DefaultsReference<Value>, _ options: ObservingOptions) {
+        self.reference = reference
         self.options = options
     }
 
-    /// Returns the update for a notice. The caller passes one notice after the other.
+    /// Returns the update for a notice. Returns nil if the effective value has not changed. The caller passes one
+    /// notice after the other.
     func update(for notice: ObserverNotice) -> DefaultsUpdate<Value>? {
-        let found = notice.settings.first { $0.key == setting.resolved.name }
+        let found = notice.settings.first { $0.key == reference.resolved.name }
         guard found != nil || notice.isBeginning else { return nil }
         let reading = found.map(read)
-        let isReadable = !(reading?.isReplicaValueUnreadable ?? false) || setting.resolved.argument != nil
+        let isReadable = !(reading?.isReplicaValueUnreadable ?? false) || reference.resolved.argument != nil
         guard notice.isBeginning || isReadable else { return nil }
-        let value = reading?.value ?? setting.defaultValue
-        let new = (value: value, json: setting.resolved.encoded(value))
+        let value = reading?.value ?? reference.defaultValue
+        let new = (value: value, json: reference.resolved.encoded(value))
         let old = state.withLock { state -> Observed? in
             let old = state.last
             if notice.isBeginning || old != nil { state.last = new }
@@ -42,24 +43,24 @@ final class KeyNoticeConverter<Value: DefaultsSerializable>: Sendable {
         }
         if notice.isBeginning {
             guard options.contains(.initial), isReadable else { return nil }
-            return DefaultsUpdate(key: setting.name, oldValue: nil, newValue: value, isInitial: true)
+            return DefaultsUpdate(key: reference.name, oldValue: nil, newValue: value, isInitial: true)
         }
         // The value type may not be Equatable, so the JSON is compared. A value without a JSON form differs
         // from every value.
         guard let old, !isSameJSON(old.json, new.json) else { return nil }
         return DefaultsUpdate(
-            key: setting.name, oldValue: options.contains(.old) ? old.value : nil, newValue: value, isInitial: false)
+            key: reference.name, oldValue: options.contains(.old) ? old.value : nil, newValue: value, isInitial: false)
     }
 
     /// Reads the effective value. Reports a stored value that is not a valid value of the key.
     private func read(_ observed: ObservedSetting) -> Reading<Value> {
-        let reading = setting.resolve(observed.visible, over: observed.registered)
-        let problem = setting.resolved.argument == nil ? reading.problem : nil
+        let reading = reference.reading(of: observed.visible, over: observed.registered)
+        let problem = reference.resolved.argument == nil ? reading.problem : nil
         let isKnown = state.withLock { state in
             defer { state.problem = problem }
             return state.problem == problem
         }
-        if let problem, !isKnown { setting.report(problem, .read) }
+        if let problem, !isKnown { reference.report(problem, .read) }
         return reading
     }
 }
@@ -68,7 +69,7 @@ final class KeyNoticeConverter<Value: DefaultsSerializable>: Sendable {
 final class SuiteNoticeConverter: Sendable {
     private let core: AdapterCore
     private let options: ObservingOptions
-    /// The values of the last notices. Nil before the first notice.
+    /// The values after the last notice. Nil before the notice with which observing begins.
     private let last = Mutex<[KeyName: JSONValue]?>(nil)
 
     init(_ core: AdapterCore, _ options: ObservingOptions) {
@@ -78,12 +79,12 @@ final class SuiteNoticeConverter: Sendable {
 
     /// Returns the updates for a notice. The caller passes one notice after the other.
     func updates(for notice: ObserverNotice) -> [UntypedUpdate] {
-        notice.isBeginning ? begin(notice.settings) : notice.settings.compactMap(advance)
+        notice.isBeginning ? initialUpdates(of: notice.settings) : notice.settings.compactMap(update)
     }
 
-    private func begin(_ found: [ObservedSetting]) -> [UntypedUpdate] {
+    private func initialUpdates(of settings: [ObservedSetting]) -> [UntypedUpdate] {
         var values: [KeyName: JSONValue] = [:]
-        for setting in found { values[setting.key] = value(of: setting) }
+        for setting in settings { values[setting.key] = value(of: setting) }
         last.withLock { [values] in $0 = values }
         guard options.contains(.initial) else { return [] }
         return values.sorted { $0.key < $1.key }.map { key, value in
@@ -91,7 +92,7 @@ final class SuiteNoticeConverter: Sendable {
         }
     }
 
-    private func advance(to setting: ObservedSetting) -> UntypedUpdate? {
+    private func update(for setting: ObservedSetting) -> UntypedUpdate? {
         // A value on the command line overrides the setting.
         guard core.arguments.candidates(for: setting.key.text).isEmpty else { return nil }
         let new = value(of: setting)
@@ -108,6 +109,6 @@ final class SuiteNoticeConverter: Sendable {
     /// Returns the effective value, including the command line and registered defaults.
     private func value(of setting: ObservedSetting) -> JSONValue? {
         if let argument = core.arguments.candidates(for: setting.key.text).first { return argument }
-        return core.untyped(setting.visible, over: setting.registered)
+        return core.untypedValue(of: setting.visible, over: setting.registered)
     }
 }

@@ -5,18 +5,19 @@ internal import Synchronization
 
 /// A notice to an observer. Notices arrive in the order in which the replica changed.
 struct ObserverNotice: Equatable, Sendable {
-    /// True for the first notice of an observer, which contains the present settings. A later notice contains a setting
-    /// that may have changed.
+    /// True for the notice with which observing begins. It contains the present settings. A later notice contains one
+    /// setting that may have changed.
     let isBeginning: Bool
     let settings: [ObservedSetting]
 }
 
-/// The keys that an observer observes, and the function that converts a notice into updates.
-struct UpdateSource<Update: Sendable>: Sendable {
+/// The keys that an observer observes, and a function that converts a notice into updates.
+struct NoticeConversion<Update: Sendable>: Sendable {
     /// Nil for all keys of the suite.
     let keys: [KeyName]?
-    /// Called with one notice after the other, in order. A notice may be about other keys.
-    let updates: @Sendable (ObserverNotice) -> [Update]
+    /// Converts a notice. The observer passes the notices one after the other, in order. A notice may be about keys
+    /// that are not in `keys`.
+    let convert: @Sendable (ObserverNotice) -> [Update]
 }
 
 /// An observer without the type of its updates.
@@ -28,33 +29,33 @@ protocol AnyObserver: AnyObject, Sendable {
 
     func add(_ notice: ObserverNotice)
 
-    /// Lets the group wait until a task has taken all updates that are waiting now. Does nothing for an observer with a
-    /// handler, whose calls are on the adapter's queue.
-    func keepWaiting(_ handlers: HandlerGroup)
+    /// Delays the end of the group until a task has taken all waiting notices. Does nothing for an observer with a
+    /// handler: the group waits for the adapter's queue, which calls the handlers.
+    func delayEnd(of group: HandlerGroup)
 
     /// Ends observing.
     ///
-    /// - Parameter waits: true to wait until a running call of the handler on another thread has ended.
+    /// - Parameter waits: true to wait until a call of the handler on another thread has returned.
     func end(waits: Bool)
 }
 
 /// An observer that queues notices until its handler is called or a task asks for updates.
 ///
 /// The observer converts a notice into updates when it removes the notice from the queue. The old value of an update is
-/// therefore correct even if the queue has dropped a notice.
+/// therefore the value of the update before, even if the queue has dropped a notice between both updates.
 final class Observer<Update: Sendable>: AnyObserver {
     private typealias Waiter = CheckedContinuation<ObserverNotice?, Never>
 
     private struct State {
         var backlog = NoticeBacklog()
-        /// The number of handler calls that are on the adapter's queue.
+        /// The number of calls of `handleNext` that are on the adapter's queue.
         var scheduled = 0
         /// The task that waits for the next notice.
         var waiter: Waiter?
-        /// True if an iterator gets the updates.
+        /// True if there is an iterator that gets the updates.
         var isClaimed = false
         var isEnded = false
-        /// The group that waits until the backlog is empty.
+        /// The group whose end waits until the backlog is empty.
         var waitingGroup: HandlerGroup?
         /// The call of the handler that is running, with its thread.
         var running: (thread: UInt, end: Promise<Void>)?
@@ -63,16 +64,16 @@ final class Observer<Update: Sendable>: AnyObserver {
     let id: UInt64
     let core: AdapterCore
     let keys: [KeyName]?
-    private let sources: [UpdateSource<Update>]
+    private let conversions: [NoticeConversion<Update>]
     /// Nil if tasks ask for the updates.
     private let handler: (@Sendable (Update) -> Void)?
     private let state = Mutex(State())
 
-    init(_ core: AdapterCore, _ sources: [UpdateSource<Update>], handler: (@Sendable (Update) -> Void)?) {
+    init(_ core: AdapterCore, _ conversions: [NoticeConversion<Update>], handler: (@Sendable (Update) -> Void)?) {
         id = core.observers.nextID()
-        keys = sources.contains { $0.keys == nil } ? nil : sources.flatMap { $0.keys ?? [] }
+        keys = conversions.contains { $0.keys == nil } ? nil : conversions.flatMap { $0.keys ?? [] }
         self.core = core
-        self.sources = sources
+        self.conversions = conversions
         self.handler = handler
     }
 
@@ -86,15 +87,15 @@ final class Observer<Update: Sendable>: AnyObserver {
             return (nil, true)
         }
         waiter?.resume(returning: notice)
-        // There is one call for each notice, so that all handlers of an adapter run in the order of the changes.
+        // There is one call for each notice, so that the handlers of all observers run in the order of the changes.
         if needsCall { core.observers.queue.async { [weak self] in self?.handleNext() } }
     }
 
-    func keepWaiting(_ handlers: HandlerGroup) {
+    func delayEnd(of group: HandlerGroup) {
         state.withLock { state in
             guard handler == nil, state.backlog.count > 0, state.waitingGroup == nil else { return }
-            handlers.enter()
-            state.waitingGroup = handlers
+            group.enter()
+            state.waitingGroup = group
         }
     }
 
@@ -104,8 +105,8 @@ final class Observer<Update: Sendable>: AnyObserver {
             return state.backlog.popFirst()
         }
         guard let handler, let notice else { return }
-        for source in sources {
-            for update in source.updates(notice) { call(handler, update) }
+        for conversion in conversions {
+            for update in conversion.convert(notice) { call(handler, update) }
         }
     }
 
@@ -135,9 +136,10 @@ final class Observer<Update: Sendable>: AnyObserver {
     }
 }
 
-/// Updates for a task.
+/// The updates for a task.
 extension Observer {
-    /// Returns true for the first caller. Only one iterator can get updates, because each update is delivered once.
+    /// Returns true for the first caller. Only one iterator gets updates, because the observer delivers each update
+    /// once.
     func claimUpdates() -> Bool {
         state.withLock { state in
             defer { state.isClaimed = true }
@@ -148,7 +150,7 @@ extension Observer {
     /// Waits for the next updates. Returns at least one update, or nil if observing has ended or the task is cancelled.
     func next(isolation actor: isolated (any Actor)?) async -> [Update]? {
         while let notice = await nextNotice(isolation: actor) {
-            let updates = sources.flatMap { $0.updates(notice) }
+            let updates = conversions.flatMap { $0.convert(notice) }
             if !updates.isEmpty { return updates }
         }
         return nil
@@ -162,7 +164,7 @@ extension Observer {
                     if let notice = state.backlog.popFirst() {
                         return (notice, nil, state.backlog.count == 0 ? state.waitingGroup.take() : nil)
                     }
-                    // Copies of the iterator may wait at the same time. The last of them gets the update.
+                    // Copies of the iterator may wait at the same time. The last copy gets the update.
                     let former = state.waiter
                     state.waiter = continuation
                     return (nil, former, nil)
@@ -177,14 +179,14 @@ extension Observer {
     }
 }
 
-/// A queue of notices. When it is full, it drops all notices of a key except the newest. The queue therefore contains
-/// at most 1024 notices, or two notices for each key if there are more than 512 keys.
+/// A queue of notices. When the queue is full, it keeps only the newest notice of each key. The queue therefore
+/// contains at most 1024 notices, or two notices for each key if there are more than 512 keys.
 struct NoticeBacklog: Sendable {
-    /// The minimum number of notices in a full queue.
-    static let bound = 1024
+    /// The smallest number of notices at which the queue is full.
+    static let minimumLimit = 1024
 
     private var notices: ArraySlice<ObserverNotice> = []
-    private var limit = Self.bound
+    private var limit = Self.minimumLimit
 
     var count: Int { notices.count }
 
@@ -198,13 +200,14 @@ struct NoticeBacklog: Sendable {
         return notices.popFirst()
     }
 
-    /// Keeps the newest notice of each key and the first notice, which has the first old values. Keeps the order.
+    /// Drops each notice about a key that has a newer notice. Keeps the notice with which observing begins, because it
+    /// has the first old values. Keeps the order.
     private mutating func dropSupersededNotices() {
         var keys: Set<KeyName> = []
         let remaining = notices.reversed().filter { notice in
             notice.isBeginning || notice.settings.contains { keys.insert($0.key).inserted }
         }
         notices = ArraySlice(remaining.reversed())
-        limit = max(Self.bound, 2 * notices.count)
+        limit = max(Self.minimumLimit, 2 * notices.count)
     }
 }

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Forwards the events of the replica to the observers of an adapter.
 ///
 /// Events arrive in the order in which the replica changed. The beginning of an observer is an event, too, so the
-/// observer gets no earlier event and misses no later event.
+/// observer can ignore earlier changes and misses no later change.
 final class ObserverTable: Sendable {
     let queue = DispatchQueue(label: "observers of an adapter")
 
@@ -15,10 +15,12 @@ final class ObserverTable: Sendable {
 
     fileprivate struct Shared {
         var observers: [UInt64: any AnyObserver] = [:]
-        /// The observers of each key, in the order of their numbers. The key nil has the observers of the whole suite.
+        /// The observers of each key, in the order of their identifiers. The observers of the whole suite have the key
+        /// nil.
         var byKey: [KeyName?: [any AnyObserver]] = [:]
-        /// The observers that begin when the suite is loaded, by their numbers.
+        /// The observers that start when the suite is loaded, by their identifiers.
         var waiting: [UInt64: any AnyObserver] = [:]
+        /// The number of the table's listener in the session.
         var listener: UInt64?
     }
 
@@ -50,7 +52,7 @@ final class ObserverTable: Sendable {
         }
     }
 
-    /// Lets an observer begin when the suite is loaded, unless it was removed.
+    /// Adds an observer to the observers that start when the suite is loaded. Does nothing if the observer was removed.
     func startWhenLoaded(_ observer: any AnyObserver) {
         shared.withLock { shared in
             if shared.observers[observer.id] != nil { shared.waiting[observer.id] = observer }
@@ -81,10 +83,10 @@ final class ObserverTable: Sendable {
             defer { shared.waiting = [:] }
             return shared.waiting.values.sorted { $0.id < $1.id }
         }
-        for observer in waiting { observer.core.begin(observer, isLate: true) }
+        for observer in waiting { observer.core.startLoaded(observer, isLate: true) }
     }
 
-    /// Handles events of the replica. The session makes one call after the other.
+    /// Forwards events of the replica. The session makes one call after the other.
     private func handle(_ events: [ReplicaEvent]) {
         for event in events {
             if case .endOfState = event { trackHandlers() }
@@ -93,21 +95,21 @@ final class ObserverTable: Sendable {
         }
     }
 
-    /// Lets the session's group wait for the handlers that are on the queue, and for the tasks that have not taken all
-    /// their updates.
+    /// Delays the end of the session's handler group until the handlers on the queue have returned, and until the tasks
+    /// have taken their waiting updates.
     private func trackHandlers() {
         guard let handlers = session.runningHandlers else { return }
         let observers = shared.withLock { Array($0.observers.values) }
-        // Without observers, the queue would need a thread for nothing.
+        // Without observers there is nothing to wait for, and a block on the queue would only start a thread.
         guard !observers.isEmpty else { return handlers.leave() }
-        for observer in observers { observer.keepWaiting(handlers) }
+        for observer in observers { observer.delayEnd(of: handlers) }
         queue.async { handlers.leave() }
     }
 }
 
 extension ObserverTable.Shared {
-    /// Returns the index of the observer among the observers of a key. Uses a binary search, because thousands of
-    /// observers may end at the same time.
+    /// Returns the index of an observer among the observers of a key, or the index at which to insert the observer.
+    /// Uses a binary search, because thousands of observers may end at the same time.
     fileprivate func index(of id: UInt64, under key: KeyName?) -> Int {
         guard let list = byKey[key] else { return 0 }
         var (low, high) = (0, list.count)
@@ -118,8 +120,8 @@ extension ObserverTable.Shared {
         return low
     }
 
-    /// Returns the notice of an event, and its observers in the order in which they were added. Returns nil for an
-    /// event without a notice.
+    /// Returns the notice of an event, and the observers that get the notice, in the order of their identifiers.
+    /// Returns nil for an event without a notice.
     fileprivate func notice(of event: ReplicaEvent) -> (ObserverNotice, [any AnyObserver])? {
         switch event {
         case .endOfState: return nil

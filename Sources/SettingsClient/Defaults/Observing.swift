@@ -2,7 +2,7 @@ public import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-// A key path is not Sendable, so each method resolves it before it returns.
+// The methods resolve key paths before they return, because a handler is Sendable and a key path is not.
 
 extension KeyedAccess {
     /// Calls a handler with every new value of a key, until the returned observation is released or cancelled.
@@ -12,18 +12,20 @@ extension KeyedAccess {
     ///     }
     ///
     /// The handlers of an adapter run one after the other on a queue of the adapter, in the order of the changes. A
-    /// write of the program causes an update before the daemon has confirmed the write. If the write is rolled back,
-    /// the rollback causes another update. A handler may read, write and cancel its observation. A slow handler gets
-    /// every update unless more than about a thousand changes wait. It then gets only the newest change of each key.
+    /// write of the program causes an update before the daemon has confirmed the write. If the adapter rolls the write
+    /// back, the rollback causes another update. A handler may read and write settings, and may cancel its observation.
+    /// A slow handler gets every update unless more than about a thousand changes wait. It then gets only the newest
+    /// change of each key.
     ///
-    /// If the suite is not loaded, the method first loads it, as a getter does. If the load fails, the adapter reports
-    /// an issue, and observing begins when the suite is loaded. If a stored value is not a valid value of the key, the
-    /// adapter reports an issue instead of an update.
+    /// If the suite is not loaded, the method first loads the suite, as a getter does. If the load fails, the adapter
+    /// reports an issue and loads the suite in the background. If the loaded value is not the default, the handler then
+    /// gets the loaded value as its first update. If a stored value is not a valid value of the key, the adapter
+    /// reports an issue instead of an update.
     ///
     /// - Parameters:
     ///   - path: the path of the key.
-    ///   - options: the contents of the updates. With ``ObservingOptions/initial``, the first update is the present
-    ///     value.
+    ///   - options: the contents of the updates. With ``ObservingOptions/initial``, the first update contains the
+    ///     present value.
     ///   - handler: the function that the adapter calls with each update.
     public func observe<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new],
@@ -47,16 +49,19 @@ extension KeyedAccess {
         _ more: repeat KeyPath<KeyStore, DefaultsKey<each More>>, options: ObservingOptions = [.old, .new],
         handler: @escaping @Sendable (KeyedUpdate<KeyStore>) -> Void
     ) -> DefaultsObservation {
-        core.observe(Self.scope(of: self).sources(first, second, repeat each more, options: options), options, handler)
+        core.observe(
+            Self.scope(of: self).conversions(first, second, repeat each more, options: options), options, handler)
     }
 
-    /// Returns a sequence of every new value of a key. It begins with this call, so the loop misses no change.
+    /// Returns a sequence of every new value of a key. Observing begins with this call, so a loop over the sequence
+    /// misses no later change.
     ///
     ///     for await update in Defaults.updates(of: \.theme) { apply(update.newValue) }
     ///
     /// The sequence has the same updates as a handler of ``observe(_:options:handler:)``, but this method never waits.
-    /// If the suite is not loaded, the adapter loads it in the background. If the loaded value is not the default, it
-    /// is the first update. With the option ``ObservingOptions/initial`` the loaded value is always the first update.
+    /// If the suite is not loaded, the adapter loads the suite in the background. If the loaded value is not the
+    /// default, the first update contains the loaded value. With the option ``ObservingOptions/initial``, the first
+    /// update always contains the loaded value.
     public func updates<Value>(
         of path: KeyPath<KeyStore, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new]
     ) -> DefaultsUpdates<DefaultsUpdate<Value>> {
@@ -76,7 +81,7 @@ extension KeyedAccess {
         of first: KeyPath<KeyStore, DefaultsKey<First>>, _ second: KeyPath<KeyStore, DefaultsKey<Second>>,
         _ more: repeat KeyPath<KeyStore, DefaultsKey<each More>>, options: ObservingOptions = [.old, .new]
     ) -> DefaultsUpdates<KeyedUpdate<KeyStore>> {
-        core.updates(Self.scope(of: self).sources(first, second, repeat each more, options: options), options)
+        core.updates(Self.scope(of: self).conversions(first, second, repeat each more, options: options), options)
     }
 }
 
@@ -85,12 +90,12 @@ extension DefaultsAdapter {
     public func observe(
         options: ObservingOptions = [.old, .new], handler: @escaping @Sendable (UntypedUpdate) -> Void
     ) -> DefaultsObservation {
-        core.observe([core.source(options)], options, handler)
+        core.observe([core.conversion(options)], options, handler)
     }
 
     /// Returns a sequence of every new value of any key of the suite.
     public func updates(options: ObservingOptions = [.old, .new]) -> DefaultsUpdates<UntypedUpdate> {
-        core.updates([core.source(options)], options)
+        core.updates([core.conversion(options)], options)
     }
 }
 
@@ -98,47 +103,48 @@ extension DefaultsReference {
     func observe(
         _ options: ObservingOptions, _ handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
     ) -> DefaultsObservation {
-        core.observe([source(options) { $0 }], options, handler)
+        core.observe([conversion(options) { $0 }], options, handler)
     }
 
     func updates(_ options: ObservingOptions) -> DefaultsUpdates<DefaultsUpdate<Value>> {
-        core.updates([source(options) { $0 }], options)
+        core.updates([conversion(options) { $0 }], options)
     }
 
-    fileprivate func source<Update: Sendable>(
+    fileprivate func conversion<Update: Sendable>(
         _ options: ObservingOptions, _ make: @escaping @Sendable (DefaultsUpdate<Value>) -> Update
-    ) -> UpdateSource<Update> {
-        if core.session.isLoaded { moveValue() }
+    ) -> NoticeConversion<Update> {
+        if core.session.isLoaded { startMove() }
         let converter = KeyNoticeConverter(self, options)
-        return UpdateSource(keys: resolved.name.map { [$0] } ?? []) { notice in
+        return NoticeConversion(keys: resolved.name.map { [$0] } ?? []) { notice in
             converter.update(for: notice).map { [make($0)] } ?? []
         }
     }
 }
 
 extension DefaultsScope {
-    fileprivate func sources<each Value>(
+    fileprivate func conversions<each Value>(
         _ paths: repeat KeyPath<KeyStore, DefaultsKey<each Value>>, options: ObservingOptions
-    ) -> [UpdateSource<KeyedUpdate<KeyStore>>] {
-        var sources: [UpdateSource<KeyedUpdate<KeyStore>>] = []
+    ) -> [NoticeConversion<KeyedUpdate<KeyStore>>] {
+        var conversions: [NoticeConversion<KeyedUpdate<KeyStore>>] = []
         let keyStore = keyStore
         for path in repeat each paths {
-            sources.append(reference(path).source(options) { KeyedUpdate($0, of: keyStore) })
+            conversions.append(reference(path).conversion(options) { KeyedUpdate($0, of: keyStore) })
         }
-        return sources
+        return conversions
     }
 }
 
 extension AdapterCore {
-    fileprivate func source(_ options: ObservingOptions) -> UpdateSource<UntypedUpdate> {
+    fileprivate func conversion(_ options: ObservingOptions) -> NoticeConversion<UntypedUpdate> {
         let converter = SuiteNoticeConverter(self, options)
-        return UpdateSource(keys: nil) { converter.updates(for: $0) }
+        return NoticeConversion(keys: nil) { converter.updates(for: $0) }
     }
 
     fileprivate func observe<Update: Sendable>(
-        _ sources: [UpdateSource<Update>], _ options: ObservingOptions, _ handler: @escaping @Sendable (Update) -> Void
+        _ conversions: [NoticeConversion<Update>], _ options: ObservingOptions,
+        _ handler: @escaping @Sendable (Update) -> Void
     ) -> DefaultsObservation {
-        let observer = Observer(self, sources, handler: handler)
+        let observer = Observer(self, conversions, handler: handler)
         observers.add(observer)
         do {
             try load(until: session.deadline)
@@ -150,9 +156,9 @@ extension AdapterCore {
     }
 
     fileprivate func updates<Update: Sendable>(
-        _ sources: [UpdateSource<Update>], _ options: ObservingOptions
+        _ conversions: [NoticeConversion<Update>], _ options: ObservingOptions
     ) -> DefaultsUpdates<Update> {
-        let observer = Observer(self, sources, handler: nil)
+        let observer = Observer(self, conversions, handler: nil)
         observers.add(observer)
         start(observer, options)
         return DefaultsUpdates(observer)
@@ -161,21 +167,24 @@ extension AdapterCore {
     /// Starts an observer. With the option `initial`, the observer starts when the suite is loaded.
     private func start(_ observer: any AnyObserver, _ options: ObservingOptions) {
         guard options.contains(.initial) else {
-            // The observer starts now, even if the suite is not loaded, so that it misses no later change. A value
-            // whose source is unknown counts as stored.
+            // The observer starts now, even if the suite is not loaded, so that it misses no later change. It does not
+            // wait for unknown sources of values: such a value counts as stored.
             addBeginning(of: observer, isLate: false)
             return session.isLoaded ? () : session.loadForObservers()
         }
-        if session.isLoaded { return begin(observer) }
+        if session.isLoaded { return startLoaded(observer) }
         observers.startWhenLoaded(observer)
         session.loadForObservers()
-        // The suite may have been loaded before the observer was added to the waiting observers.
+        // If the suite was loaded before the observer was added to the waiting observers, no other call starts the
+        // observer.
         if session.isLoaded { observers.startWaitingObservers() }
     }
 
-    /// Adds the beginning of an observer to the events of the replica. If a key has a registered default, its effective
-    /// value depends on the source of its value, so an unknown source is fetched first.
-    func begin(_ observer: any AnyObserver, isLate: Bool = false) {
+    /// Starts an observer after the suite is loaded. If a key has a registered default, its effective value depends on
+    /// the source of its value, so the method first fetches unknown sources.
+    ///
+    /// - Parameter isLate: true if the observer has waited for the load of the suite.
+    func startLoaded(_ observer: any AnyObserver, isLate: Bool = false) {
         let registered = session.registered
         let withoutSource = (observer.keys ?? Array(registered.keys)).filter {
             registered[$0] != nil && session.visible($0).source == nil
@@ -183,13 +192,14 @@ extension AdapterCore {
         if withoutSource.isEmpty { return addBeginning(of: observer, isLate: isLate) }
         session.startTask { [self] in
             for key in withoutSource.sorted() {
-                // If the daemon does not answer, the value counts as stored.
+                // If the daemon does not answer, the remaining values count as stored.
                 guard (try? await fetchSource(key)) != nil else { break }
             }
             addBeginning(of: observer, isLate: isLate)
         }
     }
 
+    /// Adds the beginning of an observer to the events of the replica.
     private func addBeginning(of observer: any AnyObserver, isLate: Bool) {
         session.change { $0.beginObserving(observer.id, observer.keys, isLate: isLate) }
     }

@@ -6,14 +6,14 @@ internal import Synchronization
 // Publishing the schema of the program's keys, and comparing it with the schema of the daemon.
 
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
-    /// Publishes a schema with the type, the limits and the default of each listed key. Returns true if the schema has
-    /// changed. Does not write a schema that the suite already has.
+    /// Publishes a schema with the type, the limits and the default of each listed key. Returns true if the schema of
+    /// the suite has changed. Sends no write if the suite already has this schema.
     ///
     ///     try await Defaults.publishSchema { \.username; \.launchCount; \.player.volume }
     ///
     /// Throws if the keys cannot form a schema, for example because two keys of different types have the same name, or
-    /// because a nested store has no prefix. Throws also if a stored value does not match the schema, unless the policy
-    /// is to keep or to remove the value. The error names each key with such a value.
+    /// because a nested store has no prefix. With the policy `refuse`, the method also throws if a stored value does
+    /// not match the schema. The error names the keys of these values.
     ///
     /// - Parameters:
     ///   - additionalProperties: the schema of keys that are not listed. By default, other keys are not allowed.
@@ -39,8 +39,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         try await publishSchema(of: storedKeys(), additionalProperties: additionalProperties, onConflict: policy)
     }
 
-    /// Compares the listed keys with the schema of the daemon. Throws an error that lists all differences. Does not
-    /// throw if the suite has no schema.
+    /// Compares the listed keys with the schema of the daemon. If there are differences, throws an error that lists
+    /// them. Does not throw if the suite has no schema.
     ///
     ///     try await Defaults.checkSchema { \.username; \.player.volume }
     public nonisolated(nonsending) func checkSchema(
@@ -49,8 +49,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         try await checkSchema(of: listed(keys()))
     }
 
-    /// Compares all keys in stored properties of the store with the schema of the daemon. Throws if there are no such
-    /// keys.
+    /// Compares all keys in stored properties of the store with the schema of the daemon. Throws if there are
+    /// differences, or if there are no such keys.
     public nonisolated(nonsending) func checkSchema() async throws(DefaultsError) {
         try await checkSchema(of: storedKeys())
     }
@@ -91,7 +91,7 @@ private func throwingUnusableSchema<Result>(_ body: () throws(SchemaError) -> Re
 }
 
 extension AdapterCore {
-    /// Sets the schema of the suite, unless the suite already has this schema.
+    /// Sets the schema of the suite, unless the suite already has this schema. Returns true if the schema has changed.
     fileprivate nonisolated(nonsending) func publish(
         _ schema: Schema, onConflict policy: ConflictPolicy
     ) async throws(DefaultsError) -> Bool {
@@ -103,7 +103,8 @@ extension AdapterCore {
                 schema.document, onConflict: policy, requestKey: .unique())
             return summary.changed
         }
-        // When this returns, the replica contains the new schema, unless the daemon stopped answering after the write.
+        // The caller expects the replica to contain the new schema. The schema is set even if the daemon does not
+        // answer this request, so an error is ignored.
         if isChange { try? await synchronize() }
         return isChange
     }
@@ -129,8 +130,9 @@ extension AdapterCore {
     }
 }
 
+/// The last comparison of a key with the schema of the daemon.
 struct KeyComparison: Sendable {
-    /// The commit that set the schema. Nil before the first comparison.
+    /// The commit that set the compared schema. Nil before the first comparison.
     var schema: Cursor?
     var differences: [SchemaDifference] = []
 }
@@ -138,25 +140,27 @@ struct KeyComparison: Sendable {
 /// Comparing a key with the schema of the daemon: before the first read of the key, and again when the schema changes.
 extension DefaultsReference {
     /// Returns the differences between the key and the current schema, and reports new differences. Returns no
-    /// differences while the schema is unknown, so that getters return known values meanwhile.
+    /// differences while the schema is unknown, so that getters return the known values in the meantime.
     @discardableResult
     func compareWithSchema() -> [SchemaDifference] { knownDifferences() ?? [] }
 
-    /// Returns the differences between the key and the current schema, and reports new differences. Returns nil while
-    /// the schema is unknown.
+    /// Returns the differences between the key and the current schema, and reports new differences. Returns nil if the
+    /// client must first fetch the schema. Returns no differences if the suite is not loaded, and during the pause
+    /// after a request without an answer.
     func knownDifferences() -> [SchemaDifference]? {
         guard let cursor = core.session.schema else { return [] }
         if let known = resolved.schemaComparison.withLock({ $0.schema == cursor ? $0.differences : nil }) {
             return known
         }
-        let server = core.session.knownSchema
-        if server.isSet(at: cursor) { return differences(from: server.schema, at: cursor) }
+        let fetched = core.session.knownSchema
+        if fetched.isSet(at: cursor) { return differences(from: fetched.schema, at: cursor) }
         return core.session.isPaused ? [] : nil
     }
 
+    /// Compares the key with a schema, records the comparison, and reports new differences.
     private func differences(from schema: Schema?, at cursor: Cursor) -> [SchemaDifference] {
-        // Encoding the default may run code of the program, so no lock is held. A default without a JSON form is not
-        // reported here: the key was reported as unusable when it was resolved.
+        // The comparison encodes the default, which may run code of the program, so no lock is held. The error of a
+        // default without a JSON form is ignored, because the key table has reported it when it resolved the key.
         let differences = (try? schema?.differences(from: resolved.key)) ?? []
         resolved.schemaComparison.withLock { $0 = KeyComparison(schema: cursor, differences: differences) }
         let isNew = core.reportedDifferences.withLock { reported in
@@ -169,7 +173,7 @@ extension DefaultsReference {
 }
 
 extension AdapterCore {
-    /// Throws if the schema allows no value of the key's type.
+    /// Throws if one of the differences means that the schema allows no value of the key's type.
     func throwIfTypesDiffer(_ differences: [SchemaDifference]) throws(DefaultsError) {
         let differences = differences.filter { $0.aspect == .type }
         if !differences.isEmpty { throw .disagreement(differences) }

@@ -1,12 +1,14 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Reads of one key from the replica. If the effective value depends on a source that the replica lacks, the source is
-/// read from the daemon.
+/// Reads of one key from the replica.
+///
+/// The replica may not know the source of a value: whether the value is stored or a default of the schema. If the
+/// effective value depends on the source, the client asks the daemon.
 extension DefaultsReference {
     /// The value for a getter. Reports errors.
     var value: Value {
-        if let cached = resolved.cached {
+        if let cached = resolved.cachedReading {
             cached.registerRead()
             return cached.isDefault ? defaultValue : cached.value(as: Value.self)
         }
@@ -20,7 +22,8 @@ extension DefaultsReference {
             return try read()
         } catch {
             resolved.registerRead()
-            // The suite may have been loaded between the failure and the registration of the read.
+            // Observation does not announce a load of the suite between the failure and the registration of the read,
+            // so the key is read again after such a load.
             if core.session.cursor != nil, let cell = resolved.cell, case .success = resolved.codec {
                 return readReplica(cell, until: .now)
             }
@@ -31,7 +34,7 @@ extension DefaultsReference {
     }
 
     private func read() throws(DefaultsError) -> Reading<Value> {
-        // The error of an unusable key was reported when the key was resolved.
+        // The key table has reported the error of an unusable key when it resolved the key.
         guard let cell = resolved.cell, case .success = resolved.codec else { return Reading() }
         let deadline = core.session.deadline
         try core.load(for: cell.name, until: deadline)
@@ -50,11 +53,11 @@ extension DefaultsReference {
     private func readReplica(_ cell: KeyCell, until deadline: ContinuousClock.Instant) -> Reading<Value> {
         compareWithSchema()
         moveValue(until: deadline)
-        // The version and the tracker are read before the value. A change between the two reads then makes the cached
+        // The version and the tracker are read before the value, so that a change after this line makes the cached
         // value invalid.
         let (version, tracker) = (cell.version, cell.tracker)
         tracker.registerRead()
-        // A renamed key may still be read under a former name, so a change of that name is tracked, too.
+        // The value of a renamed key may still be under a former name, so changes of the former names are tracked, too.
         for cell in resolved.formerCells { cell.tracker.registerRead() }
         var keyState = keyState(cell.name)
         if keyState.needsSource {
@@ -66,7 +69,7 @@ extension DefaultsReference {
                 CachedReading(
                     reading, defaultValue: defaultValue, of: cell, version: version, tracker: tracker))
         }
-        if resolved.isNewProblem(reading), let problem = reading.problem { report(problem, .read) }
+        if resolved.recordProblem(of: reading), let problem = reading.problem { report(problem, .read) }
         return reading
     }
 
@@ -93,13 +96,14 @@ extension DefaultsReference {
         guard let key = resolved.name, core.session.isLoaded, !(resolved.valueMove?.isOpen ?? false),
             knownDifferences()?.isEmpty ?? false
         else { return nil }
-        if let cached = resolved.cached { return cached.reading(as: Value.self) }
+        if let cached = resolved.cachedReading { return cached.reading(as: Value.self) }
         let keyState = keyState(key)
         return keyState.needsSource ? nil : reading(of: keyState)
     }
 
+    /// Reads a key from its state.
     func reading(of keyState: KeyState) -> Reading<Value> {
-        var reading = resolve(keyState.origin, over: keyState.registered)
+        var reading = reading(of: keyState.origin, over: keyState.registered)
         reading.replicaJSON = keyState.visible.value
         return reading
     }
@@ -111,12 +115,13 @@ extension DefaultsReference {
         let formerNames = resolved.valueMove?.openNames ?? []
         guard !formerNames.isEmpty else {
             let visible = core.session.visible(key)
-            // The source may become known at any time without a change of the key's version.
+            // While the effective value depends on an unknown source, each read must try again to get the source.
             return KeyState(
                 visible: visible, origin: visible, registered: registered,
                 isCacheable: registered == nil || visible.source != nil)
         }
-        // All names are read at one moment. Otherwise a move between two reads could hide the value under both names.
+        // The settings of all names are read at one moment. Otherwise a move of the value between two reads could hide
+        // the value under both names.
         let settings = core.session.visible([key] + formerNames)
         let visible = settings[key] ?? .unset
         var origin = visible
@@ -124,23 +129,25 @@ extension DefaultsReference {
         {
             origin = ReplicaSetting(value: former.value, source: .stored, revision: nil)
         }
-        // A value may appear under a former name without a change of the key's version.
+        // A value that appears under a former name does not change the version of the key.
         return KeyState(visible: visible, origin: origin, registered: registered, isCacheable: false)
     }
 
-    /// Returns true if the command line, the suite or a registered default has a value for the key.
+    /// Returns true if the key has a value on the command line, a stored value or a registered default.
     func hasKey() -> Bool {
         resolved.registerRead()
-        // The call may wait for the daemon. A change meanwhile replaces the tracker, so the read is registered again.
+        // The call may wait for the daemon. A change during the wait replaces the tracker, so the read is registered
+        // again.
         defer { resolved.registerRead() }
         guard let key = resolved.name else { return false }
         return resolved.argument != nil || core.registered(key) != nil || isSet()
     }
 
-    /// Returns true if a value is stored for the key. Returns false and reports an error if this is unknown.
+    /// Returns true if a value is stored for the key. Returns false and reports the error if the suite cannot be
+    /// loaded.
     func isSet() -> Bool {
         resolved.registerRead()
-        // The call may wait for the daemon. A change meanwhile replaces the tracker, so the read is registered again.
+        // As in `hasKey`, a change during the wait for the daemon replaces the tracker.
         defer { resolved.registerRead() }
         guard let key = resolved.name else { return false }
         loadAndMoveValue()
@@ -164,10 +171,11 @@ extension DefaultsReference {
 
 /// A snapshot of the state from which a key is read.
 struct KeyState: Sendable {
-    /// The setting in the replica under the present name of the key, with the program's pending writes applied.
+    /// The setting under the present name of the key, with the program's pending writes applied.
     var visible: ReplicaSetting
     /// The setting from which the value is read: the setting under the present name or under a former name.
     var origin: ReplicaSetting
+    /// The registered default.
     let registered: JSONValue?
     /// True if the state is valid until the version of the key changes.
     var isCacheable = true
@@ -176,32 +184,36 @@ struct KeyState: Sendable {
     /// overrides the registered default. The registered default overrides a default of the schema.
     var needsSource: Bool { registered != nil && origin.source == nil }
 
-    /// Replaces the setting by the setting that the daemon has sent, which has a source.
+    /// Replaces the setting by the answer to the request for its source. If the daemon did not answer the request, the
+    /// setting still has no source.
     mutating func update(from answer: ReplicaSetting) {
         visible = answer
         origin = answer
         isCacheable = answer.source != nil
     }
 
-    /// The conditions of a write that was computed from the state. They compare the value and not the revision: if
-    /// another daemon replaces the daemon while the transaction waits, the same revision may mean another value.
+    /// The conditions of a write that was computed from the state. They compare the value and not the revision: if the
+    /// data of the daemon is replaced while the transaction waits, the same revision may mean another value.
     var tests: [Transaction.Condition.Test] {
-        // The value alone is not enough if there is a registered default: a stored value overrides it, and an equal
-        // default of the schema does not.
+        // With a registered default, a comparison of the value is not enough. A stored value overrides the registered
+        // default, but an equal default of the schema does not.
         let source = visible.source.map { [Transaction.Condition.Test.stored($0.isStored)] } ?? []
         guard let value = visible.value else { return source.isEmpty ? [.stored(false)] : source }
         return source + [.value(value)]
     }
 
-    /// Returns true if the replica shows no change of the setting. An unknown source counts as unchanged.
-    func isUnchanged(from now: ReplicaSetting) -> Bool {
-        visible.value == now.value && (visible.source == now.source || visible.source == nil || now.source == nil)
+    /// Returns true if the current setting has the same value and the same source. An unknown source counts as the
+    /// same.
+    func isUnchanged(comparedTo current: ReplicaSetting) -> Bool {
+        visible.value == current.value
+            && (visible.source == current.source || visible.source == nil || current.source == nil)
     }
 }
 
 extension AdapterCore {
-    /// Returns a setting with its source. If the source is unknown, the calling thread waits for the daemon, unless the
-    /// previous request had no answer. Returns the given setting if the daemon does not answer.
+    /// Returns a setting with its source. If the source is unknown, the method asks the daemon and blocks the calling
+    /// thread. During the pause after a request without an answer, the method sends no request. Without an answer, it
+    /// returns the given setting.
     func settingWithSource(
         _ visible: ReplicaSetting, _ key: KeyName, until deadline: ContinuousClock.Instant
     ) -> ReplicaSetting {
@@ -229,7 +241,7 @@ extension AdapterCore {
     func isStored(_ key: KeyName) throws(DefaultsError) -> Bool {
         let deadline = session.deadline
         try load(for: key, until: deadline)
-        // Without an answer, a value with an unknown source counts as stored.
+        // If the daemon does not answer, a setting with an unknown source counts as stored.
         return settingWithSource(session.visible(key), key, until: deadline).source?.isStored ?? true
     }
 
@@ -239,8 +251,8 @@ extension AdapterCore {
         return try await fetchSource(key).source?.isStored ?? true
     }
 
-    /// Returns true if the replica has no stored value for a key. Returns true while the daemon does not answer,
-    /// because the daemon checks the condition of a set-if-absent write anyway.
+    /// Returns true if the client knows of no stored value for a key. If the daemon does not answer and the suite is
+    /// not loaded, the method returns true, because the daemon checks the condition of a set-if-absent write anyway.
     func isAbsent(_ key: KeyName) throws(DefaultsError) -> Bool {
         do {
             return try !isStored(key)
@@ -250,7 +262,7 @@ extension AdapterCore {
         }
     }
 
-    /// Returns true if a value is stored. Returns false and reports an error if this is unknown.
+    /// Returns true if a value is stored. Returns false and reports the error if the suite cannot be loaded.
     func isSet(_ key: KeyName) -> Bool {
         do {
             return try isStored(key)
@@ -262,7 +274,7 @@ extension AdapterCore {
 
     /// Returns true if none of the keys has changed since its state was read.
     func areUnchanged(_ keyStates: [KeyName: KeyState]) -> Bool {
-        let now = session.visible(Array(keyStates.keys))
-        return keyStates.allSatisfy { key, keyState in keyState.isUnchanged(from: now[key] ?? .unset) }
+        let current = session.visible(Array(keyStates.keys))
+        return keyStates.allSatisfy { key, keyState in keyState.isUnchanged(comparedTo: current[key] ?? .unset) }
     }
 }

@@ -13,19 +13,20 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
     let argument: Value?
     /// The reason why the value on the command line is not a valid value of the key. Nil if it is valid or missing.
     let argumentProblem: InvalidValue?
-    /// The result of comparing the key with the server's schema.
+    /// The last comparison of the key with the schema of the daemon.
     let schemaComparison = Mutex(KeyComparison())
     /// The move of the value from a former name or type. Nil for a key without a former name and type.
     let valueMove: ValueMove?
+    /// The cells of the former names.
     let formerCells: [KeyCell]
 
     private let lastReading = Mutex<CachedReading?>(nil)
 
-    /// The problem that was reported last, with the stored value that it is about.
+    /// The problem of the last reading, with the JSON in the replica at the time of the reading.
     private let reported = Mutex<(problem: DefaultsError, replicaJSON: JSONValue?)?>(nil)
 
-    /// - Parameter model: the codec of a key that differs only in its name and its default. Nil if there is no such
-    ///   key.
+    /// - Parameter model: the codec of another key, which has the same type and no rules either. Nil if there is no
+    ///   such codec.
     init(
         _ key: DefaultsKey<Value>, sharingSchemaOf model: KeyCodec<Value>?, session: SuiteSession,
         arguments: LaunchArguments
@@ -66,13 +67,13 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
     var name: KeyName? { cell?.name }
 
     /// The last reading, if it is still valid.
-    var cached: CachedReading? {
+    var cachedReading: CachedReading? {
         guard let reading = lastReading.withLock({ $0 }), reading.isValid else { return nil }
         return reading
     }
 
     func cache(_ reading: CachedReading) {
-        // The deinitializer of the old value may run code of the program, so the value is released without the lock.
+        // The release of the old value may run code of the program, so it happens without the lock.
         let old = lastReading.withLock { last in
             defer { last = reading }
             return last
@@ -80,14 +81,15 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
         withExtendedLifetime(old) {}
     }
 
-    /// Registers a read of the key for Swift's Observation. Called before the read.
+    /// Registers a read of the key for Swift's Observation. The caller reads the value after the call, so that a change
+    /// between the call and the read is announced.
     func registerRead() {
         cell?.tracker.registerRead()
     }
 
-    /// Returns true if the problem of a reading has not been reported for this value of the replica. The same value may
-    /// be read several times.
-    func isNewProblem(_ reading: Reading<Value>) -> Bool {
+    /// Records the problem of a reading. Returns true if the caller must report the problem. Returns false if there is
+    /// no problem, or if the last reading had the same problem with the same JSON.
+    func recordProblem(of reading: Reading<Value>) -> Bool {
         reported.withLock { reported in
             guard let problem = reading.problem else {
                 reported = nil
@@ -119,16 +121,18 @@ func isSameJSON(_ one: Result<JSONValue?, DefaultsError>, _ other: Result<JSONVa
     if case .success(let one) = one, case .success(let other) = other { one == other } else { false }
 }
 
+/// The result of reading a key.
 struct Reading<Value: DefaultsSerializable>: Sendable {
     /// The effective value. Nil if it is the default of the key.
     var value: Value?
-    /// The JSON in the replica at the time of the read: the stored value or a default of the schema. A value on the
-    /// command line does not change it. A later change in place compares it with the value of the daemon.
+    /// The JSON in the replica at the time of the read: the stored value or a default of the schema, even if a value on
+    /// the command line overrides it. A change in place is sent with the condition that the daemon still has this JSON.
     var replicaJSON: JSONValue?
-    /// The reason why the stored value or a default could not be decoded.
+    /// The reason why the suite could not be read, or why the stored value or a default is not a valid value of the
+    /// key.
     var problem: DefaultsError?
-    /// True if the value in the replica, stored or a default of the schema, could not be decoded, or if the suite could
-    /// not be read. A change in place must not overwrite the stored value, because the change was computed from another
-    /// default.
+    /// True if the suite could not be read, or if the value in the replica, stored or a default of the schema, is not a
+    /// valid value of the key. A change in place must then not overwrite the stored value, because the change was not
+    /// computed from this value.
     var isReplicaValueUnreadable = false
 }

@@ -13,8 +13,8 @@ public struct SettingOptions: OptionSet, Hashable, Sendable {
 
     /// The setting reads the value once, and returns this value until the property itself is written.
     public static let cached = SettingOptions(rawValue: 1)
-    /// Each read returns the newest value, with or without ``cached``. This is the same as no options, because the
-    /// adapter caches the decoded value until the next change.
+    /// Each read returns the newest value, with or without ``cached``. The setting then behaves as without options, and
+    /// the adapter caches the decoded value until the next change.
     public static let observed = SettingOptions(rawValue: 2)
 }
 
@@ -27,23 +27,24 @@ public struct SettingOptions: OptionSet, Hashable, Sendable {
 ///     appearance.theme = .dark                            // stored
 ///     for await update in appearance.$theme.updates() {}   // $theme is the setting itself
 ///
-/// A wrapped property is a variable. A Sendable class cannot have a stored variable, a static variable needs an actor,
-/// and a global variable cannot have a wrapper. Use a constant there:
+/// A property with a wrapper is a variable. Swift allows no stored variable in a Sendable class, no static variable
+/// without an actor, and no wrapper of a global variable. Use a constant in these places:
 ///
 ///     final class Model: Sendable { let theme = Setting(\.theme, in: Defaults) }
 ///     enum Shared { static let theme = Setting(\.theme, in: Defaults) }
 ///     let theme = Setting(\.theme, in: Defaults)
 ///     theme.value = .dark
 ///
-/// All copies of a setting access the same value. Thread-safe. A change in place starts from the current value, even
-/// with the option ``SettingOptions/cached``.
+/// All copies of a setting access the same value. A change in place starts from the current value, even with the option
+/// ``SettingOptions/cached``. Thread-safe.
 ///
 /// Use `$theme.value` instead of `theme` for a change in place in two cases:
 ///
 /// - The property is a local variable of a function. The compiler then replaces a change in place by a read and a
 ///   write.
 /// - The change may throw an error. A change of `theme` stores the value even if the change throws, because the
-///   compiler (Swift 6.3) does not tell the wrapper about the error. A change of `$theme.value` then stores nothing.
+///   compiler (Swift 6.3) does not tell the wrapper about the error. A change of `$theme.value` that throws stores
+///   nothing.
 @propertyWrapper
 public struct Setting<Value: DefaultsSerializable>: Sendable {
     private let reference: DefaultsReference<Value>
@@ -75,7 +76,7 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
     public var wrappedValue: Value {
         get { value }
         nonmutating set { value = newValue }
-        // An implementation with `value` would also write after a change that throws.
+        // An implementation with `value` would write even if the change throws.
         nonmutating _modify {
             var change = reference.beginChange()
             defer { change.end() }
@@ -93,7 +94,7 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
     public var value: Value {
         get {
             if let cache {
-                // A cached value is read without the adapter.
+                // The adapter registers reads with Swift's Observation, but does not see a read of a cached value.
                 reference.resolved.registerRead()
                 return cache.value { reference.value }
             }
@@ -144,19 +145,20 @@ extension Setting {
     }
 }
 
-/// A cache of one value. It returns the first value until the setting is written. During a write it caches nothing,
-/// because functions that observe the value read it within the write.
+/// A cache of one value. It returns the value of the first read until the program writes the setting. It caches nothing
+/// during a write, because functions that observe the value may read the value before the write has ended.
 private final class ValueCache<Value: Sendable>: Sendable {
     private let shared = Mutex(Shared())
 
     private struct Shared {
         var value: Value?
         var writeCount = 0
-        /// Increased at the beginning and at the end of each write. A value is cached only if the generation has not
-        /// changed since its read began.
+        /// Incremented at the beginning and at the end of each write. A value is cached only if the generation has not
+        /// changed since the read of the value began.
         var generation = 0
     }
 
+    /// Returns the cached value. If there is no cached value, reads the value.
     func value(_ read: () -> Value) -> Value {
         let (known, generation) = shared.withLock { ($0.value, $0.generation) }
         if let known { return known }
@@ -171,7 +173,7 @@ private final class ValueCache<Value: Sendable>: Sendable {
 
     /// Clears the cache until the end of the write.
     func beginWrite() {
-        // The old value may run code of the program when it is released, so the lock is not held then.
+        // The release of the old value may run code of the program, so it happens without the lock.
         let old = shared.withLock { shared in
             shared.generation += 1
             shared.writeCount += 1

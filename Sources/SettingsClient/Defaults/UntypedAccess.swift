@@ -5,11 +5,14 @@ internal import Synchronization
 
 /// Access by name, without a declared type. The module SettingsClientCompatibility has the public methods.
 extension AdapterCore {
-    /// Reads the effective value of a name. Text on the command line may mean several JSON values, which are tried in
-    /// order. If `read` returns nil for all of them, the argument is ignored.
-    package func untyped<Value>(_ name: String, as read: (JSONValue) -> Value?) -> Value? {
+    /// Reads the effective value of a name.
+    ///
+    /// - Parameter read: converts JSON. Text on the command line may mean several JSON values, such as `"1"` and `1`.
+    ///   The method tries these values in order, and ignores the argument if `read` returns nil for each value.
+    package func readUntyped<Value>(_ name: String, as read: (JSONValue) -> Value?) -> Value? {
         registerRead(named: name)
-        // The call may wait for the daemon. A change meanwhile replaces the tracker, so the read is registered again.
+        // The call may wait for the daemon. A change during the wait replaces the tracker, so the read is registered
+        // again.
         defer { registerRead(named: name) }
         for candidate in arguments.candidates(for: name) {
             if let value = read(candidate) { return value }
@@ -17,7 +20,8 @@ extension AdapterCore {
         return untypedWithoutArguments(name).flatMap(read)
     }
 
-    /// Registers a read for Swift's Observation. The table of keys retains the tracker.
+    /// Registers a read for Swift's Observation. The key table retains the resolved key, and so the cell with the
+    /// tracker.
     private func registerRead(named name: String) {
         if (try? KeyName(name)) != nil { keys.resolve(DefaultsKey<JSONValue?>(name)).registerRead() }
     }
@@ -33,16 +37,16 @@ extension AdapterCore {
         }
         let visible = session.visible(key)
         guard let registered = registered(key) else { return visible.value }
-        return untyped(settingWithSource(visible, key, until: deadline), over: registered)
+        return untypedValue(of: settingWithSource(visible, key, until: deadline), over: registered)
     }
 
     /// Returns the effective value without the command line: the stored value, the registered default, or the schema's
     /// default.
-    func untyped(_ visible: ReplicaSetting, over registered: JSONValue?) -> JSONValue? {
+    func untypedValue(of visible: ReplicaSetting, over registered: JSONValue?) -> JSONValue? {
         visible.source == .default ? registered ?? visible.value : visible.value ?? registered
     }
 
-    /// Returns true if the command line, the suite or a registered default has a value for a name.
+    /// Returns true if a name has a value on the command line, a stored value or a registered default.
     package func hasKey(named name: String) -> Bool {
         registerRead(named: name)
         defer { registerRead(named: name) }
@@ -56,12 +60,12 @@ extension AdapterCore {
         return keyName(name, .read).map { isSet($0) } ?? false
     }
 
-    /// Stores JSON under a name. Nil removes the stored value.
+    /// Stores JSON under a name. If the JSON is nil, removes the stored value.
     package func setUntyped(_ name: String, _ json: JSONValue?) {
         writeUntyped(name, json) { key throws(DefaultsError) in try submit(makeWrite(json, to: key)) }
     }
 
-    /// Stores a value under a name. Reports an error.
+    /// Stores a value under a name. Reports an error instead of throwing the error.
     package func setUntyped<Value: DefaultsSerializable>(_ name: String, encoding value: Value) {
         if let json = untypedJSON(value, name) { setUntyped(name, json) }
     }
@@ -69,7 +73,7 @@ extension AdapterCore {
     /// Stores JSON under a name if nothing is stored. The daemon checks the condition.
     ///
     /// - Parameter json: returns the JSON. It is called only if the client knows of no stored value. It returns nil
-    ///   after it has reported an error.
+    ///   after it has reported an error, and `.some(nil)` if there is no value to store.
     package func setUntypedIfAbsent(_ name: String, _ json: () throws -> JSONValue??) rethrows {
         let start = ContinuousClock.now
         guard seemsAbsent(name), let json = try json() else { return }
@@ -93,14 +97,15 @@ extension AdapterCore {
     /// - Parameter first: the value to store if nothing is stored and there is no registered default.
     package func changeUntyped(_ name: String, by operation: InPlaceOperation, orStore first: JSONValue) {
         writeUntyped(name, first) { key throws(DefaultsError) in
-            let start = registered(key)
+            let registered = registered(key)
             let visible = session.visible(key)
-            let value = start.flatMap { try? operation.applied(to: $0) } ?? first
-            let plan = PendingChange.MergePlan(base: nil, new: value, delta: MergeDelta(operation), valueIfUnset: start)
-            // If the suite is not loaded, the daemon probably has a value. If it has no value, it refuses the
-            // operation, and the plan stores the value instead.
+            let value = registered.flatMap { try? operation.applied(to: $0) } ?? first
+            let plan = PendingChange.MergePlan(
+                base: nil, new: value, delta: MergeDelta(operation), valueIfUnset: registered)
+            // If the suite is not loaded, the daemon probably has a value. If the daemon has no value, it refuses the
+            // operation, and the client then stores the value of the plan.
             let mayHaveValue =
-                visible.source?.isStored ?? (start == nil && (visible.value != nil || !session.isLoaded))
+                visible.source?.isStored ?? (registered == nil && (visible.value != nil || !session.isLoaded))
             try submit(
                 PendingChange(
                     mayHaveValue ? .change(operation) : .set(value), to: key, in: suite,
@@ -108,7 +113,7 @@ extension AdapterCore {
         }
     }
 
-    /// Writes under a name as a setter does. Reports an error.
+    /// Runs a write under a name as a setter does: reports an error instead of throwing the error.
     private func writeUntyped(_ name: String, _ json: JSONValue?, _ write: (KeyName) throws(DefaultsError) -> Void) {
         guard let key = keyName(name, .write) else { return }
         runSetter(for: name) { () throws(DefaultsError) in
@@ -142,7 +147,7 @@ extension AdapterCore {
         }
     }
 
-    /// Throws if the JSON contains a number that is not finite. The number would be sent as null.
+    /// Throws if the JSON contains a number that is not finite, because the request would contain null in its place.
     func refuseNonFinite(_ json: JSONValue?, _ name: String) throws(DefaultsError) {
         guard let json else { return }
         _ = try encode(json, under: DefaultsKey<JSONValue>(name, defaultValue: .null))
@@ -158,7 +163,7 @@ extension AdapterCore {
         }
     }
 
-    /// Registers the namespace of a type. Throws if another type has the namespace.
+    /// Registers the namespace of a type. Throws if another type has registered the namespace.
     package func register(_ namespace: String, of type: any Any.Type) throws(NamespaceConflict) {
         try namespaces.withLock { namespaces throws(NamespaceConflict) in
             try namespaces.register(namespace, of: type)

@@ -21,7 +21,8 @@ public struct ObservingOptions: OptionSet, Hashable, Sendable {
 /// A change of a setting's value.
 ///
 /// Both values are effective values. After a removal, the new value is therefore the default. A write that does not
-/// change the effective value, for example because a command line argument overrides it, causes no update.
+/// change the effective value, for example because a command line argument overrides the stored value, causes no
+/// update.
 public struct DefaultsUpdate<Value: DefaultsSerializable>: Sendable {
     /// The name of the key.
     public let key: String
@@ -29,7 +30,7 @@ public struct DefaultsUpdate<Value: DefaultsSerializable>: Sendable {
     public let oldValue: Value?
     /// The new value.
     public let newValue: Value
-    /// True if the update is not a change: it contains the value at the time when observing began.
+    /// True if the update is not a change, but contains the value at the time when observing began.
     public let isInitial: Bool
 }
 
@@ -44,7 +45,7 @@ extension DefaultsUpdate: Equatable where Value: Equatable {}
 public struct KeyedUpdate<KeyStore: Sendable>: Sendable {
     /// The name of the key.
     public let key: String
-    /// True if the update is not a change: it contains the value at the time when observing began.
+    /// True if the update is not a change, but contains the value at the time when observing began.
     public let isInitial: Bool
     private let update: any Sendable
     private let keyStore: KeyStore
@@ -74,7 +75,7 @@ public struct UntypedUpdate: Equatable, Sendable {
     public let oldValue: JSONValue?
     /// The new value. Nil if there is no value.
     public let newValue: JSONValue?
-    /// True if the update is not a change: it contains the value at the time when observing began.
+    /// True if the update is not a change, but contains the value at the time when observing began.
     public let isInitial: Bool
 }
 
@@ -104,14 +105,14 @@ public final class DefaultsObservation: Sendable {
     }
 }
 
-/// A sequence of updates of settings. It begins when the program creates the sequence.
+/// A sequence of updates of settings. Observing begins when the adapter returns the sequence.
 ///
-/// Only one loop can use the sequence: the first iterator gets the updates. The sequence ends when the task is
-/// cancelled or the iterator is released. A slow loop gets every update unless more than about a thousand changes wait.
-/// It then gets only the newest change of each key.
+/// Only one loop can use the sequence, because only the first iterator gets updates. Observing ends when the task of
+/// the loop is cancelled or the iterator is released. A slow loop gets every update unless more than about a thousand
+/// changes wait. It then gets only the newest change of each key.
 public struct DefaultsUpdates<Update: Sendable>: AsyncSequence, Sendable {
     private let observer: Observer<Update>
-    /// Ends observing when the sequence and its iterator are released.
+    /// Ends observing when the program releases the sequence without having made an iterator.
     private let observation: DefaultsObservation
 
     init(_ observer: Observer<Update>) {
@@ -130,8 +131,9 @@ public struct DefaultsUpdates<Update: Sendable>: AsyncSequence, Sendable {
         private let sequence: DefaultsUpdates?
         /// Ends observing when the iterator is released.
         private let observation: DefaultsObservation?
-        /// The updates of the last change that were not returned yet. There are several if several keys share a name.
-        private var rest: ArraySlice<Update> = []
+        /// The updates of the last change that the iterator has not returned yet. A change causes several updates if
+        /// several observed keys have the same name.
+        private var remaining: ArraySlice<Update> = []
 
         init(_ sequence: DefaultsUpdates?) {
             self.sequence = sequence
@@ -140,8 +142,8 @@ public struct DefaultsUpdates<Update: Sendable>: AsyncSequence, Sendable {
 
         /// Returns the next update. Returns nil after the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Update? {
-            if rest.isEmpty { rest = await sequence?.observer.next(isolation: actor)?[...] ?? [] }
-            return rest.popFirst()
+            if remaining.isEmpty { remaining = await sequence?.observer.next(isolation: actor)?[...] ?? [] }
+            return remaining.popFirst()
         }
     }
 }

@@ -5,20 +5,22 @@ internal import Synchronization
 
 /// The move of a stored value to the new name or the new type of its key, with the progress of the move.
 ///
-/// The first reader of the key submits a transaction that stores the value under the new name and removes it under the
-/// old name. The conditions of the transaction are that nothing is stored under the new name, and that the old value is
-/// unchanged. If several programs submit the transaction at the same time, one program succeeds, and the other programs
-/// read the new key.
+/// For a new name, the first reader of the key submits a transaction that stores the value under the new name and
+/// removes the value under the former name. The conditions of the transaction are that nothing is stored under the new
+/// name, and that the former value is unchanged. For a new type, the transaction replaces the value on the condition
+/// that the value is unchanged. If several programs submit the transaction at the same time, one program succeeds, and
+/// the other programs read the moved value.
 final class ValueMove: Sendable {
     private enum Progress {
         /// The next reader makes an attempt.
         case open
-        /// The promise is fulfilled when the attempt ends.
+        /// An attempt is in progress. The promise is fulfilled when the attempt ends.
         case running(Promise<Void>)
-        /// The value cannot be moved now: the daemon did not answer or refused for a time, the queue is full, or the
-        /// replica is from the cache file. The next reader makes an attempt after the client has loaded the suite.
+        /// The value cannot be moved now: the daemon did not answer or accepts no writes at present, the queue is full,
+        /// or the replica is from the cache file. After the daemon has confirmed the replica, the next reader makes an
+        /// attempt.
         case waiting
-        /// The daemon or the key has refused the value. The move is tried again when the schema changes.
+        /// The daemon or the key has refused the value. After a change of the schema, the next reader makes an attempt.
         case refused(schema: Cursor?)
         /// The value has been moved, or there is no value to move.
         case done
@@ -47,7 +49,7 @@ final class ValueMove: Sendable {
         }
     }
 
-    /// The former names, as long as a value may be stored under one of them.
+    /// The former names under which the key is still read. Empty after the move has succeeded or the value was refused.
     var openNames: [KeyName] {
         progress.withLock { progress in
             switch progress {
@@ -57,9 +59,9 @@ final class ValueMove: Sendable {
         }
     }
 
-    /// Returns the promise of the attempt in progress. `isNew` is true if the caller has to make the attempt. Returns
-    /// nil if there is nothing to move.
-    fileprivate func begin(under schema: Cursor?) -> (attempt: Promise<Void>, isNew: Bool)? {
+    /// Returns the promise of the attempt in progress, or of a new attempt. `isNew` is true if the caller has to make
+    /// the attempt. Returns nil if there is nothing to move, or if an attempt would fail now.
+    fileprivate func beginAttempt(under schema: Cursor?) -> (attempt: Promise<Void>, isNew: Bool)? {
         progress.withLock { progress in
             switch progress {
             case .running(let attempt): return (attempt, false)
@@ -73,7 +75,7 @@ final class ValueMove: Sendable {
         }
     }
 
-    fileprivate func end(_ outcome: Outcome, under schema: Cursor?) {
+    fileprivate func endAttempt(_ outcome: Outcome, under schema: Cursor?) {
         let attempt = progress.withLock { progress -> Promise<Void>? in
             defer {
                 progress =
@@ -90,36 +92,42 @@ final class ValueMove: Sendable {
         attempt?.fulfill(())
     }
 
+    /// Lets the next reader make an attempt.
     fileprivate func reopen() {
         progress.withLock { if case .waiting = $0 { $0 = .open } }
     }
 
+    /// The outcome of an attempt.
     fileprivate enum Outcome {
+        /// The value has been moved, or there is no value to move.
         case done
+        /// The value cannot be moved now.
         case waiting
-        /// Another program has changed one of the settings. The next reader tries again.
+        /// Another program has changed one of the settings. The next reader makes another attempt.
         case changed
-        /// The value stays under the former name.
+        /// The value stays as it is, for this reason.
         case refused(DefaultsError)
     }
 }
 
 extension DefaultsReference {
-    /// Loads the suite and moves the value of a renamed key, so that a query such as `isSet` is about the moved value.
+    /// Loads the suite and moves the value if the move has not ended, so that a query such as `isSet` finds the moved
+    /// value.
     func loadAndMoveValue() {
         guard let move = resolved.valueMove, move.isOpen, let key = resolved.name else { return }
         let deadline = core.session.deadline
         if (try? core.load(for: key, until: deadline)) != nil { moveValue(until: deadline) }
     }
 
-    /// The limit of attempts. Each failed attempt means that another program changed one of the settings.
+    /// The maximum number of attempts of one call. Each attempt without success means that another program has changed
+    /// one of the settings.
     private static var maxMoveAttempts: Int { 100 }
 
     /// Moves the value, and blocks the calling thread until the daemon has answered.
     func moveValue(until deadline: ContinuousClock.Instant) {
         for _ in 0..<Self.maxMoveAttempts {
-            // The thread of the client must not block, because it receives the answer.
-            guard core.session.isLoaded, !ClientThread.shared.isCurrent, let attempt = moveValue(),
+            // The client thread must not block, because it receives the answer.
+            guard core.session.isLoaded, !ClientThread.shared.isCurrent, let attempt = startMove(),
                 core.session.mayAnswerInTime,
                 attempt.wait(until: deadline) != nil
             else { return }
@@ -130,26 +138,26 @@ extension DefaultsReference {
     nonisolated(nonsending) func moveValueAndWait() async {
         let deadline = core.session.deadline
         for _ in 0..<Self.maxMoveAttempts {
-            guard let attempt = moveValue(), await attempt.value(until: deadline) != nil else { return }
+            guard let attempt = startMove(), await attempt.value(until: deadline) != nil else { return }
         }
     }
 
-    /// Submits the transaction that moves the value, unless it was submitted before. The suite must be loaded. Returns
-    /// a promise that is fulfilled when the daemon has answered. Returns nil if there is nothing to wait for.
+    /// Queues the transaction that moves the value, unless an attempt is in progress. The suite must be loaded. Returns
+    /// a promise that is fulfilled when the attempt ends. Returns nil if there is nothing to wait for.
     @discardableResult
-    func moveValue() -> Promise<Void>? {
+    func startMove() -> Promise<Void>? {
         guard let move = resolved.valueMove, let key = resolved.name else { return nil }
         let schema = core.session.schema
-        guard let (promise, isNew) = move.begin(under: schema) else { return nil }
+        guard let (promise, isNew) = move.beginAttempt(under: schema) else { return nil }
         guard isNew else { return promise }
-        let attempt = attempt(move, key)
+        let attempt = makeAttempt(move, key)
         if let outcome = attempt.outcome {
             Self.endMove(
                 move, outcome, under: schema, core.session, core.issues,
                 DefaultsIssue.Subject(suite: core.suite, key: name))
             return nil
         }
-        // The task may wait for a long outage, so it must not retain the adapter.
+        // The task may wait as long as an outage lasts, so it must not retain the adapter.
         core.session.startTask { [weak session = core.session, issues = core.issues, suite = core.suite, name] in
             let outcome = await attempt.result()
             Self.endMove(move, outcome, under: schema, session, issues, DefaultsIssue.Subject(suite: suite, key: name))
@@ -157,6 +165,7 @@ extension DefaultsReference {
         return promise
     }
 
+    /// Records the outcome of an attempt, and reports a refusal.
     private static func endMove(
         _ move: ValueMove, _ outcome: ValueMove.Outcome, under schema: Cursor?, _ session: SuiteSession?,
         _ issues: IssueReporter, _ subject: DefaultsIssue.Subject
@@ -164,33 +173,36 @@ extension DefaultsReference {
         if case .refused(let reason) = outcome {
             issues.report(DefaultsIssue(suite: subject.suite, key: subject.key, attempt: .read, error: reason))
         }
-        move.end(outcome, under: schema)
+        move.endAttempt(outcome, under: schema)
         if case .waiting = outcome { session?.whenConfirmed { move.reopen() } }
     }
 
     private struct Attempt {
-        /// The outcome, if it is known without a request. Otherwise `result` waits for the outcome.
+        /// The outcome, if it is known without a request.
         var outcome: ValueMove.Outcome?
+        /// Waits for the outcome. Used if `outcome` is nil.
         var result: @Sendable () async -> ValueMove.Outcome = { .done }
     }
 
-    private func attempt(_ move: ValueMove, _ key: KeyName) -> Attempt {
+    /// Begins an attempt to move the value.
+    private func makeAttempt(_ move: ValueMove, _ key: KeyName) -> Attempt {
         let session = core.session
         let setting = session.visible(key)
         if resolved.key.hasMigration {
             if let value = setting.value, let attempt = convert(value, of: key, if: .value(value)) { return attempt }
-            // The schema does not allow the stored value, so the replica does not contain it.
+            // The replica does not contain a stored value that the schema does not allow.
             if setting.source == .invalid { return Attempt { await convertInvalidValue(of: key) } }
         }
         let isStored = setting.source?.isStored ?? false
-        // A replica from the cache file may lack a value that the daemon has, so the move waits for the daemon.
+        // A replica from the cache file may lack a value that the daemon has. The move then waits until the daemon has
+        // confirmed the replica.
         guard !isStored, let former = move.formerNames.first(where: { session.visible($0).seemsStored }) else {
             return Attempt(outcome: session.isStale ? .waiting : .done)
         }
         if let visible = session.visible(former).value {
             return moveToNewName(visible, from: former, to: key, if: [.stored(true), .value(visible)])
         }
-        // The schema does not allow the stored value, so the replica does not contain it.
+        // The replica does not contain a stored value that the schema does not allow.
         return Attempt {
             guard let setting = try? await session.fetch(former) else { return .waiting }
             guard let stored = setting.stored ?? setting.value else { return .done }
@@ -200,8 +212,8 @@ extension DefaultsReference {
         }
     }
 
-    /// Converts a value of the former type that is stored under the key's own name. Returns nil if there is nothing to
-    /// convert.
+    /// Submits the conversion of a value of the former type that is stored under the present name of the key. Returns
+    /// nil if there is nothing to convert, for example because the value has the present type.
     private func convert(
         _ value: JSONValue, of key: KeyName, if test: Transaction.Condition.Test
     ) -> Attempt? {
@@ -216,6 +228,7 @@ extension DefaultsReference {
         }
     }
 
+    /// Fetches a stored value that the schema does not allow, converts the value, and waits for the outcome.
     private func convertInvalidValue(of key: KeyName) async -> ValueMove.Outcome {
         guard let setting = try? await core.session.fetch(key) else { return .waiting }
         guard let stored = setting.stored ?? setting.value,
@@ -247,7 +260,7 @@ extension DefaultsReference {
         do {
             try core.session.enqueueInBackground(change, waiter: waiter, waitsWithoutTimeout: true)
         } catch {
-            // The queue may have room later.
+            // The queue is full, and may have room later.
             if case .refused = error { return Attempt(outcome: .waiting) }
             return Attempt(outcome: .refused(.notTakenOver(from: former.text, DefaultsError(error))))
         }
@@ -255,7 +268,7 @@ extension DefaultsReference {
             switch await waiter.value() {
             case .success: return .done
             case .failure(.refused(let problem)):
-                // The daemon may accept the write later.
+                // The daemon may accept the same write later.
                 if problem.allowsLaterSuccess { return .waiting }
                 if problem.code == .preconditionFailed, !problem.failed.isEmpty { return .changed }
                 return .refused(.notTakenOver(from: former.text, .refused(Refusal(problem))))

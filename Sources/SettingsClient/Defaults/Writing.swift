@@ -3,7 +3,7 @@ internal import SettingsKeys
 internal import SettingsModel
 
 extension DefaultsReference {
-    /// Stores a value as a setter does. Reports an error.
+    /// Stores a value as a setter does: reports an error instead of throwing the error.
     func assign(_ value: Value) {
         core.runSetter(for: name) { () throws(DefaultsError) in
             guard let change = makeWrite(try resolved.encode(value)) else { return }
@@ -41,13 +41,13 @@ extension DefaultsReference {
         try await core.commit(change)
     }
 
-    /// Returns the write of a value. Nil removes the stored value.
+    /// Returns the write of a value. If the value is nil, the write removes the stored value.
     ///
-    /// A value under a former name of the key must not replace the new value later. If the suite is loaded, the value
-    /// is moved before the write. Otherwise the write removes the former names, too.
+    /// A move of a value from a former name must not replace the new value later. If the suite is loaded, the move is
+    /// therefore sent before the write. Until the move has ended, the write also removes the values under former names.
     private func makeWrite(_ json: JSONValue?) -> PendingChange? {
         guard let key = resolved.name else { return nil }
-        if core.session.isLoaded { moveValue() }
+        if core.session.isLoaded { startMove() }
         return core.makeWrite(json, to: key, removing: resolved.valueMove?.openNames ?? [])
     }
 
@@ -61,7 +61,8 @@ extension DefaultsReference {
         }
     }
 
-    /// Returns true if the daemon stored the value. The body runs only if the client knows of no stored value.
+    /// Stores the value that the body returns if nothing is stored. Returns true if the daemon stored the value. The
+    /// body runs only if the client knows of no stored value.
     nonisolated(nonsending) func setIfAbsent(
         _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Bool {
@@ -80,18 +81,18 @@ extension DefaultsReference {
     func beginChange() -> InPlaceChange<Value> {
         let start = ContinuousClock.now
         let holdsLock = core.session.changeLock.acquire()
-        let reading = resolved.cached?.reading(as: Value.self) ?? readAndReport()
+        let reading = resolved.cachedReading?.reading(as: Value.self) ?? readAndReport()
         let value = reading.value ?? defaultValue
         return InPlaceChange(
-            setting: self, value: value, before: resolved.encoded(value), reading: reading, start: start,
+            reference: self, value: value, before: resolved.encoded(value), reading: reading, start: start,
             holdsLock: holdsLock)
     }
 }
 
 /// A change in place between the read and the write of the value. Operators such as `+=` and methods such as `append`
-/// work on ``value``.
+/// change ``value``.
 struct InPlaceChange<Value: DefaultsSerializable> {
-    fileprivate let setting: DefaultsReference<Value>
+    fileprivate let reference: DefaultsReference<Value>
     var value: Value
     /// The JSON of the value that was read. Nil for an optional that is nil. A failure if the value has no JSON form.
     fileprivate let before: Result<JSONValue?, DefaultsError>
@@ -100,16 +101,16 @@ struct InPlaceChange<Value: DefaultsSerializable> {
     fileprivate let start: ContinuousClock.Instant
     fileprivate let holdsLock: Bool
 
-    private var core: AdapterCore { setting.core }
-    private var resolved: ResolvedKey<Value> { setting.resolved }
+    private var core: AdapterCore { reference.core }
+    private var resolved: ResolvedKey<Value> { reference.resolved }
 
     /// Writes the value if the change has modified it.
     func write() {
-        core.runSetter(for: setting.name) { () throws(DefaultsError) in
+        core.runSetter(for: reference.name) { () throws(DefaultsError) in
             let codec = try resolved.codec.get()
             let after = resolved.encoded(value)
             guard !isSameJSON(before, after), let key = resolved.name else { return }
-            // A newer program may have stored elements that this program does not know.
+            // Another program may have stored elements that this program does not know. The write must keep them.
             let new = try after.get().map { codec.keepingUnknownElements(of: reading.replicaJSON, in: $0) ?? $0 }
             try core.submit(change(to: new, of: key), since: start, holdsLock: holdsLock) { merged in
                 (try? codec.decode(merged)) != nil
@@ -117,7 +118,7 @@ struct InPlaceChange<Value: DefaultsSerializable> {
         }
     }
 
-    /// Ends the change, also if the program's code threw an error.
+    /// Ends the change, even if the code of the program has thrown an error.
     func end() {
         guard holdsLock else { return }
         core.session.changeLock.release()
@@ -133,18 +134,18 @@ struct InPlaceChange<Value: DefaultsSerializable> {
         }
         let set = new.map { Transaction.Operation.Action.set($0) } ?? .delete
         if reading.isReplicaValueUnreadable, let problem = reading.problem {
-            // A stored value that cannot be decoded must not be overwritten by a value that was computed from the
-            // default.
+            // A value that was computed from a default must not overwrite a stored value that cannot be decoded.
             guard case .unreachable = problem else { throw problem }
-            // The suite is not loaded, so the change was computed from the default. The daemon applies it to the stored
-            // value if the merge rule allows that, and otherwise only if nothing is stored.
+            // The suite is not loaded, so the change was computed from a default. If the merge rule allows an
+            // operation, the daemon applies the operation to the stored value. Otherwise the daemon makes the change
+            // only if nothing is stored.
             if let operation = plan.delta?.operation { return change(.change(operation), if: nil) }
             return change(set, if: .stored(false))
         }
-        // If other writes wait, the value may have changed when this write is sent. An operation of the daemon then
-        // avoids a conflict. The daemon applies the operation to its own value, so the client uses the operation only
-        // if it turns the value that was read into the computed value. After a change of a registered default, which
-        // the daemon does not know, the results differ.
+        // If other writes wait, another program may change the value before this write is sent. An operation, such as
+        // `add`, avoids a conflict, because the daemon applies the operation to its own value. The client uses the
+        // operation only if it has the computed value as its result for the value in the replica. The results differ if
+        // the change was computed from a registered default, which the daemon does not know.
         if core.session.hasUnsentWrites, let base = plan.base, let operation = plan.delta?.operation,
             plan.delta?.applied(to: base) == new
         {
@@ -159,13 +160,15 @@ struct InPlaceChange<Value: DefaultsSerializable> {
         if let rule = resolved.key.traits.merge, case .success(let before) = before,
             case .success(let codec) = resolved.codec
         {
-            let isSet = codec.schema.document["uniqueItems"] == true
-            delta = MergeDelta(rule, ofSet: isSet, from: before, to: new)
-            valueIfUnset = resolved.name.flatMap(core.registered) ?? (try? resolved.encode(setting.defaultValue)) ?? nil
+            let isSetType = codec.schema.document["uniqueItems"] == true
+            delta = MergeDelta(rule, ofSet: isSetType, from: before, to: new)
+            valueIfUnset =
+                resolved.name.flatMap(core.registered) ?? (try? resolved.encode(reference.defaultValue)) ?? nil
         }
-        let complete = (try? resolved.codec.get())?.keepingUnknownElements(of: reading.replicaJSON, in: new) ?? new
+        let newWithUnknownElements =
+            (try? resolved.codec.get())?.keepingUnknownElements(of: reading.replicaJSON, in: new) ?? new
         return PendingChange.MergePlan(
-            base: reading.replicaJSON, new: complete, delta: delta, valueIfUnset: valueIfUnset,
+            base: reading.replicaJSON, new: newWithUnknownElements, delta: delta, valueIfUnset: valueIfUnset,
             isSecret: resolved.key.traits.isSecret)
     }
 }
@@ -175,9 +178,9 @@ extension AdapterCore {
         Transaction.Operation(suite: suite, key: key, action)
     }
 
-    /// Returns the write of JSON. Nil removes the stored value.
+    /// Returns the write of JSON. If the JSON is nil, the write removes the stored value.
     ///
-    /// - Parameter others: names whose values are removed in the same transaction.
+    /// - Parameter others: the names whose values the same transaction removes.
     func makeWrite(_ json: JSONValue?, to key: KeyName, removing others: [KeyName] = []) -> PendingChange {
         makeTransaction(
             [makeOperation(key, json.map { .set($0) } ?? .delete)] + others.map { makeOperation($0, .delete) })

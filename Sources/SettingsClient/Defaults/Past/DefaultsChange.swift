@@ -5,9 +5,9 @@ internal import SettingsModel
 
 /// A point in the history of a suite.
 public enum DefaultsMoment: Hashable, Sendable {
-    /// The state after the commit with this revision. ``DefaultsChange/revision`` contains such a number.
+    /// The state after the commit with this revision, for example the ``DefaultsChange/revision`` of a change.
     case revision(Int64)
-    /// The state at this time. For a time in the future, the present state.
+    /// The state at this time. A time in the future means the present state.
     case instant(Date)
 
     /// The time that is this duration before now, by the clock of this machine.
@@ -15,7 +15,7 @@ public enum DefaultsMoment: Hashable, Sendable {
         .instant(Date(timeIntervalSinceNow: -(duration / .seconds(1))))
     }
 
-    /// The moment in the form that a request contains.
+    /// The moment in the form that requests use.
     var requestMoment: Moment {
         get throws(DefaultsError) {
             switch self {
@@ -29,7 +29,7 @@ public enum DefaultsMoment: Hashable, Sendable {
 
 extension Timestamp {
     init(_ date: Date) {
-        // The bounds are beyond every valid timestamp, and fit into an Int64.
+        // The limits are beyond every valid timestamp, and fit into an Int64.
         let milliseconds = min(max(date.timeIntervalSince1970 * 1000, -1e17), 1e17)
         self.init(milliseconds: Int64(exactly: milliseconds.rounded(.down)) ?? 0)
     }
@@ -50,17 +50,18 @@ extension Revision {
 public struct DefaultsChange<Value: Sendable>: Sendable {
     /// The name of the key. For a renamed key, the name at the time of the change.
     public let key: String
-    /// The value before the change. Nil if there was no value, if the value is not a valid value of the key, or if the
-    /// value is a secret that this program may not read.
+    /// The effective value before the change. Nil if the value is not a valid value of the key, or if it is a secret
+    /// that this program may not read. If there was no value, a change with the type of a key has the default of the
+    /// key, and a change with JSON has nil.
     public let oldValue: Value?
-    /// The value after the change. Nil for the same reasons as ``oldValue``.
+    /// The effective value after the change. Nil for the same reasons as ``oldValue``.
     public let newValue: Value?
-    /// The revision of the commit that made the change. If several commits between two moments changed the key, the
-    /// revision of the last of these commits.
+    /// The revision of the commit that made the change. For a difference between two moments, the revision of the last
+    /// commit that changed the key between the moments.
     public let revision: Int64
     /// The time of the commit.
     public let time: Date
-    /// The name of the caller that made the change. Nil if it is not known.
+    /// The name of the caller that made the change, for example `user:ann`. Nil if the caller is not known.
     public let by: String?
     /// The reason that the caller gave. Nil if the caller gave no reason.
     public let note: String?

@@ -1,11 +1,10 @@
 internal import SettingsAPI
 public import SettingsKeys
 
-// Reading and restoring the past. Each call sends a request, because the replica contains only the present values. A
-// key path is not Sendable, so each method resolves it before the first suspension.
+// Reading and restoring the past. Each call sends a request, because the replica contains only the present values.
 
 extension KeyedAccess {
-    /// Returns the value that a read of the key would have returned at a moment in the past. Ignores the command line.
+    /// Returns the effective value of a key at a moment in the past. Ignores the command line.
     ///
     /// Throws if the history of the daemon does not reach back to the moment, or if the stored value was not a valid
     /// value of the key.
@@ -93,7 +92,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         try await core.changes(of: [], limit: limit).map { DefaultsChange($0) }
     }
 
-    /// Returns the differences of the suite between two moments: one change for each key that differs, ordered by key.
+    /// Returns the differences between the states of the suite at two moments: one change for each key that differs, in
+    /// the order of the keys.
     ///
     /// - Parameters:
     ///   - start: the first moment. It may be later than the second moment.
@@ -106,11 +106,12 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         return try await core.difference(from: from, to: to).map { DefaultsChange($0) }
     }
 
-    /// Reverts the changes of a commit to this suite, in one new commit. Throws ``DefaultsError/refused(_:)`` with the
-    /// code `changedSince` if a later commit changed one of the keys. An undo can be undone, too. Returns the changes.
+    /// Reverts the changes that a commit made in this suite, in one new commit. Throws ``DefaultsError/refused(_:)``
+    /// with the code `changedSince` if a later commit changed one of the keys. An undo can be undone, too. Returns the
+    /// changes.
     ///
     /// - Parameters:
-    ///   - revision: the commit.
+    ///   - revision: the revision of the commit.
     ///   - isForced: true to undo the commit even if a later commit changed one of the keys.
     ///   - note: the reason, which the history contains: at most 256 bytes of UTF-8.
     @discardableResult
@@ -118,7 +119,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         _ revision: Int64, isForced: Bool = false, note: String? = nil
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
         let revision = try Revision(checking: revision)
-        return try await core.write(.undo(revision, in: core.suite, isForced: isForced, note: note))
+        return try await core.sendDirectWrite(.undo(revision, in: core.suite, isForced: isForced, note: note))
     }
 
     /// Restores all stored values of the suite to a moment in the past, in one commit. The schema stays as it is.
@@ -132,6 +133,6 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         to moment: DefaultsMoment, note: String? = nil
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
         let requestMoment = try moment.requestMoment
-        return try await core.write(.restore(core.suite, to: requestMoment, keys: nil, note: note))
+        return try await core.sendDirectWrite(.restore(core.suite, to: requestMoment, keys: nil, note: note))
     }
 }

@@ -32,14 +32,14 @@ extension DefaultsReference {
         let requestMoment = try moment.requestMoment
         _ = try resolved.codec.get()
         guard let key = resolved.name else { return [] }
-        // A value that was stored under a former name is restored under the present name, because the program does not
-        // read the former name any more.
+        // If the value was stored under a former name, the write stores it under the present name, because the program
+        // does not read the former name any more.
         if let found = try await setting(at: requestMoment), found.key != key, found.source == .stored,
             let value = found.value
         {
-            return try await core.write(.set(key, to: value, in: core.suite, note: note))
+            return try await core.sendDirectWrite(.set(key, to: value, in: core.suite, note: note))
         }
-        return try await core.write(.restore(core.suite, to: requestMoment, keys: [key], note: note))
+        return try await core.sendDirectWrite(.restore(core.suite, to: requestMoment, keys: [key], note: note))
     }
 
     /// The name of the key, then its former names.
@@ -48,11 +48,11 @@ extension DefaultsReference {
     }
 
     private func reading(of setting: ReplicaSetting) -> Reading<Value> {
-        resolveWithoutArgument(setting, over: resolved.name.flatMap(core.registered))
+        readingWithoutArgument(of: setting, over: resolved.name.flatMap(core.registered))
     }
 
-    /// Returns the setting under the first name that had a stored value, otherwise under the present name. Returns nil
-    /// if there was no setting.
+    /// Returns the setting under the first of the names that had a stored value. If no name had a stored value, returns
+    /// the setting under the present name. Returns nil if there was no setting.
     private nonisolated(nonsending) func setting(at requestMoment: Moment) async throws(DefaultsError) -> SettingState?
     {
         var first: SettingState?
@@ -66,7 +66,9 @@ extension DefaultsReference {
 }
 
 extension AdapterCore {
-    /// Returns the changes of these keys in the newest commits. An empty list means all keys.
+    /// Returns the changes in the newest commits that changed these keys. An empty list means all keys.
+    ///
+    /// - Parameter limit: the maximum number of commits.
     nonisolated(nonsending) func changes(of keys: [KeyName], limit: Int) async throws(DefaultsError) -> [Change] {
         var (changes, remainingCommits, before) = ([Change](), limit, Revision?.none)
         while remainingCommits > 0 {
@@ -92,8 +94,8 @@ extension AdapterCore {
         try await fetchIfPresent(.setting(key, in: suite, at: requestMoment))
     }
 
-    /// Sends a write that is based on the past.
-    nonisolated(nonsending) func write(
+    /// Sends an undo or a restore, which does not use the queue. Returns the changes.
+    nonisolated(nonsending) func sendDirectWrite(
         _ call: DirectRequest<WriteSummary>
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
         let summary = try await throwingDefaultsError { () async throws(BackendError) in

@@ -85,7 +85,7 @@ struct BeginningTests {
     @Test("If a second task waits on a sequence, the first task gets nil")
     func twoWaiting() async throws {
         let core = DefaultsAdapter.inMemory(keyStore: ClientKeys()).core
-        let stream = Observer(core, [UpdateSource<Int>(keys: nil) { _ in [] }], handler: nil)
+        let stream = Observer(core, [NoticeConversion<Int>(keys: nil) { _ in [] }], handler: nil)
         let log = EventLog()
         for _ in 0..<2 {
             Task {

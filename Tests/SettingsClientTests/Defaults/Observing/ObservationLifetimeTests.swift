@@ -218,7 +218,7 @@ struct ObservationLifetimeTests {
         release.signal()
         #expect(log.wait(for: "tries 2→3"))
         let received = updates.withLock { $0 }
-        #expect(received.count <= NoticeBacklog.bound + 2)
+        #expect(received.count <= NoticeBacklog.minimumLimit + 2)
         #expect(received.first == DefaultsUpdate(key: "launchCount", oldValue: 0, newValue: 1, isInitial: false))
         #expect(
             zip(received, received.dropFirst()).allSatisfy { $0.newValue == $1.oldValue && $0.newValue < $1.newValue })

@@ -163,7 +163,7 @@ struct UpdatesTests {
             }
         }
         #expect(received == ["light after 0", "light→dark after 4000"])
-        #expect(count <= NoticeBacklog.bound + 4)
+        #expect(count <= NoticeBacklog.minimumLimit + 4)
     }
 
     @Test("Many sequences at once each get every update", arguments: BackendKind.allCases)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.ownThread)
-struct LayersTests {
+struct EffectiveValueTests {
     @Test(
         "A key is set if a value is stored, and has a value if any layer above the defaults has a value",
         arguments: BackendKind.allCases)

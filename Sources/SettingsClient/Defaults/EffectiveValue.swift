@@ -1,0 +1,63 @@
+internal import SettingsAPI
+internal import SettingsModel
+
+/// The effective value of a key: the first valid value of the value on the command line, the stored value, the
+/// registered default, the default of the schema, and the default of the key.
+extension DefaultsReference {
+    /// Reads the effective value of a key from a setting. The value of the result is nil if the effective value is the
+    /// default of the key.
+    ///
+    /// - Parameters:
+    ///   - setting: the setting, with the program's pending writes applied.
+    ///   - registered: the registered default.
+    func reading(of setting: ReplicaSetting, over registered: JSONValue?) -> Reading<Value> {
+        var reading = readingWithoutArgument(of: setting, over: registered)
+        reading.value = resolved.argument ?? reading.value
+        return reading
+    }
+
+    /// Reads the effective value of a key as if there were no value on the command line.
+    func readingWithoutArgument(of setting: ReplicaSetting, over registered: JSONValue?) -> Reading<Value> {
+        guard case .success(let codec) = resolved.codec else { return Reading() }
+        var reading = Reading<Value>(replicaJSON: setting.value)
+        if setting.source == .invalid {
+            reading.problem = .refused(
+                Refusal(.invalidStored, "the stored value of \(name) of suite \(core.suite) does not match the schema"))
+            reading.isReplicaValueUnreadable = true
+        }
+        let isStored = setting.value != nil && setting.source != .default
+        // A registered default overrides a default of the schema.
+        let layers =
+            isStored ? [(setting.value, true), (registered, false)] : [(registered, false), (setting.value, true)]
+        for (layer, isFromReplica) in layers {
+            guard reading.value == nil, let layer else { continue }
+            do {
+                reading.value = try codec.decode(layer)
+            } catch {
+                reading.problem = reading.problem ?? .invalid(error)
+                if isFromReplica { reading.isReplicaValueUnreadable = true }
+            }
+        }
+        return reading
+    }
+}
+
+extension AdapterCore {
+    /// Returns the registered default of a key.
+    func registered(_ key: KeyName) -> JSONValue? {
+        session.registered[key]
+    }
+
+    func register(_ defaults: [String: JSONValue]) {
+        var values: [KeyName: JSONValue] = [:]
+        for (name, value) in defaults {
+            do {
+                values[try KeyName(name)] = value
+            } catch {
+                report(.unusableName(error), name, .write)
+            }
+        }
+        session.change(isLocalChange: true) { [values] in $0.register(values) }
+        session.announceLocalChanges()
+    }
+}
