@@ -168,7 +168,8 @@ private struct Plan {
         if !unlocked.isEmpty {
             do throws(SettingsError) {
                 let options = WriteOptions(isDryRun: true, overridesLocks: overridesLocks)
-                try client.blocking.send(.commit(Transaction(if: suites.map(\.unchangedCondition), do: unlocked), options))
+                let transaction = Transaction(if: suites.map(\.unchangedCondition), do: unlocked)
+                try client.blocking.send(.commit(transaction, options))
             } catch {
                 let cause = error.tooManyOperations(unlocked.count, suites.count) ?? ToolError(describing: error)
                 if error.code == .forbidden {
