@@ -163,7 +163,7 @@ struct DocumentTests {
     func editorFails(writes: Bool) throws {
         let end = try edit((writes ? "echo '{\"a\":1}' >\"$1\"; " : "") + "exit 3")
         #expect(end.code == 1)
-        #expect(end.errors.contains("ended with 3"))
+        #expect(end.errors.contains("ended with exit code 3"))
         #expect(try remainingFiles().count == (writes ? 1 : 0))
     }
 

@@ -1,4 +1,4 @@
-// Made of the schema of app by 'settings schema generate swift'.
+// Generated from the schema of app by 'settings schema generate swift'.
 
 import Foundation
 import SettingsClient

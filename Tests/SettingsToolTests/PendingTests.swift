@@ -118,7 +118,7 @@ struct PendingTests {
             7
             launchCount: 7 → 0 (default)
             p2: the change was reverted by user:ME at revision 3
-            ! settings: the check ended with 3, so the change was reverted
+            ! settings: the check ended with exit code 3, so the change was reverted
             => 1
             $ settings apply plan.json --confirm 1h --check 'test $SETTINGS_PENDING = p4' --quiet
             p4

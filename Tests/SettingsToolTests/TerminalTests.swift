@@ -18,7 +18,8 @@ struct TerminalTests {
             "export TMPDIR=$HOME EDITOR='/bin/sh \(editor)'; exec settings edit app", [("typed", "\\003")])
         #expect(code == 1)
         #expect(
-            output.contains("settings: cannot store app: the editor '/bin/sh \(editor)' ended with 130"), "\(output)")
+            output.contains("settings: cannot store app: the editor '/bin/sh \(editor)' ended with exit code 130"),
+            "\(output)")
         let kept = try shell.run("cat settings-app-*.json")
         #expect(kept.output == "{\"a\":2}\n")
         #expect(output.contains("settings import app \(shell.directory.path)/settings-app-"))

@@ -114,7 +114,7 @@ struct WatchingTests {
         // The program reports the run that failed, and still runs the command for the next change.
         #expect(try shell.run("settings unset app name").code == 0)
         try eventually { shell.text("out").contains("app name \"joe\" none\n") }
-        _ = try watch.line(containing: "settings: 'sh ./record' failed for app launchCount")
+        _ = try watch.line(containing: "settings: 'sh ./record' ended with exit code 1 for app launchCount")
         #expect(
             shell.text("out") == """
                 app launchCount 0 1

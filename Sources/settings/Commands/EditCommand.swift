@@ -10,8 +10,8 @@ enum EditCommand {
         details: """
             The editor is $VISUAL, $EDITOR or vi. It opens the stored values as JSON; with KEY, it opens a text without quotes,
             or any other value as JSON. The command makes one commit of the changes, but only if no other caller changed the
-            suite, or the setting, meanwhile. If the daemon refuses the commit, a person at a terminal can edit the text again;
-            otherwise the command keeps the edited file.
+            suite, or the setting, meanwhile. If the text is not valid or the daemon refuses it, the command asks at a terminal
+            whether to edit it again. The command keeps the edited file if the text was changed but not stored.
             """,
         options: Command.writing,
         examples: ["settings edit app --note 'louder at night'", "settings edit app theme"]
@@ -34,6 +34,7 @@ enum EditCommand {
             do {
                 let edited = try file.edit()
                 isEdited = true
+                // With an idempotency key, the client can repeat the request without storing the text twice.
                 guard file.isChanged, let stored = try document.store(edited, options.repeatable()) else {
                     file.remove()
                     print("nothing changed")
@@ -52,11 +53,13 @@ enum EditCommand {
             }
             changes.print(arguments)
             if changes.isDryRun { print("the edited text is in \(file.path)") } else { file.remove() }
+            // Waits as --wait-for, --interactive or --check says. With --confirm, then confirms or reverts the change.
             return try changes.awaitDecision(arguments, client, of: [suite])
         }
     }
 
-    /// True if the daemon may accept the text after the user has corrected it.
+    /// True if the daemon may accept the text after the user has corrected it. The exit code `unknown` means that the
+    /// schema does not have a key of the text.
     private static func isCorrectable(_ refusal: any Error) -> Bool {
         (refusal as? SettingsError)?.code != .preconditionFailed
             && [.failed, .refused, .unknown].contains(ToolError(describing: refusal).code)
@@ -75,6 +78,7 @@ enum EditCommand {
     private static func errorWithAdvice(
         _ refusal: any Error, of document: any EditedDocument, in file: TemporaryFile, _ arguments: Arguments
     ) -> ToolError {
+        // The words are quoted for a shell, so that the user can copy the commands.
         let (path, connection) = (EnvironmentFile.quoted(file.path), arguments.quoted(["server", "token-file"]))
         let options = arguments.quoted(["server", "token-file", "note", "override"])
         let edit = "settings edit \(arguments.operands.map(EnvironmentFile.quoted).joined(separator: " "))"
@@ -185,6 +189,7 @@ private struct EditedSetting: EditedDocument {
         guard entry?.setting.isConcealed != true else {
             throw ToolError(concealed: key, in: suite)
         }
+        // A stored value that the schema does not allow is only in `stored`.
         value = entry?.setting.value ?? entry?.setting.stored
         isStored = entry?.setting.source.isStored ?? false
         schema = entry?.schema
@@ -193,6 +198,7 @@ private struct EditedSetting: EditedDocument {
 
     var name: String { "\(suite) \(key)" }
     var kind: String { "setting" }
+    // `SettingPath.word(for:)` writes a key with `[` or `=` in brackets, because these characters are syntax of paths.
     var commandShowingChanges: String {
         "settings history \(suite) \(EnvironmentFile.quoted(SettingPath.word(for: key)))"
     }
@@ -247,7 +253,7 @@ extension TemporaryFile {
         shell.usesTerminal = true
         let code = try shell.exitCode()
         guard code == 0 else {
-            throw ToolError(.failed, "the editor '\(editor)' ended with \(code)")
+            throw ToolError(.failed, "the editor '\(editor)' ended with exit code \(code)")
         }
         return try InputFile.bytes(of: path)
     }

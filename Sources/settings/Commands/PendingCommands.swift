@@ -154,7 +154,7 @@ extension WriteReport {
         var failure = ""
         do {
             let code = try shell.exitCode()
-            if code != 0 { failure = "the check ended with \(code)" }
+            if code != 0 { failure = "the check ended with exit code \(code)" }
         } catch {
             failure = "the check could not run: \(error.message)"
         }

@@ -92,7 +92,9 @@ enum WatchingCommands {
                 shell.variables["\(name)_FILE"] = path
             }
             let code = try withExtendedLifetime(files) { try shell.exitCode() }
-            if code != 0 { Terminal.warn("'\(command)' failed for \(change.suite) \(change.key)") }
+            if code != 0 {
+                Terminal.warn("'\(command)' ended with exit code \(code) for \(change.suite) \(change.key)")
+            }
         } catch {
             Terminal.warn(
                 "cannot run '\(command)' for \(change.suite) \(change.key): \(ToolError(describing: error).message)")

@@ -199,7 +199,7 @@ struct AtomicFile: Sendable {
             throw ToolError(.failed, "cannot run /bin/sh: \(error.reason)")
         }
         guard code != 0 else { return }
-        let end = code.map { "ended with \($0)" } ?? "did not end within \(commands.timeout) and was stopped"
+        let end = code.map { "ended with exit code \($0)" } ?? "did not end within \(commands.timeout) and was stopped"
         let lines = String(decoding: output, as: UTF8.self).split(separator: "\n").map {
             "\n  \(Terminal.plain(String($0), except: ["\t"]))"
         }

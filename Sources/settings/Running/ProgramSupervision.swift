@@ -150,7 +150,9 @@ struct ProgramSupervision {
             let pause = min(Self.shortestPause * (1 << min(failureCount, 10)), Self.longestPause)
             failureCount += 1
             phase = .pausing(until: now + pause)
-            return [.report("\(program) ended with \(code) after a restart; starting it again in \(pause)")]
+            return [
+                .report("\(program) ended with exit code \(code) after a restart; starting it again in \(pause)")
+            ]
         case .stopping(let isFinal, _): return isFinal ? [.end(code: code)] : start(at: now)
         case .pausing: return []
         }

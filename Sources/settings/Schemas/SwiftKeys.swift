@@ -36,7 +36,7 @@ struct SwiftKeys {
         var keys = SwiftKeys()
         for key in schema.keys { keys.declare(key.name, key.document) }
         let imports = (keys.needsFoundation ? "import Foundation\n" : "") + "import SettingsClient\n"
-        let comment = "// Made of the schema of \(source) by 'settings schema generate swift'.\n\n"
+        let comment = "// Generated from the schema of \(source) by 'settings schema generate swift'.\n\n"
         return comment + imports + "\nextension DefaultsKeys {\n" + keys.declarations.joined(separator: "\n") + "}\n"
     }
 

@@ -116,7 +116,8 @@ struct RenderServiceTests {
         let render = try start("--check 'cat {} >>checks; grep -v 13 {}'")
         try awaitContent("light 0")
         try shell.runSettings("set", "app", "launchCount=13")
-        _ = try render.line(containing: "cannot replace out: the check 'cat {} >>checks; grep -v 13 {}' ended with 1")
+        _ = try render.line(
+            containing: "cannot replace out: the check 'cat {} >>checks; grep -v 13 {}' ended with exit code 1")
         // The next change does not change the result, so the check does not run again.
         try shell.runSettings("set", "app", "name=joe")
         try shell.runSettings("set", "app", "theme=dark", "launchCount=14")
@@ -131,7 +132,8 @@ struct RenderServiceTests {
         let render = try start("--reload 'grep -v 13 out'")
         try awaitContent("light 0")
         try shell.runSettings("set", "app", "launchCount=13")
-        _ = try render.line(containing: "cannot replace out: the reload 'grep -v 13 out' ended with 1; the old file is")
+        _ = try render.line(
+            containing: "cannot replace out: the reload 'grep -v 13 out' ended with exit code 1; the old file is")
         #expect(shell.text("out") == "light 0\n")
         try shell.runSettings("set", "app", "launchCount=14")
         try awaitContent("light 14")

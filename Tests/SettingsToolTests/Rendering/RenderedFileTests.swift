@@ -38,7 +38,7 @@ struct RenderedFileTests {
         try shell.runTranscript(
             """
             $ echo old >out; settings render t --to out --check 'grep light {}; echo "not light" >&2; exit 3' --reload 'echo >reloaded'
-            ! settings: cannot replace out: the check 'grep light {}; echo "not light" >&2; exit 3' ended with 3; the old file stays
+            ! settings: cannot replace out: the check 'grep light {}; echo "not light" >&2; exit 3' ended with exit code 3; the old file stays
             !   not light
             => 1
             $ cat out; ls -A | grep -e out -e reloaded
@@ -56,14 +56,14 @@ struct RenderedFileTests {
             """
             $ echo old >out; chmod 640 out; stat -c %i out >inode
             $ settings render t --to out --reload 'cat out; false'
-            ! settings: cannot replace out: the reload 'cat out; false' ended with 1; the old file is back in place
+            ! settings: cannot replace out: the reload 'cat out; false' ended with exit code 1; the old file is back in place
             !   theme dark
             => 1
             $ cat out; stat -c %i out | cmp - inode; ls -A | grep out
             old
             out
             $ settings render t --to new --reload 'cat new; false'
-            ! settings: cannot replace new: the reload 'cat new; false' ended with 1; the file is removed
+            ! settings: cannot replace new: the reload 'cat new; false' ended with exit code 1; the file is removed
             !   theme dark
             => 1
             $ ls -A | grep new
@@ -210,7 +210,7 @@ struct RenderedFileTests {
             1
             $ settings render t --to out --check 'cat {}; false'; ls -A | grep out
             out
-            ! settings: cannot replace out: the check 'cat {}; false' ended with 1; the old file stays
+            ! settings: cannot replace out: the check 'cat {}; false' ended with exit code 1; the old file stays
             !   theme dark
             $ sh -c 'settings render t --to out --reload "kill -9 \\$PPID"' 2>/dev/null
             => 137
@@ -247,7 +247,7 @@ struct RenderedFileTests {
             $ settings render t --to out --reload 'cat out; false'; cat out; ls -A | grep out
             old
             out
-            ! settings: cannot replace out: the reload 'cat out; false' ended with 1; the old file is back in place
+            ! settings: cannot replace out: the reload 'cat out; false' ended with exit code 1; the old file is back in place
             !   theme dark
             $ ln out .out.settings-old; settings render t --to out --reload 'cat out >>reloads'; cat reloads; ls -A | grep out
             wrote out

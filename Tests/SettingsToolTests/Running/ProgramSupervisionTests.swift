@@ -102,7 +102,7 @@ struct ProgramSupervisionTests {
     @Test("A program that fails after a restart is started again after pauses that double")
     func backoff() {
         func failure(_ seconds: Int) -> Action {
-            .report("p ended with 3 after a restart; starting it again in \(seconds).0 seconds")
+            .report("p ended with exit code 3 after a restart; starting it again in \(seconds).0 seconds")
         }
         var steps = [
             Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restart, next: 6.2),
@@ -158,7 +158,8 @@ struct ProgramSupervisionTests {
                     Step(5, event, sent, next: 10), Step(10, .nothing, Self.restart, next: 15),
                     Step(11, .end(143), [.start], next: nil),
                     Step(
-                        12, .end(1), [.report("p ended with 1 after a restart; starting it again in 1.0 seconds")],
+                        12, .end(1),
+                        [.report("p ended with exit code 1 after a restart; starting it again in 1.0 seconds")],
                         next: 13),
                 ])
         }
@@ -207,7 +208,8 @@ struct ProgramSupervisionTests {
             stopping + [
                 Step(1.3, .signal(.hangUp), [.send(.hangUp)], next: 6.2), Step(1.4, .end(143), [.start], next: nil),
                 Step(
-                    1.5, .end(9), [.report("p ended with 9 after a restart; starting it again in 1.0 seconds")],
+                    1.5, .end(9),
+                    [.report("p ended with exit code 9 after a restart; starting it again in 1.0 seconds")],
                     next: 2.5),
                 Step(1.6, .signal(.user1), [], next: 2.5), Step(1.6, .signal(.hangUp), [], next: 2.5),
                 Step(1.7, .signal(.terminate), [.end(code: 143)], next: 2.5),

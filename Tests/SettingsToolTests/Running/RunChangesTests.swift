@@ -119,7 +119,8 @@ struct RunChangesTests {
                 + "[ $LAUNCH_COUNT != 1 ] || exit 5; exec sleep 600'")
         _ = try run.line(containing: "count 0.")
         try shell.runSettings("set", "app", "launchCount=1")
-        _ = try run.line(containing: "settings: sh ended with 5 after a restart; starting it again in 2.0 seconds")
+        _ = try run.line(
+            containing: "settings: sh ended with exit code 5 after a restart; starting it again in 2.0 seconds")
         try shell.runSettings("set", "app", "launchCount=2")
         _ = try run.line(containing: "count 2.")
         let lines = try Self.end(run)
