@@ -6,9 +6,9 @@ public import SettingsKeys
 /// subscript. A change in place runs the accessor `_modify`, which writes after the change, so a change that throws
 /// writes nothing.
 ///
-/// A method whose only argument is a key has a parameter of the type `Void` before the key. Without this parameter, the
-/// compiler (Swift 6.3) treats a misspelt key path as a key without its label, and does not report that the store has
-/// no member of this name.
+/// For a misspelt key path, as in `remove(\.vloume)`, the compiler (Swift 6.3) must report that the store has no such
+/// member. If a method had only the argument `key`, the compiler would choose this method, and would report a missing
+/// label instead. Therefore, such a method has a parameter of the type `Void` before the key.
 @dynamicMemberLookup
 public protocol KeyedAccess<KeyStore>: Sendable {
     /// The store that defines the keys.
@@ -86,12 +86,14 @@ extension KeyedAccess {
 }
 
 extension KeyedAccess {
-    /// Returns true if a key has a value on the command line, a stored value or a registered default.
+    /// Returns true if a key has a value on the command line, a stored value or a default of
+    /// ``DefaultsAdapter/register(defaults:)``. Ignores the defaults of the key and of the schema.
     public func hasKey<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Bool {
         reference(path).hasKey()
     }
 
-    /// Returns true if a key has a value on the command line, a stored value or a registered default.
+    /// Returns true if a key has a value on the command line, a stored value or a default of
+    /// ``DefaultsAdapter/register(defaults:)``. Ignores the defaults of the key and of the schema.
     public func hasKey<Value>(_: Void = (), key: DefaultsKey<Value>) -> Bool {
         reference(key: key).hasKey()
     }
@@ -118,8 +120,8 @@ extension KeyedAccess {
 }
 
 // The async methods block no thread. A method that writes returns when the daemon has confirmed the write. If the
-// daemon does not answer in time, the method throws `DefaultsError.kept`, and the write stays in the queue. A write
-// with a deadline does not use the queue.
+// daemon does not answer in time, the method throws `DefaultsError.kept`, and the write stays in the outbox, the
+// queue of unanswered writes. A write with a deadline does not use the outbox.
 extension KeyedAccess {
     /// Returns the value of a key. Throws if the suite cannot be loaded, or if the stored value is not a valid value of
     /// the key.
@@ -163,7 +165,7 @@ extension KeyedAccess {
         try await reference(key: key).set(value)
     }
 
-    /// Stores a value that the daemon will revert, or schedules a later write of the value.
+    /// Stores a value that the daemon reverts at the deadline, or schedules a write of the value at the deadline.
     ///
     ///     let pending = try await Defaults.set(\.volume, 0.8, .confirm(within: .seconds(120)))
     ///     try await pending?.confirm()
@@ -183,7 +185,7 @@ extension KeyedAccess {
         try await reference(path).set(value, deadline)
     }
 
-    /// Stores a value that the daemon will revert, or schedules a later write of the value.
+    /// Stores a value that the daemon reverts at the deadline, or schedules a write of the value at the deadline.
     ///
     /// - Parameters:
     ///   - key: the key.
@@ -270,14 +272,16 @@ extension KeyedAccess where KeyStore: DefaultsKeyStore {
         try await reference(key: key).isStored()
     }
 
-    /// Returns true if a key has a value on the command line, a stored value or a registered default.
+    /// Returns true if a key has a value on the command line, a stored value or a default of
+    /// ``DefaultsAdapter/register(defaults:)``. Ignores the defaults of the key and of the schema.
     public nonisolated(nonsending) func hasValue<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) async throws(DefaultsError) -> Bool {
         try await reference(path).hasValue()
     }
 
-    /// Returns true if a key has a value on the command line, a stored value or a registered default.
+    /// Returns true if a key has a value on the command line, a stored value or a default of
+    /// ``DefaultsAdapter/register(defaults:)``. Ignores the defaults of the key and of the schema.
     public nonisolated(nonsending) func hasValue<Value>(
         _: Void = (), key: DefaultsKey<Value>
     ) async throws(DefaultsError) -> Bool {
@@ -287,7 +291,8 @@ extension KeyedAccess where KeyStore: DefaultsKeyStore {
 
 /// The keys of a nested store, for example `Defaults.player`.
 ///
-/// A scope has the same members for keys as the adapter, and the members hide the same keys.
+/// A scope has the same members for keys as the adapter. If a key has the name of a method such as `value`, use its key
+/// path: `Defaults.player[\.value]`.
 @dynamicMemberLookup
 public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
     let core: AdapterCore
@@ -332,7 +337,7 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
     }
 
     /// Returns the scope of a nested store. The method consumes this scope, because a copy would change a reference
-    /// count, which takes half as long as a read.
+    /// count. This change takes half the time of a read.
     consuming func nestedScope<Inner: DefaultsKeyStore>(_ path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
         if MemoryLayout<Inner>.size == 0 {
             assertHasPrefix(Inner.self)
@@ -345,6 +350,7 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
         return DefaultsScope<Inner>(core: core, instance: inner)
     }
 
+    /// Stops a debug build if the nested store has no prefix of its own. Its keys could have the names of other keys.
     private func assertHasPrefix(_ inner: any DefaultsKeyStore.Type) {
         assert(prefixProblem(inner) == nil, prefixProblem(inner) ?? "")
     }

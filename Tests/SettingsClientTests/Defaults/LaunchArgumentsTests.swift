@@ -51,6 +51,7 @@ struct LaunchArgumentsTests {
 
     @Test("An invalid launch argument is ignored, and the issue names the argument, the key and the rule")
     func invalidValue() throws {
+        // A world is a suite, here in memory, with the adapters that use it and the issues that they report.
         let world = try BackendKind.memory.world()
         let arguments = ["-player.volume", "5", "--set", "launchCount=\"x\"", "-token", "secrets"]
         let defaults = world.adapter(arguments: arguments)

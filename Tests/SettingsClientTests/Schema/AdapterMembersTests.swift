@@ -4,6 +4,8 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
+/// Tests of the list of members that hide keys: `defaults.value` is a method even if the store has a key `value`. The
+/// key is then `defaults[\.value]`.
 @Suite(.ownThread)
 struct AdapterMembersTests {
     /// The names of the public members in the source files. Reflection does not list methods and computed properties.
@@ -19,7 +21,8 @@ struct AdapterMembersTests {
                     if line.first != " " {
                         isInside = try line.contains(
                             Regex("(class|protocol|struct|extension) (DefaultsAdapter|DefaultsScope|KeyedAccess)\\b"))
-                        // Members of an extension with this constraint do not hide keys.
+                        // The compiler does not prefer a member with this constraint to a key of the same name. It
+                        // chooses between the member and the key by the type that the expression needs.
                         if line.contains("where KeyStore: DefaultsKeyStore") { isInside = false }
                     }
                     let member = try Regex("^    public (nonisolated\\(nonsending\\) )?(func|var|let) ([A-Za-z]+)")
@@ -39,7 +42,7 @@ struct AdapterMembersTests {
         #expect(members.sorted() == AdapterMembers.names)
     }
 
-    @Test("Keys named like listed members are reached by key path, and other keys as members")
+    @Test("A key with the name of a listed member needs a key path; a key with the name of another member does not")
     func access() async throws {
         struct Keys: DefaultsKeyStore {
             var value: DefaultsKey<Int> { .init("value", defaultValue: 7) }

@@ -34,14 +34,14 @@ struct ObservationProgressTests {
         #expect(progress.since?.description == "e.5")
         #expect(
             progress.step(try noChanges(6, schema: 6)) == .deliver(try noChanges(6, schema: 6)))
+        // The removal of the suite is always news, so an observer delivers even two equal answers.
         let dropped = try noChanges(7, schema: 6, more: #","dropped":true"#)
         #expect(progress.step(dropped) == .deliver(dropped))
         #expect(progress.step(dropped) == .deliver(dropped))
     }
 
-    @Test("A state is always delivered, and later answers are compared with that state") func stateIsDelivered()
-        throws
-    {
+    @Test("An answer with the state (all values) is always delivered, and later answers are compared with the state")
+    func stateIsDelivered() throws {
         let state = try observation(
             #"{"suite":"a","revision":9,"cursor":"f.9","schemaRevision":4,"values":{},"reset":true,"changes":[]}"#)
         var progress = ObservationProgress(since: nil)
@@ -90,6 +90,7 @@ struct ObservationProgressTests {
     }
 
     @Test("An observer retries only after failures that a retry can fix") mutating func transientFailures() {
+        // If the daemon has waited for a suite that does not exist, it asks for a retry with `retryAfterMs`.
         let transient: [SettingsError] = [
             .unreachable("x", outcome: .notDone), .timeout(outcome: .notDone), problem(.tooManyWatchers),
             problem(.shuttingDown), problem(.overloaded), problem(.behind), problem(.unknownSuite, retryAfterMs: 1000),
@@ -122,8 +123,8 @@ struct ObservationProgressTests {
             }
             #expect(pause >= .seconds(60) && pause <= .seconds(90))
             _ = progress.step(try noChanges(1))
-            let leaving = try noChanges(1, more: #","retryAfterMs":\#(milliseconds)"#)
-            #expect(progress.step(leaving) == .again(after: .seconds(60)))
+            let shuttingDown = try noChanges(1, more: #","retryAfterMs":\#(milliseconds)"#)
+            #expect(progress.step(shuttingDown) == .again(after: .seconds(60)))
         }
     }
 

@@ -73,6 +73,7 @@ struct KeyCodecTests {
         Refusal(\.fruit, encoding: .pear, #"fruit: must be one of "apple" (got "pear")"#),
         Refusal(\.size, decoding: 3, "size: must be one of 1, 2, 4 (got 3)"),
         Refusal(\.username, decoding: .null, "username: must be a string (got null)"),
+        // The key is a secret, so the messages do not contain the value.
         Refusal(\.token, encoding: "hunter2", "token: must have at most 4 characters"),
         Refusal(\.token, decoding: 12_345, "token: must be a string"),
         Refusal(\.window, decoding: ["size": "x"], "window at /size: must be an array (got a string)"),

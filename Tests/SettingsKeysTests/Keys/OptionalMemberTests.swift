@@ -1,13 +1,14 @@
 import SettingsKeys
 import Testing
 
-/// Tests that the members that SettingsKeys adds to standard types do not hide the members of a program's types.
+/// Tests that SettingsKeys adds no static member such as `unset` to `Optional`. For an optional enumeration, `.unset`
+/// would mean this member and not the case `unset` of the enumeration.
 struct OptionalMemberTests {
     enum Mode: String, CaseIterable, DefaultsSerializable {
-        case unset, limit
+        case unset, automatic
     }
 
-    @Test func `A case named unset of an optional enumeration is the case and not nil`() throws {
+    @Test func `In an optional enumeration, the case unset is not nil`() throws {
         let mode: Mode? = .unset
         #expect(mode == Mode.unset)
         let key = try KeyCodec(DefaultsKey<Mode?>("mode", defaultValue: .unset))
