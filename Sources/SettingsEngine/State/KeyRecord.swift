@@ -2,15 +2,16 @@ package import SettingsAPI
 package import SettingsModel
 
 /// The stored value of a key, and the revision (number), the time and the origin (the caller and its reason) of the
-/// commit that last changed the key.
+/// last commit that changed the key. A commit changes a key if it changes the stored value, or the effective value
+/// (the value that readers get) or its source. For example, a new schema can change the default.
 ///
 /// A suite (a named set of settings) has a record for each key with a value, and for each key that the schema lists and
 /// that was ever written. There may be millions of records, so a record does not repeat data of the schema, such as
 /// default values.
 package struct KeyRecord: Equatable, TreeElement {
-    /// The source of the effective value (the value that readers get). Unlike ``Source``, this type has only the
-    /// sources that this version of the program knows, and takes one byte. `invalid` means that the schema does not
-    /// allow the stored value, so readers get no value.
+    /// The source of the effective value. Unlike ``Source``, this type has only the sources that this version of the
+    /// program knows, and takes one byte. `invalid` means that the schema does not allow the stored value, so readers
+    /// get no value.
     package enum ValueSource: UInt8, Sendable {
         case stored, `default`, unset, invalid
     }
@@ -26,19 +27,20 @@ package struct KeyRecord: Equatable, TreeElement {
     /// The value of ``size``, in four bytes. The record stores its size, so that the daemon need not compute the size
     /// again when it removes a large value.
     private let size32: UInt32
-    /// The revision of the last commit that changed the effective value or its source.
+    /// The revision of the last commit that changed the key. If this commit is not known, a revision that is not
+    /// lower.
     package var revision: Revision
-    /// The time of the last commit that changed the key; zero if the key was never written. See ``changeTime``.
+    /// The time of the last commit that changed the key; zero if this commit is not known. See ``changeTime``.
     package var modified: Timestamp
-    /// The caller that made the last commit of the key, and the reason (`note`) that the caller gave. The record of a
-    /// key without a value omits the note, so that removals take little memory.
+    /// The caller that made the last commit that changed the key, and the reason (`note`) that the caller gave. The
+    /// record of a key without a value omits the note, so that removals take little memory.
     package var origin: CommitOrigin?
 
     /// The approximate number of bytes of memory that the record takes.
     var size: Int { Int(size32) }
 
     package var name: String { key.text }
-    /// The value of ``modified``; nil if the key was never written.
+    /// The value of ``modified``; nil if no commit that changed the key is known.
     package var changeTime: Timestamp? { modified.milliseconds == 0 ? nil : modified }
 }
 

@@ -59,7 +59,7 @@ extension Configuration {
         guard let members = member.value.object else {
             throw ConfigurationError(
                 "\(member.name) is \(member.value.briefPhrase)",
-                remedy: "it must be an object with members among \(Self.names(in: path).joined(separator: ", "))")
+                remedy: "it must be an object with some of the members \(Self.names(in: path).joined(separator: ", "))")
         }
         // Access control is on if the file has the member `access`, even if the object is empty.
         if path.isSame(as: ["access"]) { access.isPresent = true }

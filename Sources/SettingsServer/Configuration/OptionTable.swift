@@ -219,7 +219,7 @@ extension Option {
             "the maximum number of connections from one address; lower it if clients are not trusted"),
         .integer(
             "limits.watchers", 0...1_000_000, \.watchers.total,
-            "the maximum number of watchers; lowered if it is not below the number of connections"),
+            "the maximum number of watchers; lowered if it is not below the maximum number of connections"),
         .integer(
             "limits.watchersPerCaller", 0...1_000_000, \.watchers.perCaller,
             "the maximum number of watchers of one caller; lower it if clients are not trusted"),

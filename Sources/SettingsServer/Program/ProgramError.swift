@@ -20,14 +20,15 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     package var meaning: String {
         switch self {
         case .success: "success"
-        case .tornTail: "check: the newest journal ends with an incomplete line, which the next start removes"
+        case .tornTail: "settingsd check: the newest journal ends with an incomplete line, which the next start removes"
         case .usage: "the command line is invalid"
         case .damagedData: "stored data is damaged, or a newer version wrote it; nothing was changed"
         case .unavailable:
-            "cluster: etcd does not answer, has no commit log under etcd.prefix, or got a commit during the command"
+            "settingsd cluster: etcd does not answer, has no commit log under etcd.prefix, or got a commit meanwhile"
         case .cannotListen: "an address to listen on is in use or does not exist"
         case .internalFailure: "an unexpected failure, or the daemon could not stop in time"
-        case .cannotWrite: "the data directory cannot be created, read or written; check: it is not a data directory"
+        case .cannotWrite:
+            "the data directory cannot be created, read or written; settingsd check: it is not a data directory"
         case .locked: "another daemon uses the data directory"
         case .configuration: "the configuration is invalid"
         }

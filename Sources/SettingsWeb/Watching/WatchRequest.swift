@@ -87,6 +87,8 @@ struct WatchRequest: Sendable {
             (text, name) = (last, "Last-Event-ID")
         }
         guard let text else { return nil }
+        // A revision without an epoch is accepted, too. The message recommends a cursor, because the daemon cannot
+        // check that a revision belongs to its history.
         guard let resumePoint = ResumePoint(text) else {
             throw Problem(.badRequest, "\(name): must be a cursor such as 7f3a.40 (got \"\(text)\")")
         }

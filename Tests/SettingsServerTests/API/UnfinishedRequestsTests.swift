@@ -13,6 +13,7 @@ struct UnfinishedRequestsTests {
     @Test("The table finds a request by its ticket until its removal, and not by the ticket of a later connection")
     func identifiers() {
         var requests = UnfinishedRequests()
+        // The second argument is the work or the event that the request waits for.
         requests.insert(first, .serverOperation, from: current(first))
         #expect(requests[first] != nil && requests[second] == nil)
         #expect(requests.entry(first)?.timing.arrival == 7)
@@ -51,7 +52,7 @@ struct UnfinishedRequestsTests {
         #expect(requests.ids.isEmpty)
     }
 
-    @Test("Of two requests, only the request that waits for an event is left out of the metric of durations")
+    @Test("The metric of durations omits a backup, whose duration depends on the client, but not a server operation")
     func waits() {
         var requests = UnfinishedRequests()
         requests.insert(first, .serverOperation, from: current(first))
@@ -88,6 +89,7 @@ struct RevisionQueueTests {
         queue.extend(ids[0], until: try cursor(2))
         #expect(queue.removeReached(at: try cursor(4), atMost: 9).isEmpty)
         #expect(queue.removeReached(at: try cursor(5), atMost: 9) == [ids[0]])
+        // The request has left the queue, so a later cursor does not add it again.
         queue.extend(ids[0], until: try cursor(9))
         #expect(queue.isEmpty)
     }

@@ -156,7 +156,7 @@ struct ConfigurationFileTests {
         ),
         (
             #"{"snapshot":5}"#,
-            "snapshot is 5: it must be an object with members among journalBytes, intervalSeconds"
+            "snapshot is 5: it must be an object with some of the members journalBytes, intervalSeconds"
         ),
         (#"{"loops":"2"}"#, #"loops is "2": it must be an integer from 0 to 128"#),
         (#"{"loops":1.5}"#, "loops is 1.5: it must be an integer from 0 to 128"),
