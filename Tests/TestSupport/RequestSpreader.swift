@@ -4,9 +4,10 @@ internal import SettingsAPI
 internal import Synchronization
 
 /// A proxy that sends each request to a random daemon of a cluster, so that tests see the cluster as one daemon. The
-/// proxy adds Settings-At-Least with the newest cursor of earlier answers.
+/// proxy adds Settings-At-Least with the newest cursor of earlier answers, so that a daemon answers only when it has
+/// the commits that the test has seen.
 ///
-/// It supports only requests with a Content-Length. It blocks, with one thread for each connection.
+/// It supports only request bodies with a Content-Length. It blocks, with one thread for each connection.
 final class RequestSpreader: Sendable {
     let port: UInt16
     private let listener: Int32
@@ -78,14 +79,15 @@ final class RequestSpreader: Sendable {
         return targets[Int.random(in: targets.indices)]
     }
 
-    /// Forwards an answer piece by piece. Returns false if it is the last answer of its connection.
+    /// Forwards an answer piece by piece. If the client closes its side meanwhile, closes the same side of the
+    /// connection to the daemon (`forwardingEndOf`). Returns false if it is the last answer of its connection.
     private func pass(from daemon: RawClient, at target: UInt16, to client: RawClient, toHead: Bool) throws -> Bool {
         daemon.waitForData(forwardingEndOf: client)
         var head = String(decoding: try daemon.receive { $0.remove(through: "\r\n\r\n") }, as: UTF8.self)
         let response = try RawResponse(head: Array(head.utf8)[...])
         recordCursor(response.field("Settings-Cursor"), from: target)
         if response.status == 400, let own = response.field("Settings-Cursor"), let newest = newest.withLock({ $0 }) {
-            // A daemon refuses a malformed request without waiting, so its cursor can be old.
+            // A daemon refuses a malformed request without waiting, so its cursor can be older than `newest`.
             head.replace("Settings-Cursor: \(own)\r\n", with: "Settings-Cursor: \(newest.cursor)\r\n")
         }
         try client.send(head)

@@ -7,7 +7,8 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// The end of a credential ends its waiting requests. A reload applies completely or not at all.
+/// Waiting requests end when the token of their caller is revoked or expires. The token `all` of `GuardedDaemon` has
+/// every right and stays valid. A reload applies completely or not at all.
 @Suite(.ownThread)
 struct CredentialEndTests {
     static let waits: [Request] = [
@@ -37,7 +38,7 @@ struct CredentialEndTests {
         var token = ""
         try guarded.change { (file: inout TokenFile) throws(ConfigurationError) in
             guard let read = try? Grant("*:read") else { return }
-            token = try file.create("short", [read], expires: .now(after: 2000), now: Timestamp.now())
+            token = try file.create("short", [read], expires: .now(afterMilliseconds: 2000), now: Timestamp.now())
         }
         let field = "Authorization: Bearer \(token)"
         let stream = try guarded.daemon.stream(Request("GET app/observe", field))
@@ -70,6 +71,7 @@ struct CredentialEndTests {
         let guarded = try GuardedDaemon(["ci": ["*:read"]], given: ["PUT app/keys/a 1"])
         let request = guarded.signed("GET none/observe?wait=300", as: "ci")
         let other = try WaitingPeer(guarded, guarded.signed("GET none/observe?wait=300", as: "all"))
+        // In one iteration, an event loop checks the credentials of only 512 waiting requests.
         let peers = try (0..<700).map { _ in
             let client = try guarded.daemon.connect()
             try client.send(request.bytes)

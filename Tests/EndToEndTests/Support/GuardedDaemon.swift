@@ -66,7 +66,7 @@ final class GuardedDaemon {
 
 extension Timestamp {
     /// The time this many milliseconds from now.
-    static func now(after milliseconds: Int64) -> Timestamp {
+    static func now(afterMilliseconds milliseconds: Int64) -> Timestamp {
         Timestamp(milliseconds: Timestamp.now().milliseconds + milliseconds)
     }
 }

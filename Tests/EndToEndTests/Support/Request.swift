@@ -65,18 +65,20 @@ struct Request: Sendable, ExpressibleByStringLiteral {
 
 extension Request {
     /// The request with every `$n` replaced by the revision after the n-th request of the test.
-    func naming(_ revisions: [String]) -> Request {
+    func replacingRevisions(_ revisions: [String]) -> Request {
         var request = self
-        request.target = target.naming(revisions)
-        request.fields = fields.map { $0.naming(revisions) }
-        if let text = String(validating: body, as: UTF8.self) { request.body = Array(text.naming(revisions).utf8) }
+        request.target = target.replacingRevisions(revisions)
+        request.fields = fields.map { $0.replacingRevisions(revisions) }
+        if let text = String(validating: body, as: UTF8.self) {
+            request.body = Array(text.replacingRevisions(revisions).utf8)
+        }
         return request
     }
 }
 
 extension String {
     /// The text with every `$n` replaced by the revision with index n.
-    func naming(_ revisions: [String]) -> String {
+    func replacingRevisions(_ revisions: [String]) -> String {
         guard utf8.contains(UInt8(ascii: "$")) else { return self }
         var text: [UInt8] = []
         let bytes = Array(utf8)

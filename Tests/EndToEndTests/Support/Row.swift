@@ -14,8 +14,8 @@ struct Row: Sendable, CustomTestStringConvertible {
     var status: Int
     var code: ErrorCode?
     /// A pattern that the body must contain. `"*"` matches any value, `"*a*b*"` matches a text that contains `a` and
-    /// then `b`, and `$n` is the revision of the daemon after the n-th request of the
-    /// test, where `$0` is the revision before the first request.
+    /// then `b`, and `$n` is the revision of the daemon after the n-th request of the test, where `$0` is the revision
+    /// before the first request.
     var body: String
     /// The exact text of the body.
     var text: String?
@@ -71,10 +71,10 @@ extension Row {
         let daemon = try TestDaemon(adapt)
         var revisions = [try daemon.send("GET /v1").revision?.description ?? ""]
         for request in given {
-            let answer = try daemon.done(request.naming(revisions))
+            let answer = try daemon.done(request.replacingRevisions(revisions))
             revisions.append(answer.revision?.description ?? "")
         }
-        let sent = request.naming(revisions)
+        let sent = request.replacingRevisions(revisions)
         // A write with an idempotency key that changes nothing is stored as a commit, which changes only the cursor.
         let hasRequestKey = sent.fields.contains { $0.hasPrefix("Idempotency-Key:") }
         let before = try daemon.readEverything(withCursor: !hasRequestKey)
@@ -89,8 +89,8 @@ extension Row {
         }
         if sent.method == "GET", answer.status != 405 { try expectSameHead(of: answer, sent, daemon) }
         for (request, body) in then {
-            let later = try daemon.send(request.naming(revisions))
-            let pattern = try JSONValue(parsing: body.naming(revisions))
+            let later = try daemon.send(request.replacingRevisions(revisions))
+            let pattern = try JSONValue(parsing: body.replacingRevisions(revisions))
             #expect(pattern.isFound(in: later.json), "\(name), \(request.target): \(later.text)")
         }
     }
@@ -101,24 +101,25 @@ extension Row {
         #expect(answer.json?["code"]?.string == code?.rawValue || sent.method == "HEAD", context)
         if let code, answer.status >= 400, sent.method != "HEAD" { expectProblem(answer, code) }
         if !body.isEmpty {
-            let pattern = try JSONValue(parsing: body.naming(revisions))
+            let pattern = try JSONValue(parsing: body.replacingRevisions(revisions))
             #expect(pattern.isFound(in: answer.json), context)
         }
         if let text {
             let found = isVerbatim(answer, to: sent) ? String(decoding: answer.body, as: UTF8.self) : answer.text
-            #expect(found == text.naming(revisions), context)
+            #expect(found == text.replacingRevisions(revisions), context)
         }
-        for member in try exactly.map({ try JSONValue(parsing: $0.naming(revisions)) })?.object ?? [:] {
+        for member in try exactly.map({ try JSONValue(parsing: $0.replacingRevisions(revisions)) })?.object ?? [:] {
             #expect(answer.json?[member.name] == member.value, context)
         }
         for member in lacks { #expect(answer.json?[member] == nil, context) }
         for field in fields {
-            let parts = field.naming(revisions).split(separator: ":", maxSplits: 1)
+            let parts = field.replacingRevisions(revisions).split(separator: ":", maxSplits: 1)
             let value = parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""
             #expect(answer.field(String(parts[0])) == (value.isEmpty ? nil : value), context)
         }
         expectCommonFields(answer)
         expectNewline(answer, to: sent)
+        // Compares the answer with the OpenAPI description.
         try DescribedAnswers.check(answer, to: sent, of: name)
     }
 
