@@ -140,7 +140,9 @@ package struct ClusterTool {
         }
         try directory.mapErrors { () throws(FileError) in try directory.writeInitialFiles(for: found.state) }
         printLine("exported: \(found.state.summary), at \(found.state.cursor)")
-        printLine("start a daemon with --data \(directory.path); do not start other daemons on this log in etcd")
+        printLine(
+            "start a daemon with --data \(directory.path); do not start other daemons on this log in etcd, because the "
+                + "exported data would not have their commits")
     }
 
     /// Begins a new epoch (another history, whose revisions are far above all previous revisions). Operators do this if

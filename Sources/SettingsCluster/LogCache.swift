@@ -54,13 +54,13 @@ package final class LogCache: Sendable {
             for name in listing.temporaries { try directory.fileSystem.remove(directory.path(of: name)) }
             // Write `CLUSTER` before the first snapshot: after a crash between them, the next start would refuse a
             // directory with a snapshot but without `CLUSTER`.
-            if isNew { try cache.writeEmptyClusterFile() }
+            if isNew { try cache.writeClusterFileWithoutCopy() }
         }
         if isNew { return (cache, nil) }
         do {
             guard let copy = try read(directory, limits) else {
                 // The previous daemon ended before its first copy. Its log may have had another prefix.
-                try cache.writeEmptyClusterFile()
+                try cache.writeClusterFileWithoutCopy()
                 return (cache, nil)
             }
             if copy.prefix.hasSameBytes(as: prefix) {
@@ -79,7 +79,7 @@ package final class LogCache: Sendable {
                 try directory.fileSystem.rename(
                     directory.path(of: name), to: directory.path(of: listing.unusedSetAsideName(for: name)))
             }
-            try cache.writeEmptyClusterFile()
+            try cache.writeClusterFileWithoutCopy()
         }
         return (cache, nil)
     }
@@ -130,7 +130,8 @@ package final class LogCache: Sendable {
         return Copy(prefix: prefix, snapshot: snapshot, state: state, head: head, time: Timestamp(milliseconds: time))
     }
 
-    private func writeEmptyClusterFile() throws(FileError) {
+    /// Writes a `CLUSTER` that has the prefix of the log, but names no snapshot.
+    private func writeClusterFileWithoutCopy() throws(FileError) {
         try writeClusterFile(["format": 1, "prefix": .string(prefix)], [])
     }
 

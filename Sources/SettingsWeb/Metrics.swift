@@ -36,7 +36,7 @@ extension Service {
             text.addSample(answered, [("status", "\(index + 1)xx")], "\(count)")
         }
         let refused = "settingsd_refusals_total"
-        text.beginMetric(refused, type: "counter", "Refused requests by error code.")
+        text.beginMetric(refused, type: "counter", "Requests answered with an error, by error code.")
         for (number, count) in loops.errorAnswers.sorted(by: { $0.key < $1.key }) {
             guard let code = ErrorCode(number: number) else { continue }
             text.addSample(refused, [("code", code.rawValue)], "\(count)")

@@ -1,4 +1,4 @@
-"""The flows of a person who looks at unusual values: deep, secret, large, or of several lines."""
+"""Browser tests in which a person looks at unusual values, at changes, and at long lists."""
 
 import json
 import time
@@ -9,7 +9,7 @@ from browsing.racing import row
 
 
 def deep_value(trial, person):
-    """The page shows the deepest value that the daemon accepts, and shows later changes of the stream."""
+    """The page shows the deepest value that the daemon accepts, and then the changes from the event stream."""
     suite, deepest = "deep", json.loads("[" * 128 + "]" * 128)
     trial.api.put(suite, "plain", 1)
     person.visit(trial.origin, f"#/{suite}")

@@ -41,7 +41,7 @@ extension Quotas {
         if count > max(suites, state.suites.count) {
             throw Problem(
                 readLimits == nil ? "there would be \(count) suites" : nil, "quotas.suites", suites,
-                remedy: "drop suites with ?drop=true")
+                remedy: "drop suites (DELETE with ?drop=true)")
         }
         let total = state.size + growth.bytes
         if total > max(totalBytes, state.size) {

@@ -73,7 +73,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         let path = rest.starts(with: "///".utf8) ? rest.dropFirst(2) : rest
         guard path.first == UInt8(ascii: "/"), path.count > 1, !path.contains(0) else {
             throw ServerAddressError(
-                address: text, reason: "the path must begin with /, as in unix:/run/settingsd.sock")
+                address: text, reason: "the path must begin with / and name a socket, as in unix:/run/settingsd.sock")
         }
         guard path.count <= maximumPathLength else {
             throw ServerAddressError(

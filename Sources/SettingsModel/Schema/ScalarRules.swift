@@ -16,6 +16,7 @@ package final class ValueRules: Sendable {
     }
 
     func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
+        // `spend` returns false when the validation has used all its steps. The whole value is then refused.
         guard validator.spend(value.extent) else { return }
         if let constant, !value.isMathematicallyEqual(to: constant) {
             // For an array or object, a message shows only the size. The size does not help the reader, so the message
@@ -24,8 +25,10 @@ package final class ValueRules: Sendable {
             validator.fail("const", "must be \(demand)", value, expected: constant)
         }
         if let listed, !listedSet.contains(MathematicalJSON(value)) {
-            let demand = listed.isEmpty ? "no values at all" : Self.listing(listed)
-            validator.fail("enum", "must be one of \(demand)", value, expected: .array(listed))
+            let demand =
+                listed.isEmpty
+                ? "cannot have a value, because enum in the schema is empty" : "must be one of \(Self.listing(listed))"
+            validator.fail("enum", demand, value, expected: .array(listed))
         }
     }
 
@@ -153,6 +156,8 @@ struct CountRule: Sendable {
         if minimum == nil && maximum == nil { return nil }
     }
 
+    /// - Parameter checksMinimum: false for the object of all defaults of a suite, because keys without a default may
+    ///   be missing.
     func check(_ count: Int, _ value: JSONValue, checksMinimum: Bool = true, _ validator: inout SchemaValidator) {
         if let minimum, count < minimum, checksMinimum {
             validator.fail(
@@ -179,7 +184,7 @@ package struct JSONTypeSet: OptionSet, Sendable {
     package static let array = JSONTypeSet(rawValue: 32)
     package static let object = JSONTypeSet(rawValue: 64)
 
-    /// The names in the order of messages.
+    /// The types, in the order in which messages list them.
     package static let names: [(name: String, type: JSONTypeSet, phrase: String)] = [
         ("boolean", .boolean, "a boolean"), ("integer", .integer, "an integer"), ("number", .number, "a number"),
         ("string", .string, "a string"), ("array", .array, "an array"), ("object", .object, "an object"),
@@ -195,8 +200,8 @@ package struct JSONTypeSet: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// True if the type of the value is in the set. A double counts as an integer if `Double.exactInteger` is not nil:
-    /// beyond 2⁵³, a double represents several integers.
+    /// True if the type of the value is in the set. A double without a fraction, such as `1.0`, counts as an integer,
+    /// but not beyond 2⁵³, where one double represents several integers (see `Double.exactInteger`).
     package func admits(_ value: JSONValue) -> Bool {
         switch value {
         case .null: contains(.null)
@@ -210,7 +215,7 @@ package struct JSONTypeSet: OptionSet, Sendable {
         }
     }
 
-    /// True if an integral double is stored as an integer.
+    /// True if a double without a fraction, such as `1.0`, is stored as an integer.
     package var prefersIntegers: Bool {
         contains(.integer) && !contains(.number)
     }

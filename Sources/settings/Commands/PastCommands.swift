@@ -90,8 +90,8 @@ enum PastCommands {
         summary: "Show the changes between two revisions or times, or until now.",
         details:
             """
-            FROM and TO are each a revision, an instant, yesterday, or 2h (two hours ago). The command ends with 2 if there are
-            differences.
+            FROM and TO are each a revision, an instant such as 2026-11-20T10:00:00Z, yesterday, or 2h (two hours ago).
+            The command ends with 2 if there are differences.
             """,
         options: [Command.json, Command.secrets],
         examples: ["settings diff app yesterday", "settings diff app 17 23"]
@@ -137,7 +137,8 @@ enum PastCommands {
         summary: "Restore the values that settings had at an earlier time.",
         details:
             """
-            WHEN is a revision, an instant, yesterday, or 2h (two hours ago). The present schema must allow the values.
+            WHEN is a revision, an instant such as 2026-11-20T10:00:00Z, yesterday, or 2h (two hours ago). The present
+            schema must allow the values.
             """,
         options: [
             Command.Option("prefix", "PREFIX", "only keys that begin with PREFIX"),
@@ -155,7 +156,7 @@ enum PastCommands {
 }
 
 extension Change {
-    /// The change for machines.
+    /// The JSON object of the change that `--json` prints.
     ///
     /// - Parameter cursor: where a watcher continues after the change.
     func summary(showsSecrets: Bool, cursor: Cursor? = nil) -> JSONValue {

@@ -117,7 +117,7 @@ struct SuiteValues {
         return try suites.map { member in
             guard let suite = try? SuiteName(member.name) else {
                 throw ToolError(
-                    .failed, "cannot read \(file): '\(Terminal.plain(member.name))' is not the name of a suite")
+                    .failed, "cannot read \(file): '\(Terminal.plain(member.name))' is not a valid name of a suite")
             }
             return SuiteValues(suite: suite, settings: try StoredSetting.all(of: member.value))
         }

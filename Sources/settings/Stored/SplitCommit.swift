@@ -8,20 +8,22 @@ import SettingsHTTP
 /// commits remain, and the error contains the number of committed settings.
 struct SplitCommit {
     /// The maximum number of settings in a part, and the approximate maximum size of the request of a part in bytes.
-    private static let (maximumKeys, maximumBytes) = (50_000, 8 << 20)
-    /// The maximum number of settings that the command tries to write in one commit: the default limit of the daemon.
-    private static let maximumAtOnce = 100_000
+    /// The number is below the default limit of the daemon.
+    private static let (maximumPartKeys, maximumPartBytes) = (50_000, 8 << 20)
+    /// The maximum number of settings that the command tries to write in one commit before it splits the write: the
+    /// default limit of the daemon, `limits.commitKeys`.
+    private static let maximumUnsplitKeys = 100_000
 
     let suite: SuiteName
     let operations: [Transaction.Operation]
     let client: DaemonClient
 
-    /// Makes one commit of all operations. Returns nil, and stores nothing, if the daemon does not accept this number
-    /// of operations in one commit.
+    /// Makes one commit of all operations. Returns nil, and stores nothing, if the daemon does not accept so many
+    /// operations, or so large a request.
     ///
     /// - Parameter start: the revision that the suite must have; nil for any revision.
     func commitAtOnce(_ options: WriteOptions, from start: Revision?) throws -> Answer<WriteSummary>? {
-        guard operations.count <= Self.maximumAtOnce else { return nil }
+        guard operations.count <= Self.maximumUnsplitKeys else { return nil }
         return try send(operations[...], at: start, options)
     }
 
@@ -50,6 +52,7 @@ struct SplitCommit {
         for part in parts {
             let summary: Answer<WriteSummary>
             do {
+                // With an idempotency key, the client can repeat a request without an answer.
                 guard let sent = try send(operations[part], at: revision, options.repeatable()) else {
                     // The daemon accepted the size of this part in the dry run, so the limit of the daemon has become
                     // smaller since then.
@@ -83,7 +86,7 @@ struct SplitCommit {
     private func checkedParts(
         at revision: Revision, _ options: WriteOptions, report: (Answer<WriteSummary>) -> Void
     ) throws -> [Range<Int>] {
-        var (parts, start, maximum) = ([Range<Int>](), 0, Self.maximumKeys)
+        var (parts, start, maximum) = ([Range<Int>](), 0, Self.maximumPartKeys)
         defer { Progress.clear() }
         while start < operations.count {
             let part = self.part(from: start, atMost: maximum)
@@ -103,19 +106,20 @@ struct SplitCommit {
         return parts
     }
 
-    /// Returns the range of the next part: at most `maximum` operations, and about `maximumBytes` bytes. The sizes of
-    /// the operations are estimates.
+    /// Returns the range of the next part: at most `maximum` operations, and about `maximumPartBytes` bytes. The sizes
+    /// of the operations are estimates: a unit of an extent (a value, or 8 bytes of text) counts as 16 bytes.
     private func part(from start: Int, atMost maximum: Int) -> Range<Int> {
         var (end, size) = (start, 0)
-        while end < operations.count, end - start < maximum, size < Self.maximumBytes {
-            if case .set(let value) = operations[end].action { size += 16 * value.extent(upTo: Self.maximumBytes) }
+        while end < operations.count, end - start < maximum, size < Self.maximumPartBytes {
+            if case .set(let value) = operations[end].action { size += 16 * value.extent(upTo: Self.maximumPartBytes) }
             size += 64 + operations[end].key.text.utf8.count
             end += 1
         }
         return start..<end
     }
 
-    /// Commits a part. Returns nil, and stores nothing, if the daemon does not accept the size of the part.
+    /// Commits a part, or checks it if the options ask for a dry run. Returns nil, and stores nothing, if the daemon
+    /// does not accept the size of the part.
     private func send(
         _ part: ArraySlice<Transaction.Operation>, at revision: Revision?, _ options: WriteOptions
     ) throws -> Answer<WriteSummary>? {

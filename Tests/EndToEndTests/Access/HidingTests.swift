@@ -284,7 +284,7 @@ struct HidingTests {
         for name in ["some", "reads"] { #expect(try detail("app/keys/a2", name) == withoutCounts) }
         #expect(try detail("app/keys/a2", "full").contains("suite app would have 4 keys"))
         let suites =
-            "the write would exceed a quota: quotas.suites allows 2; drop suites with ?drop=true, or raise "
+            "the write would exceed a quota: quotas.suites allows 2; drop suites (DELETE with ?drop=true), or raise "
             + "quotas.suites"
         #expect(try detail("new/keys/a", "two") == suites)
         #expect(try detail("new/keys/a", "full").contains("there would be 3 suites"))

@@ -7,8 +7,8 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// Data directories with missing files or with something that is not a file: no acknowledged commit disappears
-/// silently.
+/// Data directories in which files are missing, damaged, or replaced by something that is not a regular file: no
+/// acknowledged commit disappears silently.
 @Suite(.ownThread)
 struct MissingFileTests {
     /// The files after three runs: two clean stops, each with a snapshot, and a crash. `app/keys/n` is 6.
@@ -28,7 +28,7 @@ struct MissingFileTests {
             }
             daemon.stop()
         }
-        throw CancellationError()
+        preconditionFailure("the third round returns")
     }
 
     @Test(
@@ -75,6 +75,7 @@ struct MissingFileTests {
     func changed() throws {
         let data = try Self.history(.always)
         let content = try #require(data.files["NEWEST"])
+        // The last byte is the line feed, which the checksum does not cover.
         for index in content.indices.dropLast() {
             var changed = data
             changed.files["NEWEST"]?[index] ^= 1
@@ -90,6 +91,7 @@ struct MissingFileTests {
         data.files = data.files.filter { $0.key == snapshot }
         let daemon = try TestDaemon(in: try data.write())
         #expect(try daemon.send("GET app/keys/n?raw").text == "4")
+        // A new epoch skips a billion revisions, so that no revision is assigned twice.
         #expect(try #require(try daemon.send("GET /v1").revision).number >= 1_000_000_000)
     }
 
@@ -110,6 +112,7 @@ struct MissingFileTests {
     @Test(
         "A start, a check and a repair refuse a device", .enabled(if: geteuid() == 0, "Only root may create a device."))
     func device() throws {
+        // 0x103 is the device number of /dev/null: major 1, minor 3.
         try expectRefusal(because: "not a regular file") { path in mknod(path, S_IFCHR | 0o600, 0x103) == 0 }
     }
 
@@ -123,6 +126,7 @@ struct MissingFileTests {
             let directory = try remaining.write()
             try #require(create("\(directory.path)/\(name)"), "error \(errno)")
             let start = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", directory.path, "--log", "error"])
+            // Exit code 65: the data is damaged. 73: the directory cannot be read or written.
             #expect([65, 73].contains(start.code) && start.errors.contains("/\(name): "), "\(name): \(start)")
             // A check does not lock the directory and ignores LOCK.
             guard name != "LOCK" else { continue }

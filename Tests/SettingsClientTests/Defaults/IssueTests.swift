@@ -16,6 +16,7 @@ struct IssueTests {
         defaults.volume = 1.5
         defaults.volume += 1
         defaults[\.volume] = .nan
+        // `?=` writes nothing, because a value is stored.
         defaults[\.volume] ?= 7
         #expect(defaults.volume == 0.75)
         let issues = world.drainIssues()
@@ -43,6 +44,7 @@ struct IssueTests {
         #expect(defaults.launchCount == 3)
         defaults.username = "me"
         #expect(defaults.username == nil)
+        // Other issues report that the keys of the program differ from the schema.
         #expect(
             world.drainIssues().filter { $0.attempt == .write }.map(\.error.code)
                 == [.invalidValue, .invalidValue, .invalidValue, .invalidValue, .unknownKey])

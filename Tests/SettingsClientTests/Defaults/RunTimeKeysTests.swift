@@ -4,10 +4,11 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
+/// Keys that the program creates at run time, without a declaration in the key store.
 @Suite(.ownThread)
 struct RunTimeKeysTests {
-    /// Returns the CPU time of this thread in seconds. Other processes do not affect the CPU time.
-    private func seconds(_ body: () -> Void) -> Double {
+    /// Returns the seconds of CPU time that this thread takes for the body. Other processes do not affect the CPU time.
+    private func cpuSeconds(_ body: () -> Void) -> Double {
         func now() -> Double {
             var time = timespec()
             clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -20,10 +21,10 @@ struct RunTimeKeysTests {
 
     @Test("The first read of a key takes the same time after 1000 and after 16,000 other keys")
     func linear() {
-        /// Returns the average seconds of a first read of `count` keys.
+        /// Returns the average CPU seconds of the first read of a key, for `count` keys.
         func secondsPerRead(of count: Int) -> Double {
             let defaults = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())
-            return seconds {
+            return cpuSeconds {
                 for number in 0..<count {
                     #expect(defaults[key: DefaultsKey<Int>("k.\(number)", defaultValue: number)] == number)
                 }

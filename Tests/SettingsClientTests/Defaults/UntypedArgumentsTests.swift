@@ -10,6 +10,7 @@ struct UntypedArgumentsTests {
 
     init() throws {
         let world = try BackendKind.memory.world()
+        // `-key value` gives a text, which is converted when it is read. `--set key=value` gives JSON.
         defaults = world.adapter(arguments: [
             "-count", "3", "-on", "true", "-list", "[1]", "-n", "many", "--set", "json=[2]", "-map", #"{"a":1}"#,
         ])

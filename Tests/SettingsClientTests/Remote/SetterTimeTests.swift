@@ -8,7 +8,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// The time that a setter takes with the write mode `.background`.
+/// The time that a setter takes with the default write mode, `.background`.
 @Suite(.ownThread)
 struct SetterTimeTests {
     private let names: SampleNames

@@ -20,7 +20,8 @@ package struct PendingChange: Equatable, Sendable {
         case merge(MergePlan)
     }
 
-    /// The data with which the client applies a change in place to another value than the program has read.
+    /// The data with which the client applies a change in place, such as `+= 1`, to another value than the program has
+    /// read.
     struct MergePlan: Equatable, Sendable {
         /// The value in the replica when the program read the key: a stored value or a default of the schema. Nil if
         /// there was no value.

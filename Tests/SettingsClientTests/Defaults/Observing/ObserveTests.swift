@@ -35,8 +35,8 @@ struct ObserveTests {
     }
 
     @Test(
-        "The old and the new value of an update are the effective values of all layers", arguments: BackendKind.allCases
-    )
+        "An update has effective values: launch arguments precede stored values, and these precede defaults",
+        arguments: BackendKind.allCases)
     func layers(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let defaults = world.adapter(arguments: ["-loginTries", "3"])
