@@ -58,7 +58,7 @@ struct LogHead: Hashable, Sendable {
     /// Parses a line. Throws if it is not a valid head or has a newer format.
     init(_ line: [UInt8]) throws(LogDamage) {
         guard let json = try? JSONValue(parsing: line), let format = json["format"]?.integer else {
-            throw LogDamage("a value does not begin with a batch head")
+            throw LogDamage(#"a line that must be a batch head is not JSON with the member "format""#)
         }
         guard format <= Self.format else {
             throw LogDamage("a batch has format \(format), which requires a newer version of settingsd")

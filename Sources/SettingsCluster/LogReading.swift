@@ -175,7 +175,9 @@ extension EtcdClient {
             if last.line == end.line { return LogInbox.LoadedState(state: state, head: last) }
             guard !found.entries.isEmpty else {
                 throw EtcdError(
-                    outcome: .noEffect, description: "the log in etcd does not continue batch \(last.batch)")
+                    outcome: .noEffect,
+                    description: "the log in etcd has no batch after batch \(last.batch), but ends with another batch "
+                        + "(number \(end.batch))")
             }
         }
     }

@@ -332,7 +332,8 @@ struct LogWriter: Sendable {
     private static func divergenceError(mayBeStored: Bool) -> CommitLogError {
         CommitLogError(
             mayBeStored ? .unknown : .notDone, .failed,
-            "the log in etcd does not continue the state of this daemon; the daemon reads the whole state again")
+            "the log in etcd does not continue the state of this daemon, for example because etcd was restored; the "
+                + "daemon accepts writes again when it has read the whole state")
     }
 }
 
