@@ -2,7 +2,7 @@ import Platform
 import SettingsHTTP
 import SettingsModel
 
-/// The program: it finds the command, runs it, and ends with its code.
+/// The program: it finds the command, runs it, and ends with the exit code of the command.
 enum Tool {
     static let commands =
         ReadingCommands.all + WritingCommands.all + WatchingCommands.all + PastCommands.all + TransferCommands.all
@@ -19,8 +19,8 @@ enum Tool {
         }
     }
 
-    /// Splits words into the options with a value that every command has, before a command or between the words of its name,
-    /// and the other words.
+    /// Splits words into two parts: the options such as `--server URL` before the command or between the two words of
+    /// its name, and the other words. The options are those that every command has and that take a value.
     static func parts(of words: [String]) -> (options: [String], rest: [String]) {
         let (options, rest) = Arguments.common(of: words)
         guard let first = rest.first, isGroup(first) else { return (options, rest) }
@@ -28,10 +28,10 @@ enum Tool {
         return (options + parts.options, [first] + parts.rest)
     }
 
-    /// True if the word is the first word of commands with two.
+    /// True if the word is the first word of a command whose name has two words.
     static func isGroup(_ word: String) -> Bool { commands.contains { $0.belongs(toGroup: word) } }
 
-    /// The command whose name the words begin with, and the words behind the name.
+    /// The command whose name the words begin with, and the words after the name.
     static func command(of words: [String]) -> (command: Command, rest: [String])? {
         guard let command = commands.first(where: { words.starts(with: $0.words) }) else { return nil }
         return (command, Array(words.dropFirst(command.words.count)))
@@ -40,7 +40,7 @@ enum Tool {
     private static func code(of words: [String]) async throws -> ExitCode {
         let (options, rest) = parts(of: words)
         guard let first = rest.first else {
-            // The last option may lack its value.
+            // Throws if the last option lacks its value.
             _ = try Arguments(options, for: ReadingCommands.list)
             guard options.isEmpty else {
                 throw ToolError.usage("the command is missing; 'settings help' lists the commands")
@@ -60,10 +60,12 @@ enum Tool {
         if first == "complete" { return Completion.answer(Array(rest.dropFirst()), among: commands) }
         guard let (command, operands) = command(of: rest) else {
             if isGroup(first) { return try group(rest, options) }
-            // What follows a suite are options only: in `settings lst app`, a command is misspelt.
+            // In the short form `settings SUITE`, only options can follow the suite. In `settings lst app`, `lst` is
+            // therefore not a suite, but a misspelt command.
             let isSuite = rest.count == 1 || rest[1].hasPrefix("-")
             guard isSuite, !first.hasPrefix("-"), (try? SuiteName(first)) != nil else {
-                // In `settings --server get app theme`, the command is the value of the option.
+                // In `settings --server get app theme`, `--server` has the value `get`. The error about this address is
+                // more helpful than an error about a command `app`.
                 _ = try Arguments(options, for: ReadingCommands.list).serverAddress()
                 throw unknown(first, rest)
             }
@@ -92,8 +94,8 @@ enum Tool {
         throw unknown("\(name) \(words[1])")
     }
 
-    /// Returns a hint if a wrong command line has the form `settings SUITE`, and a suite has the name of the command. The
-    /// daemon is asked in this case only, and for a short time.
+    /// Returns a hint if the user may have meant a suite that has the name of a command, as in `settings get` with a
+    /// suite `get`. Asks the daemon for this suite only if the command line is wrong, and only for a short time.
     private static func hint(_ words: [String], _ options: [String]) -> String {
         guard let arguments = try? Arguments([words[0]] + options + words.dropFirst(), for: ReadingCommands.list),
             arguments.operands.count == 1, let suite = try? arguments.suite(),
@@ -103,8 +105,8 @@ enum Tool {
         return "\n'settings list \(suite)' lists the settings of the suite \(suite)"
     }
 
-    /// Runs `settings SUITE`, which is short for `settings list SUITE`. A suite that is not there may be a command with a
-    /// mistake in its name.
+    /// Runs `settings SUITE`, which is short for `settings list SUITE`. If the suite does not exist, its name may be a
+    /// misspelt command.
     private static func list(_ words: [String]) async throws -> ExitCode {
         let arguments = try Arguments(words, for: ReadingCommands.list)
         if arguments.has("help") { return try help([ReadingCommands.list.name]) }
@@ -116,7 +118,7 @@ enum Tool {
         }
     }
 
-    /// The names of the commands in other programs.
+    /// Names that other programs use for commands, each with the commands of this program.
     private static let synonyms = [
         "ls": ["list"], "delete": ["unset"], "rm": ["unset"], "put": ["set"], "read": ["get"], "write": ["set"],
         "reset": ["unset"], "log": ["history"], "monitor": ["watch"], "rollback": ["undo", "restore"],

@@ -199,10 +199,10 @@ extension PendingDescription {
                     let cause = ToolError(describing: error)
                     let result =
                         failure == nil
-                        ? "\(success), but the confirmation failed"
-                        : "\(clause), and the revert failed; unless somebody confirms the change, the daemon reverts it at "
-                            + "its deadline"
-                    throw ToolError(failure?.code ?? cause.code, "\(result): \(cause.message)\(details)")
+                        ? "\(success), but the confirmation failed: \(cause.message)"
+                        : "\(clause), and the revert failed: \(cause.message)\n"
+                            + "unless somebody confirms the change, the daemon reverts the change at the deadline"
+                    throw ToolError(failure?.code ?? cause.code, "\(result)\(details)")
                 }
                 break
             }

@@ -10,17 +10,17 @@ enum TransferCommands {
         name: "export", forms: [[Command.Operand("SUITE", .oneOrMore)], .init([], with: "all")],
         summary: "Print the stored values of suites, or write them to files.",
         details: """
-            For one suite, the command prints a file for 'settings import'. For several suites, or with --all, it prints one
-            file for 'settings plan' and 'settings apply'; --to writes a directory for these commands, with a file SUITE.json
-            for each suite. All files have the values of one revision, ordered by key. The form env has a line KEY=value for
-            each setting, quoted for the shell; plist is a property list in XML, and bplist a binary property list. If the form
-            cannot represent a value, the command fails.
+            For one suite, the command prints a file for 'settings import'. For several suites, or with --all, it prints
+            one file for 'settings plan' and 'settings apply'; --to writes a directory for these commands, with a file
+            SUITE.json for each suite. All files have the values of one revision, ordered by key. The format env has a
+            line KEY=value for each setting, quoted for the shell; plist is a property list in XML, and bplist a binary
+            property list. If the format cannot represent a value, the command fails.
             """,
         options: [
             Command.Option("all", nil, "all suites"),
             Command.Option("to", "DIRECTORY", "write a file for each suite; create the directory if it does not exist"),
             Command.Option("prune", nil, "with --all and --to, remove the files of suites that do not exist"),
-            Command.Option("format", SuiteFileFormat.names, "the form of the file of one suite (json)"),
+            Command.Option("format", SuiteFileFormat.names, "the format of the file of one suite (json)"),
             Command.Option("changed", nil, "only values that differ from the defaults"),
             Command.Option("defaults", nil, "also the defaults of settings without a stored value"),
             Command.Option("without-secrets", nil, "leave out secrets"),
@@ -111,15 +111,15 @@ enum TransferCommands {
     private static let importing = Command(
         name: "import", forms: [[.suite, .file]], summary: "Store the settings of a file, all of them or none.",
         details: """
-            FILE has the form that 'settings export' prints; - is standard input. Keys that the file does not name keep their
-            values. With --replace, the command removes these values, except secrets that the caller may not read. The form env
-            has no types, so the schema decides the type of each value. A property list may be XML or binary; its dates and
-            data become texts. If the file has more settings than the daemon takes in one commit, the command checks all
-            settings, then makes several commits.
+            FILE has a format that 'settings export' prints; - is standard input. Keys that the file does not name keep
+            their values. With --replace, the command removes these values, except secrets that the caller may not read.
+            The format env has no types, so the schema decides the type of each value. A property list may be XML or
+            binary; its dates and data become texts. If the file has more settings than the daemon takes in one commit,
+            the command checks all settings, then makes several commits.
             """,
         options: [
             Command.Option(
-                "format", SuiteFileFormat.names, "the form of the file (default: the ending of its name, or json)"),
+                "format", SuiteFileFormat.names, "the format of the file (default: the ending of its name, or json)"),
             Command.Option("replace", nil, "remove the values of keys that the file does not name"),
         ] + Command.writing,
         examples: ["settings import app values.json --dry-run", "settings import app app.env --replace"]

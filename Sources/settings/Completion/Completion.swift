@@ -15,7 +15,7 @@ struct Completion {
         var meaning = ""
     }
 
-    /// The line that makes the shell complete the name of a file itself.
+    /// A line of output after which the shell itself completes the name of a file.
     private static let files = Candidate(word: "", meaning: "files")
     /// The time limit of a completion with all its requests and the name resolution.
     private static let patience = Duration.milliseconds(100)
@@ -81,6 +81,7 @@ struct Completion {
         if name == "help" { return names(commands, after: Array(rest.dropFirst())) }
         guard let (command, operands) = Tool.command(of: rest) else {
             if Tool.isGroup(name) { return names(commands, after: rest) }
+            // The name may be a suite, because `settings SUITE` is short for `settings list SUITE`.
             let words = options + rest.dropFirst()
             return begun.hasPrefix("-") ? try Completion(words, begun, ReadingCommands.list, deadline).options() : []
         }
@@ -131,6 +132,7 @@ struct Completion {
         if command.takesProgram, words.contains("--") { return [Self.files] }
         let operands = arguments.operands
         var candidates: [Candidate] = []
+        // A form is a usage line of the command, with a placeholder for each operand.
         for form in command.selectedForms(arguments).joined() {
             guard let operand = form.operand(at: operands.count) else { continue }
             let word = operand.placeholder

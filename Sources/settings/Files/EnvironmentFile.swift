@@ -25,7 +25,7 @@ enum EnvironmentFile {
                 problems.append("  \(key): a line cannot represent the value")
             }
         }
-        try ToolError.requireNoProblems(problems, form: ".env")
+        try ToolError.requireNoProblems(problems, format: ".env")
         return text
     }
 
@@ -164,7 +164,7 @@ private struct EnvironmentLines {
     }
 
     private mutating func close(_ name: String) throws(ToolError) {
-        guard rest.popFirst() != nil else { throw error("a quote of \(name) is not closed") }
+        guard rest.popFirst() != nil else { throw error("a quotation mark in the value of \(name) is not closed") }
     }
 
     /// Skips the next byte, which the caller passes, and returns the byte. Counts lines.

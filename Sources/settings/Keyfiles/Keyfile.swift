@@ -73,7 +73,7 @@ enum Keyfile {
             }
             groups[UTF8Text(group), default: ""] += "\(name)=\(text)\n"
         }
-        try ToolError.requireNoProblems(problems, form: "dconf")
+        try ToolError.requireNoProblems(problems, format: "dconf")
         return groups.sorted { $0.key < $1.key }.map { "[\($0.key.string)]\n\($0.value)" }.joined(separator: "\n")
     }
 

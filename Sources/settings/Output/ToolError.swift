@@ -96,8 +96,10 @@ extension ToolError {
 extension ExitCode {
     fileprivate init(_ problem: Problem) {
         switch problem.code {
+        // Each error of the daemon has a code, so a proxy has sent this error.
         case nil where problem.codeName.isEmpty: self = .unreachable
         case .notSet: self = .notSet
+        // A write with several unknown keys, or with an unknown key and invalid values, is refused as a whole.
         case .unknownKey where problem.errors.count > 1: self = .refused
         case .unknownSuite, .unknownKey, .noSchema, .historyGone, .unknownPending: self = .unknown
         // The daemon has no separate error code for a revision that does not exist yet.
@@ -139,6 +141,7 @@ extension Problem {
             let key = conflict.key?.text ?? "the suite"
             lines += conflict.errors.map { "  \(key): \($0.detail)" }
         }
+        // If an operation has failed, the pointer begins with `do`, and `failed` lists operations, not conditions.
         if code == .preconditionFailed, self.pointer?.tokens.first != "do" {
             lines += self.failed.map { "  condition \($0.index): \($0.current.phrase)" }
         }

@@ -27,7 +27,7 @@ enum PropertyList {
                 "  \(setting.key): \($0)"
             }
         }
-        try ToolError.requireNoProblems(problems, form: "a property list")
+        try ToolError.requireNoProblems(problems, format: "a property list")
         let root = JSONValue.object(JSONObject(settings))
         let hints = Hints { name in schema?.key(name)?.document }
         guard isBinary else {

@@ -16,6 +16,7 @@ struct StoredSetting {
             do throws(ToolError) {
                 settings.append(StoredSetting(key: try .named(member.name), value: member.value))
             } catch {
+                // The error has the code for a wrong command line, but the invalid key is in a file.
                 throw ToolError(.failed, error.message)
             }
         }
@@ -34,10 +35,10 @@ extension ToolError {
     /// Throws an error that lists the problems, if there are problems. Each problem is a line about a setting that a
     /// file format cannot represent.
     ///
-    /// - Parameter form: the name of the file format.
-    static func requireNoProblems(_ problems: [String], form: String) throws(ToolError) {
+    /// - Parameter format: the name of the file format.
+    static func requireNoProblems(_ problems: [String], format: String) throws(ToolError) {
         guard !problems.isEmpty else { return }
-        let first = "cannot export to \(form): the form cannot represent these values; use --format json"
+        let first = "cannot export to \(format): the format cannot represent these values; use --format json"
         throw ToolError(.failed, ([first] + problems).joined(separator: "\n"))
     }
 }
