@@ -26,6 +26,7 @@ func compare(_ label: String, bytes: Int, ours: () throws -> Void, theirs: () th
     var theirTimes: [Double] = []
     for _ in 0..<rounds {
         ourTimes.append(try secondsPerCall(calls, ours))
+        // Fewer calls, because JSONSerialization needs more time for each call.
         theirTimes.append(try secondsPerCall(max(1, calls / 4), theirs))
     }
     let (our, their) = (median(ourTimes), median(theirTimes))

@@ -50,8 +50,9 @@ struct ConformanceTally {
         lines += section("Refused, because the schema does not allow its own default", invalidDefaults)
         lines += section("FAILED", failures)
         lines.append(
-            "\(groups) groups: \(groups - unsupported.count - invalidDefaults.count) compiled, \(agreeingTests) tests agree; "
-                + "\(unsupported.count + invalidDefaults.count) refused; \(failures.count) failures")
+            "\(groups) groups: \(groups - unsupported.count - invalidDefaults.count) compiled, "
+                + "\(agreeingTests) tests agree; \(unsupported.count + invalidDefaults.count) refused; "
+                + "\(failures.count) failures")
         return lines.joined(separator: "\n")
     }
 

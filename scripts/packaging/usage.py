@@ -7,7 +7,7 @@ import subprocess
 
 # An option such as `--data DIR`; `argument` is empty if it takes none.
 Option = collections.namedtuple("Option", "flag argument text")
-# A form of the command line such as `settingsd repair [DIR] [--yes]`. `words` is the part after the name of the program.
+# A form of the command line such as `settingsd repair [DIR] [--yes]`. `words` is the part after the program's name.
 Form = collections.namedtuple("Form", "words text")
 
 FORM = re.compile(r"(?:usage:)? +settingsd (\S+(?: \S+)*)(?: {2,}(\S.*))?")
@@ -19,6 +19,7 @@ class Usage:
     """The parts of the help text. A line of an unknown form is an error, so that the manual page omits no line."""
 
     def __init__(self, text):
+        # The first section describes the program.
         _, *sections = text.strip().split("\n\n")
         parts = {section.partition(":")[0]: section for section in sections}
         self.forms = [Form(*_match(FORM, line)) for line in parts.pop("usage").split("\n")]
@@ -30,7 +31,7 @@ class Usage:
 
     @property
     def commands(self):
-        """A map from each command to the words that can follow it in any of its forms, and to its description."""
+        """A map from each command to a pair: the words that can follow it in any of its forms, and its description."""
         found = {}
         for words, text in self.forms:
             command, _, rest = words.partition(" ")

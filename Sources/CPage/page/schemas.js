@@ -9,7 +9,8 @@ import { changeList, mistakeList } from "./commits.js";
 import { noSchema, readSchema, suitePath } from "./store.js";
 import { texts } from "./texts.js";
 
-const beginning = print({
+// The text that an editor begins with if the suite has no schema.
+const exampleSchema = print({
   $schema: "https://json-schema.org/draft/2020-12/schema", type: "object", additionalProperties: false,
   properties: { "player.volume": { description: texts.schemas.example, type: "number", minimum: 0, maximum: 1,
     default: 0.5 } },
@@ -18,6 +19,7 @@ const beginning = print({
 export function schemaView(app, store, onDraft) {
   const target = suitePath(store.suite, "schema");
   // The version that the edited text is based on, and the version in force. Both are null until the daemon answers.
+  // `reads` counts the reads, so that a view ignores the answer to a read that is not the newest.
   let opened = null, current = null, reads = 0, isGone = false;
   const may = app.caller.may("schema", store.suite);
   const text = el("textarea.code.tall", { rows: 24, readonly: !may, oninput: () => {
@@ -25,7 +27,7 @@ export function schemaView(app, store, onDraft) {
     report.replaceChildren();
     draw();
   }, onscroll: () => followScroll() });
-  const place = field(texts.schemas.label, text, may ? texts.schemas.hint : texts.schemas.readOnly);
+  const textField = field(texts.schemas.label, text, may ? texts.schemas.hint : texts.schemas.readOnly);
   const numbers = el("pre.line-numbers", { "aria-hidden": "true" });
   // The messages about mistakes, each below its line.
   const messages = el("div.line-messages", { role: "alert", id: `${text.id}-lines` });
@@ -40,12 +42,12 @@ export function schemaView(app, store, onDraft) {
   const apply = button(texts.schemas.applyThis, () => check(true), { class: "primary" });
   const revert = button(texts.schemas.revert, () => open(current));
   const remove = button(texts.schemas.removeThis, () => drop(), { class: "danger" });
-  const known = el("div.part-view", { hidden: true }, conflict, place,
+  const content = el("div.part-view", { hidden: true }, conflict, textField,
     el("div.buttons", may && [checkButton, apply, revert], may && remove), report);
   const wait = loading();
-  const element = el("div.scrolls", failure, news, wait, known);
+  const element = el("div.scrolls", failure, news, wait, content);
 
-  const textOf = version => version.text ?? (may ? beginning : "");
+  const textOf = version => version.text ?? (may ? exampleSchema : "");
   const isEdited = () => text.value !== textOf(opened);
   const hasConflict = () => opened.tag !== current.tag;
 
@@ -62,12 +64,12 @@ export function schemaView(app, store, onDraft) {
   }
 
   function clearMistakes() {
-    place.fail("");
+    textField.fail("");
     messages.replaceChildren();
     drawNumbers();
   }
 
-  // Shows messages at their lines, and selects the first place. A mistake is `{ words, at }`, with an offset.
+  // Shows messages at their lines, and selects the first mistake. A mistake is `{ words, at }`: message, offset.
   function showMistakes(mistakes) {
     const byLine = new Map();
     for (const { words, at } of mistakes.slice(0, 50)) {
@@ -94,7 +96,7 @@ export function schemaView(app, store, onDraft) {
     revert.disabled = !isEdited() && !hasConflict();
     checkButton.disabled = !text.value.trim();
     remove.hidden = current.text === null;
-    known.hidden = false;
+    content.hidden = false;
     wait.remove();
     saveDraft(schemaDraft(store.suite), isEdited() ? { text: text.value, opened } : null);
     onDraft();
@@ -112,7 +114,7 @@ export function schemaView(app, store, onDraft) {
     news.hidden = !words;
   }
 
-  // Shows a version, without edits. An earlier read may be older than this version.
+  // Shows a version, without edits. Ignores the answers to earlier reads, which may be older than this version.
   function open(version) {
     reads += 1;
     [opened, current] = [version, version];
@@ -186,7 +188,7 @@ export function schemaView(app, store, onDraft) {
       if (!(problem instanceof Problem)) throw problem;
       const { errors, conflicts = [] } = problem.body;
       hasConflicts = problem.code === "schema_conflict";
-      if (!hasConflicts && !errors?.length) return place.fail(problem.message);
+      if (!hasConflicts && !errors?.length) return textField.fail(problem.message);
       if (!hasConflicts) {
         return text.value === checked && showMistakes(errors.map(({ pointer = "", detail }) =>
           ({ words: detail, at: offsetOf(pointer, checked) })));
@@ -200,6 +202,7 @@ export function schemaView(app, store, onDraft) {
     report.scrollIntoView({ block: "nearest" });
   }
 
+  // Returns the message about a refusal: `changedBefore` if another caller has changed the schema.
   async function whyRefused(problem, changedBefore) {
     if (problem.code !== "precondition_failed") return problem.message;
     await readAgain();
@@ -245,5 +248,6 @@ export function schemaView(app, store, onDraft) {
   }
 
   begin();
+  // `isWhole`: the store has read settings with their schema again, as after each change of the schema.
   return { element, change: (_, isWhole) => { if (isWhole) readAgain(); }, leave: () => { isGone = true; } };
 }

@@ -18,7 +18,8 @@ package final class Scrub: Sendable {
     private let isRunning = Atomic(false)
 
     /// - Parameters:
-    ///   - pace: limits the speed at which the file system of `directory` reads. Stopping the pace abandons a scrub.
+    ///   - pace: limits the speed of the file system of `directory`. When the pace is stopped, a running scrub ends
+    ///     without a result.
     ///   - publishedRevision: returns the revision of the last commit that is durable and visible to readers. The
     ///     journals must have this commit.
     package init(
@@ -117,8 +118,8 @@ package final class Scrub: Sendable {
     /// `snapshot`, a journal has no commits, so this method reads only its head. `end` is nil if the next journal
     /// cannot be read. Returns the revision of the last commit that the previous journal must have.
     private func verifyJournal(_ name: String, upTo end: Revision?, isNewest: Bool) throws(RecoveryError) -> Revision {
-        // A failed write or a crash may leave an incomplete last line. If `end` is nil, the reader may reach this line.
-        // With `isNewest`, the reader does not report the line as damage.
+        // A failed write or a crash may leave an incomplete last line, which is not damage. The reader may reach this
+        // line in the newest journal, or if `end` is nil. With `isNewest`, the reader does not report the line.
         let reader = JournalReader(directory: directory, name: name, isNewest: isNewest || end == nil)
         let head = try reader.head()
         guard head.durability != .snapshot, end.map({ head.revision < $0 }) ?? true else { return head.predecessor }

@@ -270,7 +270,7 @@ struct LoopBoundTests {
         let directory = try TemporaryDirectory()
         let file = directory.path + "/settingsd.json"
         try #"{"loops":1}"#.write(toFile: file, atomically: false, encoding: .utf8)
-        let daemon = try TestDaemon(ofItsOwnIn: directory, data: directory.path + "/data", options: ["--config", file])
+        let daemon = try TestDaemon(processIn: directory, data: directory.path + "/data", options: ["--config", file])
         let process = try #require(daemon.process)
         for request in row.given { try daemon.done(request) }
         let client = try daemon.connect()

@@ -164,7 +164,7 @@ struct OpenFeatureTests {
         #expect(answer.status == row.status, "\(answer.text)")
         #expect(answer.type == "application/json" && answer.field("Cache-Control") == "no-cache")
         #expect(answer.revision?.description == revisions.last)
-        let pattern = try JSONValue(parsing: row.body.replacingRevisions(revisions))
+        let pattern = try JSONValue(parsing: row.body.replacingPlaceholders(with: revisions))
         #expect(pattern.isFound(in: answer.json), "\(answer.text)")
         let members = { (value: JSONValue?) in value?.object?.members.map(\.name) ?? [] }
         #expect(members(answer.json) == members(pattern), "\(answer.text)")

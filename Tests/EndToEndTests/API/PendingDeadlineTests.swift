@@ -56,7 +56,7 @@ struct PendingDeadlineTests {
     @Test("An action survives kill -9, and is carried out before the next start serves requests")
     func restart() throws {
         let directory = try TemporaryDirectory()
-        var daemon = try TestDaemon(ofItsOwnIn: directory)
+        var daemon = try TestDaemon(processIn: directory)
         try daemon.done("PUT app/keys/pool 10")
         try daemon.done(Request("PUT app/keys/pool 200", "Settings-Until: 2h"))
         try daemon.done(Request("PUT app/keys/size 5", "Settings-Confirm: 1"))
@@ -64,14 +64,14 @@ struct PendingDeadlineTests {
         try daemon.kill()
         let due = ContinuousClock.now + .milliseconds(1200)
         try eventually { ContinuousClock.now > due }
-        daemon = try TestDaemon(ofItsOwnIn: directory)
+        daemon = try TestDaemon(processIn: directory)
         // The first answers of the daemon have the effects.
         #expect(try daemon.send("GET app/keys/size").status == 404)
         #expect(try daemon.send("GET app/keys/banner").json?["value"] == 1)
         #expect(try daemon.send("GET app/keys/pool").json?["pending"]?["id"] == "p2")
         // A clean stop writes a snapshot, from which the next start reads the action.
         daemon.stop()
-        daemon = try TestDaemon(ofItsOwnIn: directory)
+        daemon = try TestDaemon(processIn: directory)
         #expect(try daemon.send("GET app/keys/pool").json?["pending"]?["id"] == "p2")
         let reverted = try daemon.done(#"POST /v1/pending/p2 {"do":"revert"}"#)
         #expect(reverted.json?["changes"]?.array?.first?["new"] == 10)

@@ -29,13 +29,13 @@ struct PendingTests {
             let daemon = try TestDaemon()
             var revisions = [try daemon.send("GET /v1").revision?.description ?? ""]
             for step in steps {
-                let sent = step.request.replacingRevisions(revisions)
+                let sent = step.request.replacingPlaceholders(with: revisions)
                 let answer = try daemon.send(sent)
                 let context: Comment =
                     "\(testDescription), \(sent.method) \(sent.target): \(answer.status) \(answer.text)"
                 #expect(answer.status == step.status, context)
                 let pattern = try JSONValue(
-                    parsing: step.pattern.replacingRevisions(revisions + [answer.revision?.description ?? ""]))
+                    parsing: step.pattern.replacingPlaceholders(with: revisions + [answer.revision?.description ?? ""]))
                 #expect(pattern.isFound(in: answer.json), context)
                 try DescribedAnswers.check(answer, to: sent, of: testDescription)
                 revisions.append(answer.revision?.description ?? "")

@@ -159,7 +159,7 @@ struct QuotaTests {
     func lowered() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.file("settingsd.json", "{}")
-        let daemon = try TestDaemon(ofItsOwnIn: directory, data: directory.path + "/data", options: ["--config", file])
+        let daemon = try TestDaemon(processIn: directory, data: directory.path + "/data", options: ["--config", file])
         for key in 0..<100 { try daemon.done(Request("PUT app/keys/k\(key) \(Self.text(100))")) }
         for quota in ["suiteBytes", "totalBytes", "valueBytes"] {
             let limit = quota == "valueBytes" ? 1024 : 4096

@@ -167,7 +167,7 @@ struct TrafficLimitTests {
             try directory.file("c.json", #"{"access":{"tokens":"\#(tokens)"},"limits":{\#(limits)}}"#)
         }
         let file = try configure(#""requestsPerSecond":1,"requestBurst":1000"#)
-        let daemon = try TestDaemon(ofItsOwnIn: directory, data: directory.path + "/data", options: ["--config", file])
+        let daemon = try TestDaemon(processIn: directory, data: directory.path + "/data", options: ["--config", file])
         let client = try daemon.connect()
         let request = Request("GET /v1", "Authorization: Bearer \(token)")
         let reload = Request("POST /v1/reload", "Authorization: Bearer \(token)")

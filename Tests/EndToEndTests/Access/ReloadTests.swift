@@ -13,7 +13,7 @@ struct ReloadTests {
     init() throws {
         directory = try TemporaryDirectory()
         let file = try directory.file("settingsd.json", #"{"hosts":["old.example"],"log":"info"}"#)
-        daemon = try TestDaemon(ofItsOwnIn: directory, data: directory.path + "/data", options: ["--config", file])
+        daemon = try TestDaemon(processIn: directory, data: directory.path + "/data", options: ["--config", file])
     }
 
     private func reload(_ configuration: String) throws -> RawResponse {

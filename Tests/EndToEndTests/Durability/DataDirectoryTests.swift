@@ -100,7 +100,7 @@ struct DirectoryTests {
 
     @Test("A second daemon refuses a directory in use, even if its LOCK file is removed, and the epoch stays the same")
     func locked() throws {
-        let daemon = try TestDaemon(ofItsOwnIn: directory, data: data)
+        let daemon = try TestDaemon(processIn: directory, data: data)
         // The test removes LOCK twice. The third attempt starts without a removal.
         for name in ["LOCK", "LOCK", "nothing"] {
             try? files.removeItem(atPath: data + "/" + name)

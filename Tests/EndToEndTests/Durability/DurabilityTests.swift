@@ -45,7 +45,7 @@ struct RestartTests {
     )
     func restart() throws {
         let directory = try TemporaryDirectory()
-        let first = try TestDaemon(ofItsOwnIn: directory)
+        let first = try TestDaemon(processIn: directory)
         var newest: Int64 = 0
         for request in Self.story { newest = try first.done(request).revision?.number ?? 0 }
         let before = try readAll(first, upTo: newest)

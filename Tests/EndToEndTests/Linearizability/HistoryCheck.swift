@@ -24,9 +24,10 @@ struct Timeline {
 
 /// A check that a daemon which executes one call at a time could have given all answers.
 ///
-/// The journal has the order of the commits, so the check needs no search. The check puts each other call at the
-/// earliest position in that order where its answer is correct, after all calls that were answered before the call was
-/// sent. These positions are lower bounds, so the earliest position constrains later calls least.
+/// The journal has the order of the commits, so the check does not search for an order. The check puts each other call
+/// at the earliest position in that order where its answer is correct, after all calls that were answered before the
+/// call was sent. No later call can have a position before this position. The earliest position therefore excludes the
+/// fewest positions of later calls.
 struct HistoryCheck {
     private(set) var violations: [String] = []
 
@@ -52,9 +53,10 @@ struct HistoryCheck {
         self.timeline = timeline
         let sent = history.enumerated().sorted { ($0.element.invoked, $0.offset) < ($1.element.invoked, $1.offset) }
         var answers: [(at: UInt64, bounds: LowerBounds)] = []
-        var (bounds, ofClient) = (LowerBounds(), [Int: LowerBounds]())
+        var (bounds, boundsOfClients) = (LowerBounds(), [Int: LowerBounds]())
         var acknowledged: Set<Int> = []
-        var lost: [(call: Call, bounds: Int)] = []
+        // Each unanswered write with its lower bound: if the write led to a commit, the commit is after this position.
+        var unanswered: [(call: Call, position: Int)] = []
         for (_, call) in sent {
             // Calls that were answered before this call was sent set lower bounds.
             answers.removeAll { answer in
@@ -63,7 +65,7 @@ struct HistoryCheck {
                 return true
             }
             if call.isUnknown {
-                if !call.isRead { lost.append((call, bounds.position)) }
+                if !call.isRead { unanswered.append((call, bounds.position)) }
                 continue
             }
             if let commit = call.commit, commit <= bounds.cursor {
@@ -72,7 +74,7 @@ struct HistoryCheck {
             }
             var own = bounds
             // The cursors of a connection never decrease, also if its requests overlap.
-            if let before = ofClient[call.client] {
+            if let before = boundsOfClients[call.client] {
                 own.cursor = max(own.cursor, before.cursor)
                 if isPipelined { own.position = max(own.position, before.position) }
             }
@@ -80,10 +82,10 @@ struct HistoryCheck {
             if call.commit != nil, !acknowledged.insert(own.position).inserted {
                 violations.append("another write has the same revision: \(call)")
             }
-            ofClient[call.client] = own
+            boundsOfClients[call.client] = own
             answers.append((call.answered, own))
         }
-        explainUnacknowledgedCommits(acknowledged, by: lost)
+        explainUnacknowledgedCommits(acknowledged, by: unanswered)
     }
 
     /// Returns the bounds after the call, and adds a violation if the answer is correct at no position.
@@ -94,14 +96,15 @@ struct HistoryCheck {
         }
         var positions = bounds.position..<timeline.models.count
         if let commit = call.commit {
+            // A commit that does not exist gets the position 0, which leaves no position for the call.
             let position = timeline.position(of: commit) ?? 0
             positions = position > bounds.position ? position..<(position + 1) : 0..<0
         }
         let found = positions.first { timeline.revisions[$0] <= cursor && explains(call, $0) }
         if found == nil {
             violations.append(
-                "the answer is wrong with the settings \(timeline.models[bounds.position]) and after later commits: \(call)"
-            )
+                "the answer is wrong with the settings \(timeline.models[bounds.position]) and after later commits: "
+                    + "\(call)")
         }
         return LowerBounds(position: found ?? bounds.position, cursor: max(bounds.cursor, call.cursor ?? 0))
     }
@@ -109,20 +112,25 @@ struct HistoryCheck {
     /// True if the answer to a call is correct at a position.
     private func explains(_ call: Call, _ position: Int) -> Bool {
         let before = timeline.models[call.commit == nil ? position : position - 1]
+        // `after` returns nil if the answer is wrong.
         return before.after(call) == timeline.models[position]
     }
 
-    /// Assigns a different unanswered write to each commit that was not acknowledged.
-    private mutating func explainUnacknowledgedCommits(_ acknowledged: Set<Int>, by lost: [(call: Call, bounds: Int)]) {
-        var commits: [Int: Int] = [:]
+    /// Assigns a different unanswered write to each commit that was not acknowledged. If a possible write already has a
+    /// commit, searches for another write for that commit (an augmenting path).
+    private mutating func explainUnacknowledgedCommits(
+        _ acknowledged: Set<Int>, by unanswered: [(call: Call, position: Int)]
+    ) {
+        // The position of the commit to which each write is assigned.
+        var positions: [Int: Int] = [:]
         func assignsWrite(_ position: Int, _ tried: inout Set<Int>) -> Bool {
-            for (number, write) in lost.enumerated() where write.bounds < position {
+            for (number, write) in unanswered.enumerated() where write.position < position {
                 guard
                     timeline.models[position - 1].after(lost: write.call, at: timeline.revisions[position])
                         == timeline.models[position], tried.insert(number).inserted
                 else { continue }
-                if let other = commits[number], !assignsWrite(other, &tried) { continue }
-                commits[number] = position
+                if let other = positions[number], !assignsWrite(other, &tried) { continue }
+                positions[number] = position
                 return true
             }
             return false

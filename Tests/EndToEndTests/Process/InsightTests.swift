@@ -130,7 +130,7 @@ struct InsightTests {
         let directory = try TemporaryDirectory()
         let configuration = try directory.file("c", options)
         let data = directory.path + "/data"
-        return (try TestDaemon(ofItsOwnIn: directory, data: data, options: ["--config", configuration]), directory)
+        return (try TestDaemon(processIn: directory, data: data, options: ["--config", configuration]), directory)
     }
 
     /// Stops the daemon and returns its standard output.
@@ -170,7 +170,7 @@ struct InsightTests {
         let token = try GuardedDaemon.makeToken("ci", ["app:write"], in: file)
         let configuration = try directory.file("c", #"{"accessLog":"json","access":{"tokens":"\#(file)"}}"#)
         let daemon = try TestDaemon(
-            ofItsOwnIn: directory, data: directory.path + "/data", options: ["--config", configuration])
+            processIn: directory, data: directory.path + "/data", options: ["--config", configuration])
         let field = "Authorization: Bearer \(token)"
         for request in [
             Request("PUT app/keys/a 1", field), Request("GET app/keys/a", field), Request("GET b", field),

@@ -26,7 +26,7 @@ struct SchemaFileTests {
 
     private func start() throws -> TestDaemon {
         try TestDaemon(
-            ofItsOwnIn: directory, data: directory.path + "/data", options: ["--schemas", directory.path + "/schemas"])
+            processIn: directory, data: directory.path + "/data", options: ["--schemas", directory.path + "/schemas"])
     }
 
     private func condition(_ daemon: TestDaemon) throws -> JSONValue? {

@@ -2,7 +2,7 @@ import SettingsAPI
 import SettingsModel
 import TestSupport
 
-/// A request in a short form: `PUT app/keys/volume 0.5`, followed by fields.
+/// A request in a short form: `PUT app/keys/volume 0.5`. The header fields are further arguments of the initializer.
 ///
 /// A target without a leading slash is relative to /v1/suites/. The text after the target is the body.
 struct Request: Sendable, ExpressibleByStringLiteral {
@@ -64,21 +64,22 @@ struct Request: Sendable, ExpressibleByStringLiteral {
 }
 
 extension Request {
-    /// The request with every `$n` replaced by the revision after the n-th request of the test.
-    func replacingRevisions(_ revisions: [String]) -> Request {
+    /// The request with every `$n`, where n is one digit, replaced by the revision after the n-th request of the test.
+    /// `$0` stands for the revision before the first request.
+    func replacingPlaceholders(with revisions: [String]) -> Request {
         var request = self
-        request.target = target.replacingRevisions(revisions)
-        request.fields = fields.map { $0.replacingRevisions(revisions) }
+        request.target = target.replacingPlaceholders(with: revisions)
+        request.fields = fields.map { $0.replacingPlaceholders(with: revisions) }
         if let text = String(validating: body, as: UTF8.self) {
-            request.body = Array(text.replacingRevisions(revisions).utf8)
+            request.body = Array(text.replacingPlaceholders(with: revisions).utf8)
         }
         return request
     }
 }
 
 extension String {
-    /// The text with every `$n` replaced by the revision with index n.
-    func replacingRevisions(_ revisions: [String]) -> String {
+    /// The text with every `$n`, where n is one digit, replaced by the revision with index n.
+    func replacingPlaceholders(with revisions: [String]) -> String {
         guard utf8.contains(UInt8(ascii: "$")) else { return self }
         var text: [UInt8] = []
         let bytes = Array(utf8)

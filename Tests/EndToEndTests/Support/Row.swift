@@ -71,10 +71,10 @@ extension Row {
         let daemon = try TestDaemon(adapt)
         var revisions = [try daemon.send("GET /v1").revision?.description ?? ""]
         for request in given {
-            let answer = try daemon.done(request.replacingRevisions(revisions))
+            let answer = try daemon.done(request.replacingPlaceholders(with: revisions))
             revisions.append(answer.revision?.description ?? "")
         }
-        let sent = request.replacingRevisions(revisions)
+        let sent = request.replacingPlaceholders(with: revisions)
         // A write with an idempotency key that changes nothing is stored as a commit, which changes only the cursor.
         let hasRequestKey = sent.fields.contains { $0.hasPrefix("Idempotency-Key:") }
         let before = try daemon.readEverything(withCursor: !hasRequestKey)
@@ -89,8 +89,8 @@ extension Row {
         }
         if sent.method == "GET", answer.status != 405 { try expectSameHead(of: answer, sent, daemon) }
         for (request, body) in then {
-            let later = try daemon.send(request.replacingRevisions(revisions))
-            let pattern = try JSONValue(parsing: body.replacingRevisions(revisions))
+            let later = try daemon.send(request.replacingPlaceholders(with: revisions))
+            let pattern = try JSONValue(parsing: body.replacingPlaceholders(with: revisions))
             #expect(pattern.isFound(in: later.json), "\(name), \(request.target): \(later.text)")
         }
     }
@@ -101,19 +101,20 @@ extension Row {
         #expect(answer.json?["code"]?.string == code?.rawValue || sent.method == "HEAD", context)
         if let code, answer.status >= 400, sent.method != "HEAD" { expectProblem(answer, code) }
         if !body.isEmpty {
-            let pattern = try JSONValue(parsing: body.replacingRevisions(revisions))
+            let pattern = try JSONValue(parsing: body.replacingPlaceholders(with: revisions))
             #expect(pattern.isFound(in: answer.json), context)
         }
         if let text {
             let found = isVerbatim(answer, to: sent) ? String(decoding: answer.body, as: UTF8.self) : answer.text
-            #expect(found == text.replacingRevisions(revisions), context)
+            #expect(found == text.replacingPlaceholders(with: revisions), context)
         }
-        for member in try exactly.map({ try JSONValue(parsing: $0.replacingRevisions(revisions)) })?.object ?? [:] {
+        let exactMembers = try exactly.map { try JSONValue(parsing: $0.replacingPlaceholders(with: revisions)) }?.object
+        for member in exactMembers ?? [:] {
             #expect(answer.json?[member.name] == member.value, context)
         }
         for member in lacks { #expect(answer.json?[member] == nil, context) }
         for field in fields {
-            let parts = field.replacingRevisions(revisions).split(separator: ":", maxSplits: 1)
+            let parts = field.replacingPlaceholders(with: revisions).split(separator: ":", maxSplits: 1)
             let value = parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""
             #expect(answer.field(String(parts[0])) == (value.isEmpty ? nil : value), context)
         }

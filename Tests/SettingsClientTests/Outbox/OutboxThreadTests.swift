@@ -8,7 +8,8 @@ import Testing
 
 @testable import SettingsClient
 
-/// The thread on which async methods use the outbox file.
+/// The outbox file keeps the writes that the daemon has not answered yet. Async methods use the file only on the client
+/// thread, so that a slow disk does not block the thread of their caller.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct OutboxThreadTests {
     private let directory: TemporaryDirectory
@@ -30,14 +31,14 @@ struct OutboxThreadTests {
     func renamedKey() async throws {
         let old = DefaultsAdapter(keyStore: RenameTests.OldKeys(), session: SuiteSession(backend))
         try await old.set(\.folders, ["a"])
-        let callsOnOtherThreads = EventLog()
+        let callsOutsideClientThread = EventLog()
         files.fail { call, _ in
-            if !ClientThread.shared.isCurrent { callsOnOtherThreads.add("\(call)") }
+            if !ClientThread.shared.isCurrent { callsOutsideClientThread.add("\(call)") }
             return nil
         }
         let defaults = DefaultsAdapter(keyStore: RenameTests.NewKeys(), session: session())
         #expect(try await defaults.value(\.libraries) == ["a"])
-        #expect(files.log.count("write") > 0 && callsOnOtherThreads.all == [])
+        #expect(files.log.count("write") > 0 && callsOutsideClientThread.all == [])
     }
 
     @Test("An async method adds its write to the queue while another write of the suite waits for the disk")
@@ -51,7 +52,8 @@ struct OutboxThreadTests {
             if gate.wait(timeout: .now() + 20) == .timedOut { log.add("timed out") }
             return nil
         }
-        // The client thread writes this change.
+        // The client thread writes this change to the outbox file, and waits there for `gate`. Async methods add their
+        // writes with the same function.
         try session.enqueueInBackground(change("second"), waiter: Promise())
         #expect(await log.waits(for: "writing"))
         let third = try change("third")

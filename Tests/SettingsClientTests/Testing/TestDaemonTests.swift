@@ -47,7 +47,7 @@ struct TestDaemonTests {
         #expect(settings.count == 0)
     }
 
-    @Test func `while the daemon is away, a write waits until the clock ends the pause`() async throws {
+    @Test func `while the daemon is away, a write waits until the clock reaches the next attempt`() async throws {
         try await settings.ready()
         daemon.setCondition(.away)
         settings.count = 1
@@ -120,6 +120,7 @@ struct TestDaemonTests {
         let settings = DefaultsAdapter.inMemory(keyStore: Keys(), daemon: daemon, timeout: .milliseconds(20))
         daemon.setCondition(.slow(.seconds(60)))
         let error = await #expect(throws: DefaultsError.self) { try await settings.set(\.count, 1) }
+        // The program keeps the change, and sends it again later.
         guard case .kept = error else {
             Issue.record("the error is \(error as Any)")
             return
@@ -162,8 +163,7 @@ struct TestDaemonTests {
         #expect(error?.code == .forbidden)
     }
 
-    @Test func `a change in place conflicts or is merged with a write of another program after its read`() async throws
-    {
+    @Test func `a change in place is refused or merged if another program writes after the read`() async throws {
         let settings = DefaultsAdapter.inMemory(
             keyStore: Keys(), daemon: daemon, writes: .confirmed, log: DefaultsLog(issues: { _ in }))
         try await settings.ready()

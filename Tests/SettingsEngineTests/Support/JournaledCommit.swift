@@ -3,7 +3,8 @@ import SettingsEngine
 import SettingsModel
 
 extension Commit {
-    /// Returns the commit as a replay reads it from a line of a journal. `state` is the state before the commit.
+    /// Returns the commit as a replay reads it from a line of a journal. The line omits the values that the commit
+    /// replaces, so they come from `state`, the state before the commit.
     func journaled(on state: State) throws -> Commit {
         var line = JSONWriter()
         writeForJournal(to: &line)

@@ -5,6 +5,9 @@ import TestSupport
 import Testing
 
 /// Tests of requests over TLS that wait for changes, reach their deadline, are cancelled or end without an answer.
+///
+/// A proxy provides TLS for the daemon. The proxy never answers a request to the suite `silent`, and closes the
+/// connection of a request to the suite `lost`.
 @Suite(.ownThread)
 struct SecureWaitingTests {
     private let app: SuiteName
@@ -93,7 +96,8 @@ struct SecureWaitingTests {
             let read = #expect(throws: SettingsError.self) { try client.blocking.send(.suite(lost)) }
             #expect(read?.outcome == .notDone)
         }
-        let repeatableWrites = try daemon.requests().filter { $0[0] == "PUT" && $0[2] != "-" }
-        #expect(repeatableWrites.count >= 2 && Set(repeatableWrites.map { $0[2] }).count == 2)
+        // In the log of the proxy, a request has its method at index 0 and its idempotency key, or `-`, at index 2.
+        let sentKeys = try daemon.requests().filter { $0[0] == "PUT" && $0[2] != "-" }.map { $0[2] }
+        #expect(sentKeys.count >= 2 && Set(sentKeys).count == 2)
     }
 }

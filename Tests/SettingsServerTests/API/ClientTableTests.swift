@@ -6,14 +6,17 @@ import Testing
 
 @testable import SettingsWeb
 
-/// Compares the table of clients with a plain list of clients.
+/// Compares the table of clients with a plain list of clients. A client is a program that reports under a name which
+/// revision of a suite it has applied, or could not apply.
 @Suite(.ownThread)
 struct ClientTableTests {
     private struct ModelClient {
         let suite: String
         let name: String
         let caller: String
+        /// The revision that the client has applied.
         var applied: Int64?
+        /// The revision that the client could not apply.
         var failed: Int64?
         var watches = 0
         var lastSeen: UInt64
@@ -29,9 +32,11 @@ struct ClientTableTests {
         let added: Int
     }
 
+    /// The time after which an idle client is gone. The table then still lists it for `ClientTable.listingTime`.
     private static let forgetTime: UInt64 = 90
     private static let limits = ClientTable.Limits(clientsPerSuite: 4, clients: 7)
     private static let suites = ["app", "net", "zz"]
+    /// The revision of the state.
     private static let published: Int64 = 10
 
     private static func state() throws -> State {
@@ -122,10 +127,12 @@ struct ClientTableTests {
                     }
                     if let index {
                         if let failed { clients[index].failed = failed }
+                        // The failure may be later than `published`, so compare the reported revision, too.
                         if let applied, !isOther, applied >= clients[index].failed ?? .max {
                             clients[index].failed = nil
                         }
                         if let applied { clients[index].applied = isOther ? nil : min(applied, Self.published) }
+                        // The client may have applied a revision with an earlier report.
                         if let applied = clients[index].applied, let failed = clients[index].failed,
                             applied >= failed
                         {
@@ -142,6 +149,7 @@ struct ClientTableTests {
                     }
                 } catch {
                     #expect(isRefused, "step \(step)")
+                    // The name is free at `end` at the earliest.
                     #expect(error.end >= time.wall)
                 }
             }
