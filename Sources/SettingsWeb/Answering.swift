@@ -82,6 +82,7 @@ extension APIHandler {
         guard rendering.exceedsLoopLimit else { return .answer(rendering.make()) }
         if let key, let shared = shareAnswer(key, with: id) { return shared }
         guard mustAnswer || !(scheduler ?? service.renderingScheduler).isFull(for: client) else {
+            // The caller is not known here. Without a caller, an answer has no cursor if access control is on.
             return .answer(Response(Problem.tooMuchBackgroundWork, cursor: cursor(for: nil)))
         }
         let key = key ?? .request(id)
@@ -126,7 +127,8 @@ extension APIHandler {
     }
 
     /// Does work for a request in the background. The work returns a continuation, which runs on the event loop. If the
-    /// connection closes before the work or the continuation starts, it does not run.
+    /// connection closes before the work starts, neither of them runs. If the connection closes later, the continuation
+    /// does not run.
     ///
     /// - Parameters:
     ///   - client: the client in whose queue the work waits; nil for the queue of the daemon itself.
@@ -171,6 +173,7 @@ extension APIHandler {
     }
 
     private func refuse(_ key: BackgroundAnswers.Key, because problem: Problem) {
+        // The requests may have different callers, so the answer has no cursor if access control is on.
         let response = Response(problem, cursor: cursor(for: nil))
         for id in backgroundAnswers.removeJob(key) { answer(id, response) }
     }

@@ -5,8 +5,9 @@ import Testing
 
 @Suite(.ownThread)
 struct FileNameTests {
-    /// Names in octal escapes of `printf`: a byte alone, a sequence that ends too early, the replacement character, an
-    /// overlong slash, a surrogate, and letters around these bytes.
+    /// Names in octal escapes of `printf`. Five names are not valid UTF-8: an invalid byte, a sequence that ends too
+    /// early, an overlong encoding of `/`, a surrogate, and an invalid byte between two letters. The other names are
+    /// the replacement character (by which Swift replaces invalid bytes), `é` and ASCII letters.
     @Test(arguments: [
         #"\377"#, #"a\342\202b"#, #"\357\277\275"#, #"\300\257"#, #"\355\240\200z"#, #"\303\251\200\303\251"#, "é",
         "plain",

@@ -42,12 +42,12 @@ struct RemovedKeysTests {
                     #expect(removed.unknownKeyRevision >= revision, "seed \(random.seed)")
                 }
             }
-            for number in order.suffix(RemovedKeys.generationSize) {
+            for number in order.suffix(RemovedKeys.generationCapacity) {
                 #expect(removed.find("key\(number)".utf8Span.span) != nil, "seed \(random.seed), key\(number)")
             }
             let listed = removed.records.map(\.revision)
             #expect(listed == listed.sorted(), "seed \(random.seed)")
-            #expect(listed.count <= 2 * RemovedKeys.generationSize, "seed \(random.seed)")
+            #expect(listed.count <= 2 * RemovedKeys.generationCapacity, "seed \(random.seed)")
         }
     }
 }

@@ -28,7 +28,7 @@ struct ConflictTests {
         let last = command.contains("l[2]")
         let cause =
             last
-            ? "settings: l[2]: the array has no element 2 (it has 2 elements)\n"
+            ? "settings: l[2]: the array has no element at index 2 (it has 2 elements)\n"
             : "settings: cannot change l[1]: another caller changed it from \"b\" to \"c\" meanwhile; "
                 + "read the value and write the path again\n"
         #expect(end.errors == cause)

@@ -23,7 +23,7 @@ struct ValuePartTests {
             a
             {"port":2}
             $ settings get app 'servers[2]'
-            ! settings: servers[2]: the array has no element 2 (it has 2 elements)
+            ! settings: servers[2]: the array has no element at index 2 (it has 2 elements)
             => 3
             $ settings get app 'servers[0].tls' --default false
             false
@@ -81,7 +81,7 @@ struct ValuePartTests {
         try Shell([Self.servers, "settings set app text abc --quiet"], hasSchema: false).runTranscript(
             #"""
             $ settings set app 'servers[2]=5'
-            ! settings: servers[2]: the array has no element 2 (it has 2 elements)
+            ! settings: servers[2]: the array has no element at index 2 (it has 2 elements)
             => 5
             $ settings set app 'servers[port]=5'
             ! settings: servers[port]: "port" is not a position in an array
@@ -93,7 +93,7 @@ struct ValuePartTests {
             ! settings: servers[0].host.name: the object has no member "host"
             => 5
             $ settings unset app missing 'servers[7]'
-            ! settings: servers[7]: the array has no element 7 (it has 2 elements)
+            ! settings: servers[7]: the array has no element at index 7 (it has 2 elements)
             => 5
             $ settings get app 'servers[0].*'
             ! settings: servers[0].*: the object has no member "*"

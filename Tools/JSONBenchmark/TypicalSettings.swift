@@ -10,6 +10,7 @@ enum TypicalSettings {
         var number = 0
         while written < size {
             let group = JSONValue.object(group(number))
+            // The name of a group takes at least 16 bytes, with its quotation marks, the colon and the comma.
             written += group.bytes().count + 16
             groups["application\(number)"] = group
             number += 1

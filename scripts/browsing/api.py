@@ -62,8 +62,8 @@ class API:
     def value(self, suite, key):
         return self.setting(suite, key).get("value")
 
-    def player(self, suite):
-        """Creates a suite with a schema and some stored values."""
+    def create_sample_suite(self, suite):
+        """Creates a suite of settings of a music player: a schema, and six stored values that match it."""
         self.send("PUT", f"suites/{suite}/schema", SCHEMA, "first schema")
         self.put(suite, "player.volume", 0.7, "too quiet in the car")
         self.put(suite, "player.shuffle", True)

@@ -50,7 +50,7 @@ ADDRESSES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/
 def _settings(trial):
     """Creates suites with long values, forms, right-to-left text and an invalid value."""
     suite = "accessible"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     trial.api.put(suite, "look.greeting", "مرحبا بك")
     trial.api.put("long", "k" * 200, "v" * 5000)
     trial.api.send("PUT", "suites/nested/schema", FORMS)
@@ -148,7 +148,7 @@ def decisions(trial, person):
     person.look(1280, 800)
     inspect(person, script(), "the review in light")
     person.click("Keep mine", "button", "dialog.review")
-    person.leave()
+    person.close_dialog()
     person.fill("Value", "0.3", EDITOR)
     person.commit()
     for dark in (False, True):
@@ -165,7 +165,7 @@ def decisions(trial, person):
         for dark in (False, True):
             person.look(1280, 800, dark=dark, less_motion=True)
             inspect(person, script(), f"{there} in {'dark' if dark else 'light'}")
-    person.leave()
+    person.close_dialog()
     person.click("Revert", "button", "main")
     trial.api.send("POST", "transaction", {"do": [{"op": "set", "suite": each, "key": "feature.a", "value": True} for each in (suite, "other")]})
     person.visit(trial.origin, f"#/{suite}?history")
@@ -182,7 +182,7 @@ def decisions(trial, person):
         for width, dark in ((320, True), (1280, False)):
             person.look(width, 800, dark=dark, less_motion=True)
             inspect(person, script(), f"the dialog {item}, {width} wide")
-        person.leave()
+        person.close_dialog()
     person.look(320, 640)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     inspect(person, script(), "a narrow screen")

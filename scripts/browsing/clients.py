@@ -9,7 +9,7 @@ LINE = "document.querySelector('.head button.mark')"
 def reported_clients(trial, person):
     """The header of a suite counts the clients that have its revision, and a list of the clients follows their reports."""
     suite, api = "clients", trial.api
-    api.player(suite)
+    api.create_sample_suite(suite)
 
     def cursor():
         return api.send("GET", f"suites/{suite}/clients")["cursor"]

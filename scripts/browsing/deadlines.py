@@ -21,7 +21,7 @@ def _change(api, suite, values, note=None, **deadline):
 def pending_setting(trial, person):
     """A setting with a pending revert has a mark and a time that runs, can be kept and reverted, and follows other callers."""
     suite, api = "due", trial.api
-    api.player(suite)
+    api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.shows("Live", "#state")
     # Another caller makes, moves and confirms a change.
@@ -64,7 +64,7 @@ def pending_setting(trial, person):
 def confirmed_commit(trial, person):
     """A person commits with a deadline, and the message keeps or reverts the commit, or says who did."""
     suite, api = "careful", trial.api
-    api.player(suite)
+    api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
 
     def commit(value, within=None):
@@ -143,7 +143,7 @@ def pending_list(trial, person):
 def pending_errors(trial, person):
     """The reason why an action cannot be ended stands at the action: its outcome, or that the daemon does not answer."""
     suite, api = "late", trial.api
-    api.player(suite)
+    api.create_sample_suite(suite)
     # The page does not read the list again, as if the answer came late.
     for place, listing, within, label in ((f"#/{suite}/player.volume", "*/v1/pending?suite=*", ".panel", "Keep"), ("#/?service", "*/v1/pending", ".view .changes", f"Keep: {suite} player.volume")):
         action = _change(api, suite, {"player.volume": 0.1 if "service" in place else 0.2}, confirm="1h")
@@ -174,7 +174,7 @@ def pending_errors(trial, person):
 def pending_axe(trial, person):
     """axe-core finds no violation in the panel, the message, the review and the list of changes with a deadline, and nothing is too wide."""
     suite, api = "inspected", trial.api
-    api.player(suite)
+    api.create_sample_suite(suite)
     _change(api, suite, {"player.volume": 0.1, "look.theme": "light"}, "a note " * 20, confirm="1h")
     api.send("PUT", f"suites/{suite}/keys/player.crossfade", 7, effective="2h", until="5h")
     for width, dark in ((1280, False), (1280, True), (320, False), (320, True)):

@@ -25,7 +25,7 @@ def to_setting(person, suite, key):
 def editors(trial, person):
     """Each schema gets its editor, and all edits become one commit with a note."""
     suite = "editors"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}")
     at = lambda key: to_setting(person, suite, key)
     at("player.shuffle")
@@ -75,7 +75,7 @@ def editors(trial, person):
     person.shows("Commit 11 changes", "dialog.review")
     if person.evaluate("document.body.innerText.includes('open sesame') || document.body.innerText.includes('correct horse')"):
         raise Wrong("the page shows a secret")
-    person.leave()
+    person.close_dialog()
     person.commit("an evening with ☕")
     found = trial.api.send("GET", f"suites/{suite}")["values"]
     wanted = {
@@ -158,7 +158,7 @@ def conflicts(trial, person):
 
 def _conflicts(trial, person, other):
     suite = "conflicts"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     for each in (person, other):
         each.visit(trial.origin, f"#/{suite}/player.volume")
         each.fill("Value", "0.3" if each is person else "0.4", EDITOR)
@@ -170,7 +170,7 @@ def _conflicts(trial, person, other):
     person.until("document.querySelector('dialog.review .primary')?.disabled", "a conflict is not committed")
     person.click("Keep mine", "button", "dialog.review")
     person.hides("Theirs", "dialog.review")
-    person.leave()
+    person.close_dialog()
     equal("nothing was overwritten before", trial.api.value(suite, "player.volume"), 0.4)
     person.commit()
     equal("the value of this person", trial.api.value(suite, "player.volume"), 0.3)
@@ -193,7 +193,7 @@ def _conflicts(trial, person, other):
 def lost(trial, person):
     """If the answer to a commit is lost, the stream shows the result. Without a stream, a second commit does not repeat the changes."""
     suite = "lost"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     for value, has_stream in ((0.2, True), (0.3, False)):
         if not has_stream:
@@ -220,7 +220,7 @@ def lost(trial, person):
 def resetting(trial, person):
     """A setting is reset to its default, an edit is dropped, and a locked setting is unlocked for a single change."""
     suite = "resetting"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.click("Reset to default", "button", ".panel")
     person.shows("1 edit", "#tray")
@@ -243,7 +243,7 @@ def resetting(trial, person):
 def files(trial, person):
     """An import shows its effects before it adds edits, and an export has the stored values."""
     suite = "files"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     path = trial.folder / "settings.json"
     person.visit(trial.origin, f"#/{suite}")
     person.click("Import", "button", "main")
@@ -258,7 +258,7 @@ def files(trial, person):
     person.shows("Commit 3 changes", "dialog.review")
     if person.evaluate("document.body.innerText.includes('from a file')"):
         raise Wrong("the page shows a secret")
-    person.leave()
+    person.close_dialog()
     person.commit("imported")
     equal("the imported value", trial.api.value(suite, "library.folders"), ["/a"])
     person.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(trial.folder))
@@ -293,7 +293,7 @@ def exactness(trial, person):
     person.shows("2 settings to set, 0 to reset, 1 unchanged", "dialog")
     person.click("Add to the edits", "button", "dialog")
     person.shows("Commit 2 changes", "dialog.review")
-    person.leave()
+    person.close_dialog()
     person.commit()
     equal("a number", raw("whole"), "1.0")
     equal("an object", raw("object"), text)
@@ -314,7 +314,7 @@ def exactness(trial, person):
 def keyboard(trial, person):
     """A person commits an edit with the keyboard alone."""
     suite = "keyboard"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin)
     person.press("/")
     person.until("document.activeElement.type === 'search'", "/ leads to the search")

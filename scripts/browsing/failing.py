@@ -11,7 +11,7 @@ from browsing.racing import row
 def failed_commit(trial, person):
     """The reason of a failed commit stays until the person acts, and the reason of a refusal is shown at the editor."""
     suite = "failed"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.fill("Value", "0.3", EDITOR)
     person.press("Enter", CTRL)
@@ -24,7 +24,7 @@ def failed_commit(trial, person):
     # This wait is longer than the dry run after an edit takes to begin and to end.
     person.awaits("new Promise(done => setTimeout(done, 800))")
     person.shows("The commit failed: the disk is full", "dialog.review")
-    person.leave()
+    person.close_dialog()
     person.shows("the disk is full", "#tray")
     person.shows("the disk is full", ".panel")
     person.fill("Value", "0.4", EDITOR)
@@ -41,7 +41,7 @@ def failed_commit(trial, person):
 def drafts(trial, person):
     """The browser asks before a reload with edits. The edits and the text of a schema are kept, but no edit of a secret."""
     suite = "drafts"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.fill("Value", "0.3", EDITOR)
     to_setting(person, suite, "account.password")
@@ -78,7 +78,7 @@ def drafts(trial, person):
 def unknown(trial, person):
     """A view that is opened while the daemon does not answer does not claim that there is nothing, and recovers."""
     suite = "unknown"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}")
     row(person, "volume", "0.85")
     for part, has_recovered in (("?schema", "document.querySelector('textarea.code')?.value.includes('crossfade')"), ("?history", "document.querySelector('.commit')")):
@@ -149,7 +149,7 @@ def schema_undo(trial, person):
     person.shows('+   "type": "object"', ".commit:has([aria-label='Actions for revision 1'])")
     person.act(4, "Undo…")
     person.shows("The commit also changed beside", "dialog")
-    person.leave()
+    person.close_dialog()
     person.act(2, "Undo…")
     for text in ("must be at most 10 (got 16)", '+       "maximum": 10', "16"):
         person.shows(text, "dialog")

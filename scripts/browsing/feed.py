@@ -113,7 +113,7 @@ REQUESTS = "performance.getEntriesByType('resource').filter(each => each.name.in
 
 def search(trial, person):
     """The search finds keys, titles and descriptions in all suites, with few requests, and does not find a secret."""
-    trial.api.player("player")
+    trial.api.create_sample_suite("player")
     trial.api.send("PUT", "suites/net/schema", {"type": "object", "additionalProperties": True, "properties": {"port": {"type": "integer", "title": "How loud the port is"}}})
     trial.api.put("net", "slash/key", "correct horse")
     for number in range(30):

@@ -7,7 +7,7 @@ from browsing.person import CTRL, Wrong
 
 def links(trial, person):
     """The rows of both lists are links; a click with Ctrl leaves the view, a plain click and the keyboard open the row in it."""
-    trial.api.player("links")
+    trial.api.create_sample_suite("links")
     person.visit(trial.origin)
     person.until("document.querySelector('a.row[href=\"#/links\"]')", "a suite is a link")
     person.evaluate("window.stays = true")
@@ -36,7 +36,7 @@ def links(trial, person):
 
 def filters(trial, person):
     """The address has the search and the filter of a suite, and sets them. They stay when a panel or the history opens."""
-    trial.api.player("filters")
+    trial.api.create_sample_suite("filters")
     person.visit(trial.origin, "#/filters")
     person.fill("Search settings", "player.", "main")
     person.choose("Show", "Stored", "main")
@@ -61,7 +61,7 @@ def copies(trial, person):
     guarded = trial.guarded()
     try:
         owner = API(guarded.origin, guarded.tokens["owner"])
-        owner.player("app")
+        owner.create_sample_suite("app")
         person.call("Browser.grantPermissions", origin=guarded.origin, permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
         person.visit(guarded.origin, "#/app/look.theme")
         person.fill("Token", guarded.tokens["owner"], "dialog")

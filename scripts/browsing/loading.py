@@ -11,7 +11,7 @@ LOADED = "performance.getEntriesByType('resource').filter(each => each.name.ends
 def offline_views(trial, person):
     """Each view opens after the daemon is gone, because the page has loaded its modules before."""
     suite = "offline"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}")
     person.shows("Live", "#state")
     person.until("performance.getEntriesByType('resource').some(each => each.name.endsWith('/transfer.js'))", "the last module is requested")
@@ -36,7 +36,7 @@ def offline_views(trial, person):
 def failed_modules(trial, person):
     """A module that cannot be loaded leaves a message in its view, and a second try opens the view."""
     suite = "modules"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
 
     def fails(name, within, act):
         """Opens a view without its module, and then again with the module."""
@@ -74,7 +74,7 @@ def failed_modules(trial, person):
 
     fails("review", "#toast", edit)
     person.until("document.querySelector('dialog.review')", "the review opens")
-    person.leave()
+    person.close_dialog()
     person.commit()
     fails("absent", ".panel", lambda: person.evaluate(f"location.hash = '#/{suite}/player.volum'"))
     person.shows("Did you mean", ".panel")
@@ -83,7 +83,7 @@ def failed_modules(trial, person):
 def slow_module(trial, person):
     """A view whose module is slow says that it loads after a moment, and has the focus and the address of the last press."""
     suite = "slow"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     with person.holding("*/history.js*") as held:
         person.visit(trial.origin, f"#/{suite}")
         person.click("History", "a", "nav.tabs")

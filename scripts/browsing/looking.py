@@ -34,7 +34,7 @@ def suites(trial, person):
 def live(trial, person):
     """A change of another caller is shown and marked. The page says that it is offline, and later shows every change."""
     suite = "live"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.shows("Live", "#state")
     trial.api.put(suite, "player.volume", 0.11, "from elsewhere")
@@ -66,7 +66,7 @@ def live(trial, person):
 def history(trial, person):
     """In the history of a suite and of a key, a person undoes commits, compares revisions and puts values back."""
     suite = "history"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}?history")
     person.shows("louder still")
     person.shows("0.7")
@@ -94,7 +94,7 @@ def history(trial, person):
         person.click("Undo anyway", "button", "dialog")
         if value == 0.2:
             person.shows("was changed elsewhere", "dialog")
-            person.leave()
+            person.close_dialog()
     person.until("!document.querySelector('dialog')", "the commit is undone in spite of the later changes")
     equal("the value after the second undo", trial.api.value(suite, "player.volume"), 0.7)
     person.fill("Only this key, or player.*", "look.theme", "main")
@@ -121,7 +121,7 @@ def restoring(trial, person):
     """A person sees the effects before a suite goes back to a revision or a time. A value that the schema no longer allows is
     skipped."""
     suite = "restoring"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     then = trial.api.send("GET", f"suites/{suite}?view=stored&raw")
     revision = trial.api.setting(suite, "player.volume")["revision"]
     instant = trial.api.setting(suite, "player.volume")["modified"]
@@ -134,7 +134,7 @@ def restoring(trial, person):
     trial.api.put(suite, "player.crossfade", 3)
     person.click("Go back", "button", "dialog")
     person.shows("was changed elsewhere", "dialog")
-    person.leave()
+    person.close_dialog()
     person.act(revision, "Go back to here…")
     person.fill("Note", "as it was", "dialog")
     person.click("Go back", "button", "dialog")
@@ -159,7 +159,7 @@ def restoring(trial, person):
 def schemas(trial, person):
     """A check shows the mistakes of a schema and the values that it would refuse. A person applies it and keeps such values."""
     suite = "schemas"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}?schema")
     person.until("document.querySelector('textarea.code')?.value.includes('player.crossfade')", "the schema is there")
     text = person.evaluate("document.querySelector('textarea.code').value")
@@ -282,7 +282,7 @@ FIRST_ROW = """new MutationObserver((_, observer) => {
 
 def first_view(trial, person):
     """The first view is fast, loads few files, and then the page loads its other files, and nothing from another host."""
-    trial.api.player("first")
+    trial.api.create_sample_suite("first")
     note = person.call("Page.addScriptToEvaluateOnNewDocument", source=FIRST_ROW)["identifier"]
     person.call("Network.setCacheDisabled", cacheDisabled=True)
     # The best of five runs, since other processes take their turns, too.

@@ -58,7 +58,7 @@ def compact_history(trial, person):
 def comparing(trial, person):
     """A person compares two suites by an address, copies values from the other suite, and sees no secret."""
     for suite in ("production", "staging"):
-        trial.api.player(suite)
+        trial.api.create_sample_suite(suite)
     trial.api.put("staging", "player.volume", 0.2)
     trial.api.put("staging", "look.greeting", "Hello")
     trial.api.put("staging", "account.password", "another secret")
@@ -104,7 +104,7 @@ def comparing(trial, person):
 def cloning(trial, person):
     """A person clones a suite with its schema and its secrets. The dialog lists the values that the clone will lack, and
     refuses a name in use."""
-    trial.api.player("original")
+    trial.api.create_sample_suite("original")
     trial.api.put("taken", "a", 1)
     schema = trial.api.send("GET", "suites/original/schema")
     schema["properties"]["player.volume"]["maximum"] = 0.5
@@ -134,21 +134,21 @@ def cloning(trial, person):
     guarded = trial.guarded()
     try:
         owner = API(guarded.origin, guarded.tokens["owner"])
-        owner.player("app")
+        owner.create_sample_suite("app")
         person.visit(guarded.origin, "#/app")
         person.fill("Token", guarded.tokens["owner"], "dialog")
         person.press("Enter")
         person.click("Actions for app", "button", "main")
         person.click("Clone suite…", "[role=menuitem]", "main")
         person.shows("account.password: you may not read the secret", "dialog .mistakes")
-        person.leave()
+        person.close_dialog()
     finally:
         guarded.stop()
 
 
 def dropping(trial, person):
     """A person drops a suite after typing its name, unless the suite changed meanwhile, and undoes the drop."""
-    trial.api.player("old")
+    trial.api.create_sample_suite("old")
     stored = trial.api.send("GET", "suites/old?view=stored&raw")
 
     def open_dialog(name):
@@ -167,7 +167,7 @@ def dropping(trial, person):
     person.fill("Type old to confirm", "old", "dialog")
     person.press("Enter")
     person.shows("was changed elsewhere", "dialog")
-    person.leave()
+    person.close_dialog()
     equal("a value of the suite that was not dropped", trial.api.value("old", "player.crossfade"), 3)
     open_dialog("old")
     person.until("location.hash === '#/old?history' && !document.querySelector('dialog')", "the history is shown")
@@ -190,7 +190,7 @@ def dropping(trial, person):
 def dead_ends(trial, person):
     """For a mistyped suite or key the page says that it does not exist and suggests names. A person creates a suite or a
     setting only by a button."""
-    trial.api.player("com.example.player")
+    trial.api.create_sample_suite("com.example.player")
     for part in ("", "?schema", "?compare"):
         person.visit(trial.origin, f"#/com.exmaple.player{part}")
         person.shows("There is no suite com.exmaple.player", "main")
@@ -198,8 +198,7 @@ def dead_ends(trial, person):
             person.hides(words, "main")
     person.click("com.example.player", "a", ".empty")
     person.until("document.querySelector('.row')", "the suggested suite opens")
-    to = "location.hash = '#/com.example.player/player.volum'"
-    person.evaluate(to)
+    person.evaluate("location.hash = '#/com.example.player/player.volum'")
     person.shows("There is no setting player.volum", ".panel")
     equal("no editor", person.evaluate("!!document.querySelector('.editor')"), False)
     person.click("player.volume", "a", ".panel")

@@ -214,7 +214,7 @@ class Person(Chromium):
         self.press("Enter") if note else self.evaluate("document.querySelector('dialog.review .primary').click()")
         self.until("!document.querySelector('dialog.review') && document.querySelector('#tray').hidden", "the edits are committed", within)
 
-    def leave(self):
+    def close_dialog(self):
         """Closes a dialog."""
         self.press("Escape")
         self.until("!document.querySelector('dialog')", "Escape closes the dialog")

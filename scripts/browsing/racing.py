@@ -18,7 +18,7 @@ def row(person, name, text):
 def reading(trial, person):
     """An older answer does not replace a change from the stream. If the answer about a key is lost, the key is read again."""
     suite = "reading"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}")
     row(person, "volume", "0.85")
     schema = trial.api.send("GET", f"suites/{suite}/schema")
@@ -56,7 +56,7 @@ def reading(trial, person):
 def committing(trial, person):
     """An edit that is made during a commit stays, and is based on that commit."""
     suite = "committing"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.fill("Value", "0.3", EDITOR)
     person.press("Enter", CTRL)
@@ -64,7 +64,7 @@ def committing(trial, person):
     with person.holding("*/v1/transaction") as held:
         person.click("Commit 1 change", "button", "dialog.review")
         [answer] = held(1)
-        person.leave()
+        person.close_dialog()
         person.fill("Value", "0.35", EDITOR)
         person.let(answer)
     person.until("document.querySelector('.panel .about').innerText.includes('just now')", "the page knows the commit")
@@ -79,7 +79,7 @@ def committing(trial, person):
 def two_schemas(trial, person):
     """A schema of another caller is never replaced without a decision of the person."""
     suite = "two_schemas"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}?schema")
     person.until("document.querySelector('textarea.code')?.value.includes('player.crossfade')", "the editor has the schema")
     schema = lambda title: {"type": "object", "additionalProperties": {"title": title}}
@@ -102,7 +102,7 @@ def two_schemas(trial, person):
     person.click("Apply schema", "button", "dialog")
     person.awaits("new Promise(done => setTimeout(done, 300))")
     equal("their schema", current(), schema("newer"))
-    person.leave()
+    person.close_dialog()
     person.shows("newer", ".conflict")
     person.call("Network.setBlockedURLs", urls=[])
     trial.api.send("DELETE", f"suites/{suite}/schema")

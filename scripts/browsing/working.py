@@ -69,7 +69,7 @@ def table(trial, person):
 def by_mouse(trial, person):
     """A click on a switch in the list makes an edit and does not open the setting. A click beside the switch opens it."""
     suite = "mouse"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}")
     person.fill("Search settings", "shuffle", "main")
     row(person, "player.shuffle", "On")
@@ -95,7 +95,7 @@ def typing(trial, person):
     """Enter in a text of several lines begins a new line. In a text of one line, Enter ends the edit. A time shows UTC when
     the pointer is over it."""
     suite = "typing"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/look.greeting")
     person.fill("Value", "one\ntwo", EDITOR)
     person.press("End")
@@ -144,7 +144,7 @@ def committed(trial, person):
     """After a commit a message has its revision and its changes, and can undo it. A view that waits for an answer shows that
     it loads."""
     suite = "committed"
-    trial.api.player(suite)
+    trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.fill("Value", "0.3", EDITOR)
     person.commit()

@@ -45,6 +45,7 @@ export class Store {
     try {
       const { all, first, last } = await getAll(suitePath(this.suite, "keys"), "keys", { limit: pageOfKeys });
       settings = new Map(all.map(setting => [setting.key, setting]));
+      // A stream from the first cursor has all changes since any page was read.
       cursor = first.cursor;
       this.revision = last.body.revision;
       this.exists = true;
@@ -91,7 +92,8 @@ export class Store {
   // Applies changes from the stream or from the answer to a write. A change that is older than the setting is skipped.
   apply(changes) {
     this.meanwhile?.push(...changes);
-    const keys = [], unclear = [];
+    // A change lacks the schema of a new setting and the errors of an invalid value, so these keys are read again.
+    const keys = [], toRead = [];
     for (const change of changes) {
       if (change.suite !== undefined && change.suite !== this.suite) continue;
       const known = this.settings.get(change.key);
@@ -101,14 +103,14 @@ export class Store {
       if (change.source === "unset" && !known?.schema) {
         this.settings.delete(change.key);
         this.removed.set(change.key, change.revision);
-      } else if (!known || change.source === "invalid") unclear.push(change);
-      else this.settings.set(change.key, settled(known, change));
+      } else if (!known || change.source === "invalid") toRead.push(change.key);
+      else this.settings.set(change.key, withChange(known, change));
     }
     if (!keys.length) return;
     this.#mark(keys);
     this.readPending();
-    if (unclear.length > 20) this.reload();
-    else for (const change of unclear) this.refresh(change.key).catch(() => this.reload());
+    if (toRead.length > 20) this.reload();
+    else for (const key of toRead) this.refresh(key).catch(() => this.reload());
     this.onChange(keys, false);
   }
 
@@ -126,7 +128,8 @@ export class Store {
     if (this.#hasPending) this.timer = setTimeout(() => this.readPending(), pendingInterval);
   }
 
-  // Takes the pending actions at a revision. A revert restores the settings that its commit changed last.
+  // Takes the pending actions at a revision. A revert restores a setting only if its commit is the last change of the
+  // setting.
   setPending(actions, revision) {
     const byCommit = new Map(actions.filter(({ action }) => action === "revert").map(each => [each.commit, each]));
     const keys = [];
@@ -184,7 +187,8 @@ export const noSchema = { text: null, tag: null };
 // True if a setting has a stored value, valid or not.
 export const isStored = ({ source }) => ["stored", "invalid"].includes(source);
 
-// The value that an edit of a setting begins with: the effective value, or the stored value if that is invalid.
+// The value that an edit of a setting begins with: the effective value, or the stored value of an invalid setting.
+// Returns undefined for an unset setting and for a hidden secret.
 export const present = setting =>
   setting.source === "invalid" ? setting.stored : setting.source === "unset" || setting.secret
     && setting.value === undefined ? undefined : setting.value;
@@ -199,7 +203,8 @@ export const stateOf = setting =>
 // True if two settings have the same pending action, or none.
 export const isSamePending = (one, other) => one === other || print([one]) === print([other]);
 
-export function settled(known, change) {
+// Returns a setting after a change.
+export function withChange(known, change) {
   const { key, suite, schema, writable } = known;
   const { new: value, source, revision, modified, by, note, secret, pending } = change;
   return { suite, key, value: value === undefined && !secret ? null : value, source, revision, modified, by, note,

@@ -3,7 +3,7 @@ import { Problem, newKey, send } from "./api.js";
 import { isSame, print } from "./exact.js";
 import { debounced } from "./dom.js";
 import { readDraft, saveDraft } from "./drafts.js";
-import { isSecret, present, settled } from "./store.js";
+import { isSecret, present, withChange } from "./store.js";
 import { texts } from "./texts.js";
 
 const id = (suite, key) => `${suite}/${key}`;
@@ -217,7 +217,7 @@ export class Tray {
         else if (newer) {
           // An edit that was made during the commit is based on the committed value.
           const change = answer.changes?.find(({ suite, key }) => suite === edit.suite && key === edit.key);
-          if (change) newer.seen = settled(newer.seen, change);
+          if (change) newer.seen = withChange(newer.seen, change);
         }
       }
       return answer;

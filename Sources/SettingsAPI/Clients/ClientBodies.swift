@@ -19,7 +19,8 @@ package struct ClientFailure: Equatable, Sendable, JSONBody {
     }
 }
 
-/// A client in the answer to `GET /v1/suites/{suite}/clients`.
+/// A client in the answer to `GET /v1/suites/{suite}/clients`. A commit concerns a client if it changes keys that the
+/// client watches and may read, or the schema.
 package struct ClientDescription: Equatable, Sendable {
     package enum Status: String, BodyWord, CaseIterable {
         /// The client has applied every commit that concerns it.
@@ -140,7 +141,7 @@ extension ClientListing: JSONBody {
     }
 }
 
-/// How many clients of a suite have applied a state.
+/// How many clients of a suite have applied a state. The present clients are all clients whose status is not `gone`.
 package struct Convergence: Equatable, Sendable {
     /// A client that could not apply the state.
     package struct Failure: Equatable, Sendable, JSONBody {
@@ -169,8 +170,11 @@ package struct Convergence: Equatable, Sendable {
     package var target: Cursor
     /// True if the requested share of the present clients has applied the target.
     package var isConverged: Bool
+    /// The number of present clients.
     package var present: Int64
+    /// The number of present clients that have applied the target.
     package var applied: Int64
+    /// The number of present clients that could not apply the target.
     package var failed: Int64
     /// The present clients that have neither applied the target nor failed: the first ``maximumNames``, sorted by name.
     package var missing: [ClientName] = []

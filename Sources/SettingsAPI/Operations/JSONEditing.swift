@@ -68,7 +68,7 @@ extension JSONValue {
         if let index = JSONPointer.arrayIndex(token) {
             if index < count || forInsertion && index == count { return index }
             throw OperationError(
-                "the array has no element \(index) (it has \(Plural.count(count, "element")))",
+                "the array has no element at index \(index) (it has \(Plural.count(count, "element")))",
                 withoutValues: "the element does not exist")
         }
         let what =

@@ -12,11 +12,12 @@ internal import SettingsModel
 package struct RemovedKeys: Sendable {
     /// The number of tombstones in a full generation. A suite keeps at least its last 1,024 tombstones, and at most
     /// 2,048.
-    static let generationSize = 1024
+    static let generationCapacity = 1024
 
     private struct Generation {
         var records = OrderedTree<KeyRecord>()
         var lastRevision = Revision.zero
+        /// The approximate number of bytes of memory that the records take.
         var size = 0
 
         mutating func add(_ record: KeyRecord) {
@@ -47,7 +48,7 @@ package struct RemovedKeys: Sendable {
         // Without the reference in `generations`, the suite can change the tombstones in place, unless a copy of the
         // suite shares them.
         generations = nil
-        if current.records.count >= Self.generationSize {
+        if current.records.count >= Self.generationCapacity {
             unknownKeyRevision = max(unknownKeyRevision, previous.lastRevision)
             (current, previous) = (Generation(), current)
         }

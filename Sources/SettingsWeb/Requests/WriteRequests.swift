@@ -99,7 +99,7 @@ extension APIRequest {
     /// Throws 415 if the request has a `Content-Encoding`, such as a compressed body.
     func checkContentEncoding() throws(Problem) {
         if head.has(.contentEncoding) {
-            throw Problem(.unsupportedMediaType, "Content-Encoding is not supported; send the body unencoded")
+            throw Problem(.unsupportedMediaType, "Content-Encoding is not supported; send the body uncompressed")
         }
     }
 

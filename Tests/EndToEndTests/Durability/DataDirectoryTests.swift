@@ -170,6 +170,7 @@ struct CopyTests {
         let copied = try TestDaemon(in: copy)
         let here = try cursor(copied)
         #expect(here.epoch != there.epoch)
+        // A new epoch skips 1,000,000,000 revisions.
         #expect(here.revision.number == 1_000_000_010)
         for _ in 0..<10 { try copied.done(Request("PUT app/keys/n \(Int.random(in: 100...999_999))")) }
         let observed = try copied.send(Request("GET app/observe?since=\(there)&wait=0"))
@@ -192,11 +193,12 @@ struct CopyTests {
         #expect(try cursor(TestDaemon(in: directory, data: directory.path + "/there")) == before)
     }
 
-    @Test("A data directory of an older version without identity files keeps its epoch; a later copy does not")
-    func unmarked() throws {
+    @Test("A data directory of an older version, without an identifier, keeps its epoch; a later copy does not")
+    func withoutIdentifier() throws {
         let directory = try TemporaryDirectory()
+        // An older version wrote only its process identifier to `LOCK`.
         _ = try directory.file("LOCK", "19034\n")
-        _ = try directory.file("journal-0.jsonl", Self.unmarkedJournal)
+        _ = try directory.file("journal-0.jsonl", Self.journalWithoutIdentifier)
         let first = try TestDaemon(in: directory)
         #expect(try cursor(first).description == "rurxp5gq.1")
         #expect(try first.send("GET app/keys/n?raw").text == "1")
@@ -206,7 +208,7 @@ struct CopyTests {
         #expect(try cursor(TestDaemon(in: copy)).revision.number == 1_000_000_001)
     }
 
-    static let unmarkedJournal = """
+    static let journalWithoutIdentifier = """
         {"crc":"9faba649","journal":1,"epoch":"rurxp5gq","revision":0,"after":0,"durability":"always"}
         {"crc":"758111be","after":0,"synced":true,"commit":{"revision":1,"time":"2026-11-22T00:40:03.966Z",\
         "suites":[{"op":"create","suite":"app"}],"changes":[{"suite":"app","key":"n","old":null,"new":1,\

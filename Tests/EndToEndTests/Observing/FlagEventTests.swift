@@ -103,9 +103,9 @@ struct FlagEventTests {
 }
 
 extension Request {
-    /// The schema with one additional key.
-    fileprivate func allowing(_ key: String) -> Request {
+    /// This request, which sets `Samples.schema`, with a schema that also allows keys that begin with a text.
+    fileprivate func allowing(_ prefix: String) -> Request {
         let text = String(decoding: body, as: UTF8.self)
-        return with(body: Array(text.replacing("\"^x-\"", with: "\"^\(key)\":true,\"^x-\"").utf8))
+        return with(body: Array(text.replacing("\"^x-\"", with: "\"^\(prefix)\":true,\"^x-\"").utf8))
     }
 }

@@ -120,10 +120,10 @@ struct JSONPatchTests {
                 #"step 2 of the patch, replace at /b: the object has no member "b"; did you mean a?"#),
             Case(
                 "remove a missing element", "[1,2]", #"[{"op":"remove","path":"/2"}]"#,
-                "step 1 of the patch, remove at /2: the array has no element 2 (it has 2 elements)"),
+                "step 1 of the patch, remove at /2: the array has no element at index 2 (it has 2 elements)"),
             Case(
                 "add far beyond the end", "[1]", #"[{"op":"add","path":"/3","value":1}]"#,
-                "step 1 of the patch, add at /3: the array has no element 3 (it has 1 element)"),
+                "step 1 of the patch, add at /3: the array has no element at index 3 (it has 1 element)"),
             Case(
                 "a position with a leading zero", "[1,2]", #"[{"op":"remove","path":"/01"}]"#,
                 #"step 1 of the patch, remove at /01: "01" is not a position in an array"#),
@@ -172,7 +172,7 @@ struct JSONPatchTests {
                 #"step 1 of the patch, move from /x: the object has no member "x""#),
             Case(
                 "copy a missing element", "[]", #"[{"op":"copy","from":"/0","path":"/-"}]"#,
-                "step 1 of the patch, copy from /0: the array has no element 0 (it has 0 elements)"),
+                "step 1 of the patch, copy from /0: the array has no element at index 0 (it has 0 elements)"),
         ])
     func impossible(example: Case) throws {
         let patch = try JSONPatch(json: JSONValue(parsing: example.patch))

@@ -135,7 +135,7 @@ struct DeadlineTests {
     }
 
     @Test func `A change with a deadline follows earlier writes, and the outbox never contains it`() async throws {
-        let (defaults, backend) = try BackendKind.memory.world().interruptedAdapter(ClientKeys())
+        let (defaults, backend) = try BackendKind.memory.world().interruptibleAdapter(ClientKeys())
         try await defaults.ready()
         backend.isServerUnreachable = true
         let unsent = await #expect(throws: DefaultsError.self) {

@@ -154,7 +154,7 @@ struct PastTests {
 
     @Test("A restore without a daemon changes nothing and throws")
     func withoutDaemon() async throws {
-        let (defaults, backend) = try BackendKind.memory.world().interruptedAdapter(ClientKeys())
+        let (defaults, backend) = try BackendKind.memory.world().interruptibleAdapter(ClientKeys())
         try await defaults.set(\.theme, .dark)
         backend.isServerUnreachable = true
         let error = await #expect(throws: DefaultsError.self) { try await defaults.restore(to: .revision(0)) }

@@ -45,7 +45,7 @@ struct TransactionTests {
     @Test(arguments: BackendKind.allCases)
     func `A change of a missing value through an optional chain sends no write`(_ kind: BackendKind) async throws {
         let world = try kind.world()
-        let (defaults, backend) = world.interruptedAdapter(ClientKeys())
+        let (defaults, backend) = world.interruptibleAdapter(ClientKeys())
         try await defaults.update(\.username) { $0?.append("x") }
         try await defaults.transaction { t in t.username?.append("x") }
         #expect(backend.counts.commits == 0)

@@ -15,7 +15,7 @@ struct UnknownSourceTests {
             \.theme; \.launchCount
         }
         let world = try kind.world(schema: schema)
-        let (defaults, backend) = world.interruptedAdapter(ClientKeys())
+        let (defaults, backend) = world.interruptibleAdapter(ClientKeys())
         defaults.register(defaults: ["theme": "dark"])
         #expect(defaults.launchCount == 0)
         backend.isServerUnreachable = true

@@ -120,7 +120,7 @@ struct HandshakeTests {
             world.drainIssues().map(\.key) == ["player.volume"], "reported again after a schema without the difference")
     }
 
-    @Test("A schema of another program is compared when the follower receives it", arguments: BackendKind.allCases)
+    @Test("A schema of another program is compared when the client receives it", arguments: BackendKind.allCases)
     func following(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let defaults = world.adapter(Keys())
@@ -145,13 +145,13 @@ struct HandshakeTests {
     @Test("The schema is requested once for all keys, and never if the suite has no schema")
     func requestCount() throws {
         let world = try BackendKind.memory.world(schema: try Schema(Self.document))
-        let (defaults, backend) = world.interruptedAdapter(Keys())
+        let (defaults, backend) = world.interruptibleAdapter(Keys())
         for _ in 0..<10 {
             _ = (defaults.volume, defaults.count, defaults.theme, defaults[key: DefaultsKey<Int?>("other")])
             defaults.volume = .random(in: 0...1)
         }
         #expect(backend.counts.schemas == 1)
-        let (schemaless, schemalessBackend) = try BackendKind.memory.world().interruptedAdapter(Keys())
+        let (schemaless, schemalessBackend) = try BackendKind.memory.world().interruptibleAdapter(Keys())
         _ = (schemaless.volume, schemaless.count)
         #expect(schemalessBackend.counts.schemas == 0)
     }
@@ -161,7 +161,7 @@ struct HandshakeTests {
         arguments: BackendKind.allCases)
     func unknownKeyword(_ kind: BackendKind) async throws {
         let world = try kind.world(schema: try Schema(Self.document))
-        let (defaults, backend) = world.interruptedAdapter(Keys())
+        let (defaults, backend) = world.interruptibleAdapter(Keys())
         backend.answeredSchema = ["type": "object", "additionalProperties": false, "newKeyword": 1]
         for _ in 0..<3 { #expect(defaults.volume == 0.5 && defaults.nickname == nil) }
         let issues = world.drainIssues()
@@ -177,7 +177,7 @@ struct HandshakeTests {
     @Test("A schema with writeOnly inside a key, which daemon 0.3 accepted, is used like any other schema")
     func older() async throws {
         let world = try BackendKind.memory.world(schema: try Schema(Self.document))
-        let (defaults, backend) = world.interruptedAdapter(Keys())
+        let (defaults, backend) = world.interruptibleAdapter(Keys())
         backend.answeredSchema = World.schema(of: [
             "theme": ["enum": ["light", "dark"], "default": "light"],
             "login": ["type": "object", "properties": ["pin": ["type": "string", "writeOnly": true]]],
@@ -190,7 +190,7 @@ struct HandshakeTests {
     @Test("While the schema cannot be requested, values are read, and the keys are compared later")
     func withoutSchemaAnswer() async throws {
         let world = try BackendKind.memory.world(schema: try Schema(Self.document))
-        let (defaults, backend) = world.interruptedAdapter(Keys())
+        let (defaults, backend) = world.interruptibleAdapter(Keys())
         backend.isSchemaUnreachable = true
         #expect(defaults.volume == 0.5)
         #expect(world.drainIssues() == [])

@@ -30,7 +30,7 @@ struct MigrationTests {
     func sameName(_ kind: BackendKind) async throws {
         let world = try kind.world()
         world.adapter()["timeout"] = JSONValue.string("7")
-        let (defaults, backend) = world.interruptedAdapter(Keys())
+        let (defaults, backend) = world.interruptibleAdapter(Keys())
         for _ in 0..<10 { #expect(defaults.timeout == 7) }
         #expect(try await world.adapter(Keys()).value(\.timeout) == 7)
         #expect(backend.counts.commits == 1)
@@ -74,7 +74,7 @@ struct MigrationTests {
     func newType() throws {
         let world = try BackendKind.memory.world()
         world.adapter()["size"] = JSONValue.integer(5)
-        let (defaults, backend) = world.interruptedAdapter(Keys())
+        let (defaults, backend) = world.interruptibleAdapter(Keys())
         #expect(defaults.size == 5 && backend.counts.commits == 0)
     }
 }

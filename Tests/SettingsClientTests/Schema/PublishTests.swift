@@ -159,7 +159,7 @@ struct PublishTests {
 
     @Test("Publishing without a server throws an error")
     func withoutServer() async throws {
-        let (defaults, backend) = try BackendKind.memory.world().interruptedAdapter(StoredKeys())
+        let (defaults, backend) = try BackendKind.memory.world().interruptibleAdapter(StoredKeys())
         backend.isServerUnreachable = true
         await #expect(throws: DefaultsError.unreachable("nobody answers")) { try await defaults.publishSchema() }
         backend.isServerUnreachable = false

@@ -111,7 +111,7 @@ struct RenameTests {
     @Test("A value is moved once, and later reads send no request", arguments: BackendKind.allCases)
     func once(_ kind: BackendKind) async throws {
         let world = try world(kind)
-        let (defaults, backend) = world.interruptedAdapter(NewKeys())
+        let (defaults, backend) = world.interruptibleAdapter(NewKeys())
         for _ in 0..<100 { #expect(defaults.libraries == ["a"] && defaults.count == 5) }
         try await defaults.flush()
         #expect(backend.counts.commits == 1 && backend.counts.settings == 0)
@@ -125,7 +125,7 @@ struct RenameTests {
     func concurrentMoves(_ kind: BackendKind) async throws {
         for _ in 0..<10 {
             let world = try world(kind)
-            let programs = (0..<4).map { _ in world.interruptedAdapter(NewKeys()) }
+            let programs = (0..<4).map { _ in world.interruptibleAdapter(NewKeys()) }
             for (program, _) in programs { #expect(program.other == 0) }
             DispatchQueue.concurrentPerform(iterations: 8) { thread in
                 #expect(programs[thread % 4].0.libraries == ["a"])
@@ -140,20 +140,20 @@ struct RenameTests {
         arguments: BackendKind.allCases)
     func races(_ kind: BackendKind) async throws {
         let world = try world(kind)
-        let (secondMover, secondBackend) = world.interruptedAdapter(NewKeys())
+        let (secondMover, secondBackend) = world.interruptibleAdapter(NewKeys())
         #expect(secondMover.other == 0)
         secondBackend.beforeNextCommit { #expect(world.adapter(NewKeys()).libraries == ["a"]) }
         #expect(secondMover.libraries == ["a"])
 
         let changed = try self.world(kind)
-        let (program, backend) = changed.interruptedAdapter(NewKeys())
+        let (program, backend) = changed.interruptibleAdapter(NewKeys())
         #expect(program.other == 0)
         backend.beforeNextCommit { changed.adapter(OldKeys()).folders = ["b"] }
         #expect(program.libraries == ["b"])
         #expect(try await changed.stores(["libraries"]))
 
         let removed = try self.world(kind, paths: ["p"])
-        let (last, lastBackend) = removed.interruptedAdapter(NewKeys())
+        let (last, lastBackend) = removed.interruptibleAdapter(NewKeys())
         #expect(last.other == 0)
         lastBackend.beforeNextCommit { removed.adapter(OldKeys()).remove(\.folders) }
         #expect(last.libraries == ["p"], "without the latest former name, the former name before it has the value")
@@ -184,7 +184,7 @@ struct RenameTests {
     )
     func outage(_ kind: BackendKind) async throws {
         let world = try world(kind)
-        let (defaults, backend) = world.interruptedAdapter(NewKeys())
+        let (defaults, backend) = world.interruptibleAdapter(NewKeys())
         #expect(defaults.other == 0)
         backend.isServerUnreachable = true
         for _ in 0..<3 { #expect(defaults.libraries == ["a"]) }
@@ -202,7 +202,7 @@ struct RenameTests {
     @Test("A change of the suite causes another attempt to move the value", arguments: BackendKind.allCases)
     func resuming(_ kind: BackendKind) async throws {
         let world = try world(kind)
-        let (defaults, backend) = world.interruptedAdapter(NewKeys())
+        let (defaults, backend) = world.interruptibleAdapter(NewKeys())
         #expect(defaults.other == 0)
         backend.isServerUnreachable = true
         #expect(defaults.libraries == ["a"])

@@ -39,8 +39,8 @@ extension World {
     }
 
     /// Returns an adapter, and its backend, which the test can make unreachable.
-    func interruptedAdapter<Keys: DefaultsKeyStore>(_ keys: Keys) -> (DefaultsAdapter<Keys>, InterruptedBackend) {
-        let backend = InterruptedBackend(backend())
+    func interruptibleAdapter<Keys: DefaultsKeyStore>(_ keys: Keys) -> (DefaultsAdapter<Keys>, InterruptibleBackend) {
+        let backend = InterruptibleBackend(backend())
         return (adapter(keys, session: SuiteSession(backend, options: .init(outageTimeout: .zero))), backend)
     }
 

@@ -67,7 +67,7 @@ struct NestedMutationTests {
     @Test("Optional chains that end in nil and changes to equal values send no write", arguments: BackendKind.allCases)
     func chains(_ kind: BackendKind) async throws {
         let world = try kind.world()
-        let (defaults, backend) = world.interruptedAdapter(Keys())
+        let (defaults, backend) = world.interruptibleAdapter(Keys())
         defaults.boss?.name = "x"
         defaults[\.boss]?.address?.city += "x"
         defaults.person.address?.city = "x"

@@ -98,13 +98,13 @@ struct LargeBodyTests {
         #expect(server.store.state.revision == Revision(1))
     }
 
-    /// The number of bodies of this length that one client may have in the queue for parsing: half of the memory for
-    /// bodies.
+    /// The number of bodies like `megabyte` that one client may have in the queue for parsing. These bodies take half
+    /// of the memory for bodies.
     private static let admittedCount = 13
     private static let megabyte = "\"" + String(repeating: "a", count: 1_000_000) + "\""
 
     @Test(
-        "While the bodies of a client use all memory that they may use, large bodies are refused and small bodies accepted"
+        "While a client uses all memory that its bodies may use, a large body is refused and a small body accepted"
     )
     func waitingBytes() throws {
         let time = ManualClock()
@@ -120,6 +120,7 @@ struct LargeBodyTests {
         try late.send(String(Self.put("app/keys/late", Self.megabyte).prefix(100_000)))
         #expect(try server.connect().exchange(Self.put("app/keys/small", "1")).status == 201)
         #expect(!late.isReadable(within: 100))
+        // The daemon refuses a body that has waited 10 seconds for memory.
         time.advance(seconds: 11)
         server.checkDeadlines()
         let refused = try late.readResponse()
@@ -133,7 +134,7 @@ struct LargeBodyTests {
     }
 
     @Test(
-        "A body of a second client is parsed next although the first client has used all its memory"
+        "The body of a second client is parsed before the waiting bodies of a client that uses all its memory"
     )
     func fairness() throws {
         let server = try APIServer()

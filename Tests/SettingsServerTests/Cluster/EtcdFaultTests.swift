@@ -12,7 +12,8 @@ import Testing
 /// Stores that share a log in three members of etcd, while members fail.
 @Suite(.ownThread)
 struct EtcdFaultTests {
-    /// One writer for each daemon. A writer writes one key after another, and records the outcome of each write.
+    /// One writer for each element of `nodes`, which may contain a daemon several times. A writer writes one key after
+    /// another, and records the outcome of each write.
     private final class Writers: Sendable {
         enum Outcome: Equatable {
             case acknowledged, refused, unknown
@@ -20,8 +21,8 @@ struct EtcdFaultTests {
 
         private let nodes: [ClusterNode]
         private let outcomes = Mutex<[String: Outcome]>([:])
-        /// The daemon number, the start and the end of each acknowledged write.
-        private let times = Mutex<[(daemon: Int, start: ContinuousClock.Instant, end: ContinuousClock.Instant)]>([])
+        /// The writer number, the start and the end of each acknowledged write.
+        private let times = Mutex<[(writer: Int, start: ContinuousClock.Instant, end: ContinuousClock.Instant)]>([])
         private let isOver = Atomic(false)
         private let group = DispatchGroup()
 
@@ -55,22 +56,22 @@ struct EtcdFaultTests {
             outcomes.withLock { $0.count { $0.key.hasPrefix("\(number)-") && $0.value == .acknowledged } }
         }
 
-        /// Waits until every daemon has acknowledged three more writes.
+        /// Waits until three more writes of every writer are acknowledged.
         func awaitProgress() throws {
             let before = nodes.indices.map { acknowledged(by: $0) }
             for number in nodes.indices { try eventually { acknowledged(by: number) >= before[number] + 3 } }
         }
 
-        /// The longest duration of an acknowledged write of a daemon that ended after a moment.
+        /// The duration of the slowest acknowledged write of a writer. Counts only writes that ended after a moment.
         func slowestWrite(of number: Int, after moment: ContinuousClock.Instant) -> Duration {
             times.withLock {
-                $0.filter { $0.daemon == number && $0.end > moment }.map { $0.end - $0.start }.max() ?? .zero
+                $0.filter { $0.writer == number && $0.end > moment }.map { $0.end - $0.start }.max() ?? .zero
             }
         }
 
-        /// The longest time after a moment during which no daemon except the first acknowledged a write.
+        /// The longest time after a moment during which no writer except the first got an acknowledgement.
         func longestGapOfOthers(after moment: ContinuousClock.Instant) -> Duration {
-            let ends = times.withLock { $0.filter { $0.daemon != 0 && $0.end > moment }.map(\.end) }.sorted()
+            let ends = times.withLock { $0.filter { $0.writer != 0 && $0.end > moment }.map(\.end) }.sorted()
             return zip(ends, ends.dropFirst()).map { $1 - $0 }.max() ?? .zero
         }
 
@@ -173,7 +174,7 @@ struct EtcdFaultTests {
         try writers.check()
     }
 
-    @Test("A daemon with a slow connection to etcd can write and delays other daemons for less than one of its writes")
+    @Test("A daemon with a slow connection to etcd can write; others wait less than half the time of its slowest write")
     func slowBesideOthers() throws {
         let etcd = try EtcdCluster()
         let proxy = try TCPProxy(to: etcd.ports[0])
@@ -183,6 +184,7 @@ struct EtcdFaultTests {
             try ClusterNode(etcd.endpoints, in: TemporaryDirectory()),
             try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
         )
+        // The other daemons have two writers each, so that they write more often than the slow daemon.
         let writers = Writers([proxied, one, other, one, other])
         try writers.awaitProgress()
         let start = ContinuousClock.now
@@ -195,7 +197,7 @@ struct EtcdFaultTests {
     }
 
     @Test("If a connection to etcd loses answers or breaks, no write takes effect twice")
-    func ways() throws {
+    func lossyConnections() throws {
         let etcd = try EtcdCluster()
         let proxy = try TCPProxy(to: etcd.ports[0])
         defer { proxy.stop() }

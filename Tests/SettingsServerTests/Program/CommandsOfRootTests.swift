@@ -6,6 +6,7 @@ import Testing
 /// Commands that root runs on files that belong to the user of the daemon.
 @Suite(.ownThread, .enabled(if: getuid() == 0))
 struct CommandsOfRootTests {
+    /// The identifier of the user of the daemon.
     private static let user: UInt32 = 1
     private let directory: TemporaryDirectory
     /// A directory that belongs to the user of the daemon.
@@ -54,7 +55,7 @@ struct CommandsOfRootTests {
         #expect(try owners(in: home + "/new") == [Self.user])
     }
 
-    @Test("`restore` as root keeps a directory of root") func restoreForRoot() throws {
+    @Test("`restore` as root creates files of root in a directory of root") func restoreForRoot() throws {
         let data = directory.path + "/data"
         #expect(try ChildProcess.run(["restore", try backup(), "--data", data]).code == 0)
         #expect(try owners(in: data) == [0])

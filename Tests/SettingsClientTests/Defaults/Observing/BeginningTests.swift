@@ -41,7 +41,7 @@ struct BeginningTests {
         arguments: [true, false])
     func waiting(synchronizes: Bool) async throws {
         let suite = try SuiteName("app")
-        let backend = InterruptedBackend(InMemoryBackend(suite: suite))
+        let backend = InterruptibleBackend(InMemoryBackend(suite: suite))
         backend.isServerUnreachable = true
         let defaults = DefaultsAdapter(
             keyStore: ClientKeys(), session: SuiteSession(backend), log: DefaultsLog { _, _, _ in })

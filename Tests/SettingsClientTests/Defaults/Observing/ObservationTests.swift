@@ -97,14 +97,14 @@ struct ObservationTests {
     }
 
     @Test
-    func `A value that changes while the tracking function runs is announced after the function has returned`()
+    func `A value that changes while the tracked function runs is announced after the function has returned`()
         async throws
     {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let changes = ChangeCount()
         changes.track {
             _ = defaults.launchCount
-            // Another thread changes the value between the read and the end of the tracking function.
+            // Another thread changes the value between the read and the end of the tracked function.
             DispatchQueue.global().sync { defaults.launchCount = 1 }
         }
         try eventually { changes.value == 1 }
@@ -194,7 +194,7 @@ struct ObservationTests {
         #expect(await iterator.next() == "somebody")
     }
 
-    @Test("Reads of a cached property, by name and of `isSet` are tracked", arguments: [false, true])
+    @Test("A read of a cached property, a read by name and a read of `isSet` are tracked", arguments: [false, true])
     func cachedProperty(_ isReadBefore: Bool) async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let theme = Setting(\.theme, in: defaults, options: .cached)
@@ -210,7 +210,7 @@ struct ObservationTests {
     }
 
     @Test
-    func `A tracking function that reads a cached property gets the new value`() async throws {
+    func `An onChange function that reads a cached property gets the new value`() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let theme = Setting(\.theme, in: defaults, options: .cached)
         let seen = Mutex<[Theme]>([])
@@ -241,7 +241,7 @@ struct ObservationTests {
     }
 
     @Test
-    func `A tracking function can write a setting and wait for the confirmation`() async throws {
+    func `An onChange function can write a setting and wait for the confirmation`() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let start = ContinuousClock.now
         withObservationTracking {
@@ -254,7 +254,7 @@ struct ObservationTests {
         #expect(defaults.loginTries == 9 && .now - start < .seconds(2))
     }
 
-    @Test("A tracking thread sees the last value of two writing threads")
+    @Test("A task that observes a key gets the value that is written after two tasks have written concurrently")
     func overlappingChanges() async throws {
         for _ in 0..<30 {
             let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
@@ -272,7 +272,7 @@ struct ObservationTests {
         }
     }
 
-    @Test("A program with more keys than the table holds still gets changes of the first key")
+    @Test("A program with more keys than `KeyTable` can hold still gets changes of the first key")
     func manyKeys() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let changes = ChangeCount()

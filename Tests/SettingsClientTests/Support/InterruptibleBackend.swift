@@ -5,7 +5,7 @@ import Synchronization
 @testable import SettingsHTTP
 
 /// A backend in front of another backend. A test can make it unreachable, and read how many requests it has forwarded.
-final class InterruptedBackend: SuiteBackend {
+final class InterruptibleBackend: SuiteBackend {
     /// The numbers of requests that the backend has forwarded.
     struct Counts {
         /// Reads of a single setting.
