@@ -150,7 +150,7 @@ struct SuiteHistoryTests {
 
     @Test("A history of many chunks keeps the commits that the model keeps", arguments: [1, 20])
     func long(megabytes: Int) throws {
-        let runs = try compare(share: 0.0005, commits: 1_300, every: 37) { random in
+        let runs = try compare(share: 0.0005, commits: 1_300, every: 97) { random in
             var limits = Self.limits(&random)
             limits.commits += 1_020
             limits.bytes = megabytes << 20

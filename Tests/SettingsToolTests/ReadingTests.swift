@@ -229,12 +229,12 @@ struct ReadingTests {
             """)
     }
 
-    @Test("list prints the first of 100,000 keys before it requests the last page of keys")
+    @Test("list prints the first of 20,000 keys before it requests the last page of keys")
     func manyKeys() throws {
         let shell = try Shell()
-        let fill = "seq -f 'key%06.0f=1' 100000 | xargs -n 5000 settings set big --quiet --json"
+        let fill = "seq -f 'key%06.0f=1' 20000 | xargs -n 5000 settings set big --quiet --json"
         #expect(try shell.run(fill) == ChildProcess.End(code: 0, output: "", errors: ""))
-        #expect(try shell.run("settings list big | wc -l").output == "100000\n")
+        #expect(try shell.run("settings list big | wc -l").output == "20000\n")
         // The pipe has room for only a part of the list, so the program has not read the whole list when the daemon
         // ends.
         let listing = try shell.start(
@@ -245,7 +245,7 @@ struct ReadingTests {
         let end = try listing.end()
         #expect(end.errors.contains("settings: no answer from the daemon"))
         #expect(end.output.hasPrefix("key000002"))
-        #expect(!end.output.contains("key100000"))
+        #expect(!end.output.contains("key020000"))
     }
 
     @Test("On a terminal, list has colours and keeps to the width", .enabled(if: access("/usr/bin/script", X_OK) == 0))

@@ -36,9 +36,9 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 }
 
-/// The number of rounds and the seeds of the randomized tests.
+/// The number of rounds and the seeds of the randomized tests, and the share of the cases of exhaustive tests.
 ///
-/// `FUZZ_ITERATIONS` sets the number of rounds, and `FUZZ_SEED` sets the seed of the first round. Each round uses the
+/// `FUZZ_ITERATIONS` sets the number of rounds (1,000 if it is not set), and `FUZZ_SEED` sets the seed of the first round. Each round uses the
 /// next seed. To repeat a failure, set `FUZZ_SEED` to the seed in its message.
 package enum FuzzBudget {
     package static let iterations = Int(variable("FUZZ_ITERATIONS") ?? "") ?? 1_000
@@ -55,6 +55,12 @@ package enum FuzzBudget {
     package static func randomSeeds(share: Double) -> [UInt64] {
         let first = UInt64(variable("FUZZ_SEED") ?? "") ?? .random(in: 0...UInt64(UInt32.max))
         return (0..<UInt64(max(1, Double(iterations) * share))).map { first &+ $0 }
+    }
+
+    /// True for the cases that a test of very many numbered cases runs: all cases with 1,000 iterations, every second case
+    /// with 500.
+    package static func includes(case number: Int) -> Bool {
+        number.isMultiple(of: max(1, 1_000 / iterations))
     }
 
     private static func variable(_ name: String) -> String? {

@@ -21,6 +21,8 @@ struct EtcdFaultTests {
 
         private let nodes: [ClusterNode]
         private let outcomes = Mutex<[String: Outcome]>([:])
+        /// The number of acknowledged writes of each writer.
+        private let acknowledgedCounts: Mutex<[Int]>
         /// The writer number, the start and the end of each acknowledged write.
         private let times = Mutex<[(writer: Int, start: ContinuousClock.Instant, end: ContinuousClock.Instant)]>([])
         private let isOver = Atomic(false)
@@ -28,6 +30,7 @@ struct EtcdFaultTests {
 
         init(_ nodes: [ClusterNode]) {
             self.nodes = nodes
+            acknowledgedCounts = Mutex(nodes.map { _ in 0 })
             for number in nodes.indices {
                 DispatchQueue(label: "writer").async(group: group) { self.write(on: number) }
             }
@@ -45,6 +48,7 @@ struct EtcdFaultTests {
                     let outcome: Outcome =
                         problem == nil ? .acknowledged : problem?.outcome == .unknown ? .unknown : .refused
                     outcomes.withLock { $0[key] = outcome }
+                    if outcome == .acknowledged { acknowledgedCounts.withLock { $0[number] += 1 } }
                 } catch {
                     Issue.record("\(error)")
                     return
@@ -52,14 +56,10 @@ struct EtcdFaultTests {
             }
         }
 
-        private func acknowledged(by number: Int) -> Int {
-            outcomes.withLock { $0.count { $0.key.hasPrefix("\(number)-") && $0.value == .acknowledged } }
-        }
-
         /// Waits until three more writes of every writer are acknowledged.
         func awaitProgress() throws {
-            let before = nodes.indices.map { acknowledged(by: $0) }
-            for number in nodes.indices { try eventually { acknowledged(by: number) >= before[number] + 3 } }
+            let before = acknowledgedCounts.withLock { $0 }
+            try eventually { acknowledgedCounts.withLock { zip($0, before).allSatisfy { $0 >= $1 + 3 } } }
         }
 
         /// The duration of the slowest acknowledged write of a writer. Counts only writes that ended after a moment.

@@ -44,8 +44,8 @@ struct FaultTests {
         Case(durability: .interval, seed: 7, keepsPast: true),
     ]
 
-    /// Runs the case with each fault at each call. With past files, whose comparison is slow, a call gets only every
-    /// second fault.
+    /// Runs the case with each fault at each call, or with a part of these combinations (see `FuzzBudget`). With past
+    /// files, whose comparison is slow, a call gets only every second fault.
     private func runWithEachFault(
         _ run: Case, _ faults: [SimulatedDisk.Fault] = Self.faults,
         _ check: (LogHarness, String, SimulatedDisk.Survival) throws -> Void
@@ -55,7 +55,11 @@ struct FaultTests {
         #expect(faultless.isStopped)
         #expect(!run.keepsPast || faultless.disk.names.contains { $0.hasPrefix("past-") })
         for (number, fault) in faults.enumerated() {
-            for call in 0..<faultless.disk.calls where !run.keepsPast || (call + number).isMultiple(of: 2) {
+            for call in 0..<faultless.disk.calls {
+                let combination = call + number + Int(run.seed)
+                guard !run.keepsPast || combination.isMultiple(of: 2),
+                    FuzzBudget.includes(case: run.keepsPast ? combination / 2 : combination)
+                else { continue }
                 let harness = try LogHarness(SimulatedDisk(), run.setup, seed: run.seed)
                 harness.disk.plan(fault, at: call)
                 try harness.run()
@@ -117,7 +121,7 @@ struct FaultTests {
         try faultless.open()
         let expected = try #require(faultless.last)
         for (number, fault) in Self.faults.enumerated() {
-            for call in before..<faultless.disk.calls {
+            for call in before..<faultless.disk.calls where FuzzBudget.includes(case: call + number) {
                 let title = "seed 9, \(durability.rawValue), \(fault) at call \(call)"
                 let harness = try crashed()
                 harness.disk.plan(fault, at: call)

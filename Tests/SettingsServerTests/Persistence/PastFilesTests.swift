@@ -85,7 +85,8 @@ struct PastFilesTests {
     }
 
     @Test(
-        "Suites read at each past revision and instant are equal across stops, crashes and snapshots", arguments: 1...6)
+        "Suites read at each past revision and instant are equal across stops, crashes and snapshots",
+        arguments: (1...6).filter { FuzzBudget.includes(case: $0 - 1) })
     func revisions(seed: Int) throws {
         var run = try Run(seed: UInt64(seed))
         for life in 0..<4 {
@@ -101,7 +102,9 @@ struct PastFilesTests {
         #expect(zip(files, files.dropFirst()).allSatisfy { $0.to == $1.from })
     }
 
-    @Test("Pages of the history, differences, undos and restores are equal across restarts", arguments: 1...4)
+    @Test(
+        "Pages of the history, differences, undos and restores are equal across restarts",
+        arguments: (1...4).filter { FuzzBudget.includes(case: $0 - 1) })
     func questions(seed: Int) throws {
         var run = try Run(seed: UInt64(seed))
         for _ in 0..<60 { try run.step() }

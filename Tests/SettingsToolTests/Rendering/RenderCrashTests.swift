@@ -10,7 +10,7 @@ struct RenderCrashTests {
         throws
     {
         let shell = try Shell(["settings set app theme=dark --quiet"])
-        let body = String(repeating: "0123456789abcde\n", count: 200_000)
+        let body = String(repeating: "0123456789abcde\n", count: 60_000)
         let files = ["a", "b"].map { "\($0) {{ app.theme }}\n\(body)" }
         _ = try shell.directory.file("t0", files[0])
         _ = try shell.directory.file("t1", files[1])
