@@ -12,8 +12,9 @@ package final class ClientRegistry: Sendable {
     private let table: Mutex<ClientTable>
     private let clock: MonotonicClock
     private let wallClock: @Sendable () -> Timestamp
-    /// The records that `records(on:)` has made last, with the version of the table and the time at which it made them.
-    let cachedRecords = Mutex<(version: UInt64, time: UInt64, records: [[UInt8]])?>(nil)
+    /// The records that `records(on:)` has made last, with the version of the table, the cursor of the state and the
+    /// time at which it made them.
+    let cachedRecords = Mutex<(version: UInt64, cursor: Cursor, time: UInt64, records: [[UInt8]])?>(nil)
 
     init(forgetTime: UInt64, clock: MonotonicClock, wallClock: @escaping @Sendable () -> Timestamp) {
         table = Mutex(ClientTable(forgetTime: forgetTime))
@@ -84,8 +85,8 @@ package final class ClientRegistry: Sendable {
         }
     }
 
-    /// A number that changes whenever ``ClientTable/version(of:)`` of a suite changes.
-    var tableVersion: UInt64 { table.withLock(\.lastVersion) }
+    /// See ``ClientTable/ownVersion``.
+    var ownVersion: UInt64 { table.withLock(\.ownVersion) }
 
     func setPeerClients(_ peers: PeerClients) { table.withLock { $0.setPeers(peers) } }
 

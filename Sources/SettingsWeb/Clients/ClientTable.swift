@@ -59,7 +59,9 @@ struct ClientTable: Sendable {
     /// The version that the last ``setPeers(_:)`` assigned.
     private var peersVersion: UInt64 = 0
     /// The last version that was assigned to a suite or to `peers`.
-    private(set) var lastVersion: UInt64 = 0
+    private var lastVersion: UInt64 = 0
+    /// The last version that was assigned to a suite. It changes whenever a client that reports to this daemon changes.
+    private(set) var ownVersion: UInt64 = 0
     /// The number of the client that was added last: see ``SuiteClient/number``.
     private var lastNumber: UInt32 = 0
 
@@ -126,13 +128,12 @@ extension ClientTable {
         var client = suites.values[suiteIndex].clients.values[index].client
         let wasPresent = !isNew && client.isPresent(at: now.monotonic, forgetTime: forgetTime)
         client.recordContact(received, in: suite, startsWatch: startsWatch, at: now.monotonic)
-        let isAwaited = suites.values[suiteIndex].progress?.awaits(client) ?? false
         let isChanged = client.apply(received.report, at: state.baseCursor)
         suites.values[suiteIndex].clients.values[index] = Box(client)
-        if isAwaited { suites.values[suiteIndex].progress?.recordReport(of: client, at: now.wall, in: &rolloutTimes) }
+        suites.values[suiteIndex].progress?.recordReport(of: client, at: now.wall, in: &rolloutTimes)
         if isChanged || !wasPresent {
-            lastVersion += 1
-            suites.values[suiteIndex].version = lastVersion
+            let version = nextOwnVersion()
+            suites.values[suiteIndex].version = version
         }
         return client.presence
     }
@@ -186,8 +187,14 @@ extension ClientTable {
     }
 
     private mutating func changeVersion(of suite: SuiteName) {
+        let version = nextOwnVersion()
+        suites[suite]?.version = version
+    }
+
+    private mutating func nextOwnVersion() -> UInt64 {
         lastVersion += 1
-        suites[suite]?.version = lastVersion
+        ownVersion = lastVersion
+        return lastVersion
     }
 
     /// Begins to measure how long the clients of a suite take to apply its last commit, if the commit is not measured
@@ -200,11 +207,9 @@ extension ClientTable {
         else { return }
         let suite = suites.values[index]
         suites[name]?.progress = state.history.commit(target).map { retained in
-            var progress = RolloutProgress(
-                of: target, committed: retained.commit.time, start: now.wall, lastClient: lastNumber)
-            for box in suite.clients.values
-            where box.client.isPresent(at: now.monotonic, forgetTime: forgetTime) && progress.awaits(box.client) {
-                progress.countClient()
+            var progress = RolloutProgress(of: target, committed: retained.commit.time, start: now.wall)
+            for box in suite.clients.values where box.client.isPresent(at: now.monotonic, forgetTime: forgetTime) {
+                progress.addClient(box.client)
             }
             return progress
         }

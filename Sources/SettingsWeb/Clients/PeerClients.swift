@@ -118,19 +118,20 @@ extension ClientRegistry {
     /// maximum size of a request to etcd, which is 1.5 MiB.
     private static let clientsPerLine = 100
 
-    /// The nanoseconds after which records are made again although no client has reported, because clients may be gone.
+    /// The nanoseconds after which records are made again although no client has reported and no commit was made, because
+    /// clients may be gone.
     private static let recordLifetime: UInt64 = 3_000_000_000
 
     /// Returns the records from which the other daemons learn which clients report to this daemon.
     package func records(on state: State) -> [[UInt8]] {
-        let (version, time) = (tableVersion, now.monotonic)
-        if let cached = cachedRecords.withLock(\.self), cached.version == version,
+        let (version, cursor, time) = (ownVersion, state.baseCursor, now.monotonic)
+        if let cached = cachedRecords.withLock(\.self), cached.version == version, cached.cursor == cursor,
             time &- cached.time < Self.recordLifetime
         {
             return cached.records
         }
         let records = makeRecords(on: state)
-        cachedRecords.withLock { $0 = (version, time, records) }
+        cachedRecords.withLock { $0 = (version, cursor, time, records) }
         return records
     }
 

@@ -11,10 +11,9 @@ struct RolloutProgress: Sendable {
     private let committed: Timestamp
     /// The time at which the measurement began.
     private let start: Timestamp
-    /// The number of the newest client at this time (see ``SuiteClient/number``). Newer clients do not count.
-    private let lastClient: UInt32
+    /// The numbers of the counted clients that have not applied the commit (see ``SuiteClient/number``).
+    private var awaitedClients: Set<UInt32> = []
     private var clientCount = 0
-    private var appliedCount = 0
     /// The number of elements of ``RolloutTimes/percentages`` that were reached.
     private var reachedShares = 0
 
@@ -22,8 +21,8 @@ struct RolloutProgress: Sendable {
     /// all clients, so with more clients, it could take most of the time of an event loop.
     private static let maximumCountForEachCommit = 1000
 
-    init(of target: Revision, committed: Timestamp, start: Timestamp, lastClient: UInt32) {
-        (self.target, self.committed, self.start, self.lastClient) = (target, committed, start, lastClient)
+    init(of target: Revision, committed: Timestamp, start: Timestamp) {
+        (self.target, self.committed, self.start) = (target, committed, start)
     }
 
     /// True if the measurement of a later commit may begin. With many clients, at most one measurement begins in a
@@ -32,22 +31,19 @@ struct RolloutProgress: Sendable {
         clientCount <= Self.maximumCountForEachCommit || now.milliseconds - start.milliseconds >= 1000
     }
 
-    /// True if the client watches the whole suite, was added before the measurement began, and has not applied the
-    /// target.
-    func awaits(_ client: SuiteClient) -> Bool {
-        client.number <= lastClient && client.subject == nil && !client.hasApplied(target)
+    /// Counts a client that is present at the begin of the measurement, unless it watches a part of the suite or has
+    /// applied the target.
+    mutating func addClient(_ client: SuiteClient) {
+        guard client.subject == nil, !client.hasApplied(target) else { return }
+        awaitedClients.insert(client.number)
+        clientCount += 1
     }
 
-    /// Counts a client whose report the measurement awaits.
-    mutating func countClient() { clientCount += 1 }
-
-    /// Counts the client if it has applied the target. If the clients then reach a percentage, adds the time since the
-    /// commit to the histogram of the percentage.
-    ///
-    /// - Parameter client: a client that the measurement awaited before the report.
+    /// Records that a counted client has applied the target, if it has not done so before. If the clients then reach a
+    /// percentage, adds the time since the commit to the histogram of the percentage.
     mutating func recordReport(of client: SuiteClient, at now: Timestamp, in times: inout RolloutTimes) {
-        guard client.hasApplied(target) else { return }
-        appliedCount += 1
+        guard client.hasApplied(target), awaitedClients.remove(client.number) != nil else { return }
+        let appliedCount = clientCount - awaitedClients.count
         let shares = RolloutTimes.percentages
         while reachedShares < shares.count, appliedCount * 100 >= clientCount * shares[reachedShares] {
             // If the clock was set after the commit, the difference may be negative or too large for the histogram.

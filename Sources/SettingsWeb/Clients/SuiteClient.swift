@@ -9,7 +9,7 @@ internal import Synchronization
 final class ClientPresence: Sendable {
     /// The number of waiting watches that report for the client.
     private let watchCount = Atomic(0)
-    /// The time of the last report or of the end of the last watch, in nanoseconds of the monotonic clock.
+    /// The time of the last report or of the last end of a watch, in nanoseconds of the monotonic clock.
     private let lastSeenTime: Atomic<UInt64>
 
     init(seen time: UInt64) { lastSeenTime = Atomic(time) }
@@ -26,7 +26,7 @@ final class ClientPresence: Sendable {
     func endWatch(at now: UInt64) {
         // The time is stored first. Otherwise, between the two steps, the client would have no watch and the time of a
         // report long ago, and would seem to be gone.
-        if watchCount.load(ordering: .relaxed) == 1 { lastSeenTime.store(now, ordering: .sequentiallyConsistent) }
+        lastSeenTime.store(now, ordering: .sequentiallyConsistent)
         watchCount.subtract(1, ordering: .sequentiallyConsistent)
     }
 }

@@ -1,6 +1,9 @@
+import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import SettingsStorage
+import Synchronization
 import TestSupport
 import Testing
 
@@ -92,8 +95,7 @@ struct ClientTableTests {
                 let index = clients.firstIndex { $0.suite == watch.suite && $0.name == watch.name }
                 if let index, added["\(watch.suite) \(watch.name)"] == watch.added {
                     clients[index].watches -= 1
-                    clients[index].lastSeen = now
-                    if clients[index].watches == 0 { clients[index].step = step }
+                    (clients[index].lastSeen, clients[index].step) = (now, step)
                 }
             } else {
                 let (suite, name) = (random.pick(Self.suites), random.pick(["a", "b", "c", "d", "e"]))
@@ -187,5 +189,85 @@ struct ClientTableTests {
         for number in 0..<90_001 { try record("n\(number)", "s\(number % 10)", at: UInt64(20_000 + number)) }
         #expect(table.count == 100_000 && table.droppedCount == 3)
         #expect(table.count(of: try SuiteName("app")) == 9_999)
+    }
+
+    /// Returns the state with one more commit, which changes a setting of the suite `app`.
+    private static func nextState(after state: State) throws -> State {
+        var state = state
+        let (suite, revision, time) = (
+            try SuiteName("app"), try #require(Revision(state.revision.number + 1)), Timestamp(milliseconds: 2)
+        )
+        var commit = Commit(revision: revision, time: time)
+        commit.changes = [
+            Change(
+                suite: suite, key: try KeyName("a"), old: nil, new: .integer(1), oldSource: .unset, source: .stored,
+                revision: revision, modified: time)
+        ]
+        try state.apply(commit)
+        return state
+    }
+
+    @Test("The records for other daemons are kept until a client reports, a commit is made, or their time is over")
+    func records() throws {
+        let (time, suite, state) = (ManualClock(), try SuiteName("app"), try Self.state())
+        let registry = ClientRegistry(
+            forgetTime: 90_000_000_000, clock: time.clock, wallClock: { Timestamp(milliseconds: 1) })
+        /// Returns true if the registry makes new records.
+        func makesRecords(on state: State) -> Bool {
+            time.advance(nanoseconds: 1)
+            let end = time.clock.now()
+            _ = registry.records(on: state)
+            return registry.cachedRecords.withLock { $0?.time } == end
+        }
+        func report(_ name: String) throws {
+            _ = try registry.record(Self.receivedReport(name, "token:x", ClientReport()), of: suite, on: state)
+        }
+        try report("a")
+        #expect(makesRecords(on: state))
+        #expect(!makesRecords(on: state))
+        registry.receive([(daemon: "b", records: registry.records(on: state), age: .zero)], on: state)
+        #expect(!makesRecords(on: state))
+        #expect(makesRecords(on: try Self.nextState(after: state)))
+        #expect(makesRecords(on: state))
+        try report("b")
+        #expect(makesRecords(on: state))
+        time.advance(seconds: 3)
+        #expect(makesRecords(on: state))
+    }
+
+    @Test("The end of a watch is a contact, also if another watch of the client waits")
+    func endOfWatch() {
+        let presence = ClientPresence(seen: 1)
+        for _ in 0..<2 { presence.recordContact(startsWatch: true, at: 1) }
+        for time: UInt64 in [5, 9] {
+            presence.endWatch(at: time)
+            #expect(presence.lastSeen == time)
+        }
+        #expect(!presence.isWaiting)
+    }
+
+    @Test("The times of convergence count each client that was present at their start once")
+    func rolloutTimes() throws {
+        let (suite, state) = (try SuiteName("app"), try Self.state())
+        let next = try Self.nextState(after: state)
+        var table = ClientTable(forgetTime: Self.forgetTime)
+        func report(_ name: String, _ revision: Int64, on state: State, at now: UInt64) throws {
+            let report = ClientReport(applied: try Self.cursor(revision))
+            _ = try table.record(
+                Self.receivedReport(name, "token:x", report), of: [suite], startsWatch: false, on: state,
+                at: ClientTable.Time(monotonic: now, wall: Timestamp(milliseconds: 2)))
+        }
+        for name in ["a", "b", "c", "d"] { try report(name, 8, on: state, at: 1_000) }
+        for name in ["b", "c", "d"] { try report(name, 8, on: state, at: 1_100) }
+        // The client a is gone when the measurement begins, and returns. The client b reports its old state again.
+        let steps: [(name: String, revision: Int64, counts: [Int])] = [
+            ("b", 8, [0, 0, 0]), ("a", 11, [0, 0, 0]), ("b", 11, [0, 0, 0]), ("b", 8, [0, 0, 0]), ("b", 11, [0, 0, 0]),
+            ("c", 11, [1, 0, 0]), ("a", 8, [1, 0, 0]), ("a", 11, [1, 0, 0]), ("d", 11, [1, 1, 1]),
+            ("d", 8, [1, 1, 1]), ("d", 11, [1, 1, 1]),
+        ]
+        for (index, step) in steps.enumerated() {
+            try report(step.name, step.revision, on: next, at: 1_110)
+            #expect(table.rolloutTimes.histograms.map(\.count) == step.counts, "step \(index)")
+        }
     }
 }
