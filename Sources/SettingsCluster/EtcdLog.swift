@@ -189,7 +189,7 @@ package final class EtcdLog: StorageLog {
 
     /// Exchanges records with the other daemons (see ``PeerExchange``) until ``close(within:)``.
     package func exchange(
-        retention: Duration, records: @escaping @Sendable () -> [[UInt8]],
+        retention: @escaping @Sendable () -> Duration, records: @escaping @Sendable () -> [[UInt8]],
         receive: @escaping @Sendable ([PeerExchange.Peer]) -> Void
     ) {
         let exchange = PeerExchange(

@@ -43,7 +43,7 @@ package final class PeerExchange: Sendable {
     private let keys: LogKeys
     /// The identifier of this daemon.
     private let daemon: String
-    private let retention: Duration
+    private let retention: @Sendable () -> Duration
     private let records: @Sendable () -> [[UInt8]]
     private let receive: @Sendable ([Peer]) -> Void
     private let queue = DispatchQueue(label: "settingsd.exchange", qos: .utility)
@@ -52,11 +52,12 @@ package final class PeerExchange: Sendable {
     private let ended = DispatchSemaphore(value: 0)
 
     /// - Parameters:
-    ///   - retention: the time for which the records of another daemon stay valid after its last announcement.
+    ///   - retention: returns the time for which the records of another daemon stay valid after its last announcement.
     ///   - records: returns the records of this daemon. Called every second on the queue of the exchange.
     ///   - receive: called every second on the queue of the exchange with the records of the other daemons.
     init(
-        _ client: EtcdClient, _ keys: LogKeys, daemon: String, retention: Duration,
+        _ client: EtcdClient, _ keys: LogKeys, daemon: String,
+        retention: @escaping @Sendable () -> Duration,
         records: @escaping @Sendable () -> [[UInt8]],
         receive: @escaping @Sendable ([Peer]) -> Void
     ) {
@@ -83,6 +84,7 @@ package final class PeerExchange: Sendable {
             // etcd does not answer. Meanwhile, answers about clients contain the age of the data.
             do throws(EtcdError) { try publisher.publish(records(), &client) } catch { publisher.forgetLeases() }
             try? read(&peers, after: &revision, &client)
+            let retention = retention()
             peers = peers.filter { $0.value.readTime > .now - retention }
             receive(peers.sorted { $0.key < $1.key }.compactMap { Self.peer($0.key, $0.value) })
             _ = stopSignal.wait(timeout: .now() + .milliseconds(Int(Self.interval / .milliseconds(1))))

@@ -167,7 +167,7 @@ package final class Daemon: Sendable {
             try etcdLog?.start(announcing: addresses.first?.location) { store.performMaintenance() }
             // Every daemon lists the clients of all daemons.
             etcdLog?.exchange(
-                retention: .nanoseconds(Int64(configuration.clientForgetTime)),
+                retention: { .nanoseconds(Int64(service.clients.forgetTime)) },
                 records: { service.clients.records(on: store.state) },
                 receive: { peers in
                     let records = peers.map { ($0.daemon, $0.records, age: ContinuousClock.now - $0.readTime) }

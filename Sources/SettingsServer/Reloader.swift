@@ -123,7 +123,7 @@ final class Reloader: Sendable {
         log.setLevel(configuration.logLevel)
         server?.update(configuration.transport)
         service?.watchers.setLimits(configuration.watchers)
-        service?.clients.setForgetTime(configuration.clientForgetTime)
+        service?.clients.forgetTime = configuration.clientForgetTime
         service?.store.limits = configuration.writes
         service?.budget.update(limit: configuration.bufferBytes)
         replacePolicies(policies)

@@ -21,8 +21,11 @@ package final class ClientRegistry: Sendable {
         (self.clock, self.wallClock) = (clock, wallClock)
     }
 
-    /// Replaces ``ClientTable/forgetTime``.
-    package func setForgetTime(_ nanoseconds: UInt64) { table.withLock { $0.forgetTime = nanoseconds } }
+    /// See ``ClientTable/forgetTime``.
+    package var forgetTime: UInt64 {
+        get { table.withLock(\.forgetTime) }
+        set { table.withLock { $0.forgetTime = newValue } }
+    }
 
     var now: ClientTable.Time { ClientTable.Time(monotonic: clock.now(), wall: wallClock()) }
 

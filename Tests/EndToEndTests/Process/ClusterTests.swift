@@ -230,6 +230,26 @@ struct ClusterTests {
         for daemon in daemons[..<2] { daemon.stop() }
     }
 
+    @Test("A reload of clients.forgetSeconds applies to the clients of a daemon that was killed")
+    func forgetSeconds() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.file("settingsd.json", "{}")
+        let options = ["--etcd.endpoints", etcd.endpoints.joined(separator: ","), "--config", file]
+        let daemons = try ["a", "b"].map { name in
+            try TestDaemon(processIn: directory, data: directory.path + "/" + name, options: options)
+        }
+        let cursor = try daemons[0].done("PUT app/keys/pool 10").cursorText
+        try daemons[1].done(Request(#"PUT app/clients/web {"applied":"\#(cursor)"}"#, "Settings-At-Least: \(cursor)"))
+        try eventually { try daemons[0].clientStates() == "web:current" }
+        let start = ContinuousClock.now
+        try daemons[1].kill()
+        _ = try directory.file("settingsd.json", #"{"clients":{"forgetSeconds":1}}"#)
+        #expect(try daemons[0].done("POST /v1/reload").json?["needsRestart"] == [])
+        try eventually { try daemons[0].clientStates() == "" }
+        #expect(ContinuousClock.now - start < .seconds(60))
+        daemons[0].stop()
+    }
+
     /// The number of the first batch in the log.
     private func firstBatch() throws -> Int {
         // The keys are "settingsd/log/" and "settingsd/log0" in Base64.
