@@ -65,7 +65,7 @@ public struct Observations: AsyncSequence, Sendable {
                 } catch {
                     if case .cancelled = error { break }
                     step = progress.step(error, using: &generator)
-                    if case .again = step, progress.isFirstFailure(error) { observations.onOutage?(error) }
+                    if case .again = step, progress.isFirstFailure { observations.onOutage?(error) }
                 }
                 switch step {
                 case .deliver(let observation): return observation
@@ -203,19 +203,19 @@ package struct ObservationProgress: Sendable {
     package mutating func step(_ error: SettingsError, using generator: inout some RandomNumberGenerator) -> Step {
         let requestedPause = BackOff.requestedPause(milliseconds: error.problem?.retryAfterMs)
         if error.code == .unknownSuite, error.problem?.retryAfterMs != nil {
-            // The suite does not exist. The daemon has already waited for the suite, and asks for a retry.
+            // The suite does not exist. The daemon has already waited for the suite, and asks for a retry. Because the
+            // daemon has answered, this is not a failure of `backOff`.
             backOff.reset()
-        } else if !error.isTransient {
-            return .fail(error)
+            var pauses = BackOff()
+            return .again(after: pauses.next(notBefore: requestedPause, using: &generator))
         }
+        guard error.isTransient else { return .fail(error) }
         return .again(after: backOff.next(notBefore: requestedPause, using: &generator))
     }
 
-    /// Returns true if `error` is the first failure at the start or after a successful request. Returns false for a
-    /// missing suite, because the daemon has answered.
-    fileprivate func isFirstFailure(_ error: SettingsError) -> Bool {
-        backOff.failures == 1 && error.code != .unknownSuite
-    }
+    /// True if the last failure is the first failure at the start or after an answer. A missing suite is not a failure,
+    /// because the daemon has answered.
+    var isFirstFailure: Bool { backOff.failures == 1 }
 }
 
 extension ObservationProgress.Shape {

@@ -128,6 +128,23 @@ struct ObservationProgressTests {
         }
     }
 
+    @Test("The first failure of an outage is reported, also while the observer waits for a missing suite")
+    mutating func firstFailure() throws {
+        let missing = problem(.unknownSuite, retryAfterMs: 1000)
+        let outage = SettingsError.unreachable("x", outcome: .notDone)
+        let steps: [(error: SettingsError, isFirst: Bool)] = [
+            (missing, false), (missing, false), (outage, true), (outage, false), (missing, false), (outage, true),
+        ]
+        var progress = ObservationProgress(since: nil)
+        for (index, step) in steps.enumerated() {
+            _ = progress.step(step.error, using: &generator)
+            #expect(progress.isFirstFailure == step.isFirst, "step \(index)")
+        }
+        _ = progress.step(try noChanges(1))
+        _ = progress.step(outage, using: &generator)
+        #expect(progress.isFirstFailure)
+    }
+
     @Test("The backoff grows to an upper bound, has jitter, and restarts after a success")
     mutating func backoff() {
         for _ in 0..<100 {
