@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import settings
+
 /// Tests of clients that report which state of a suite they have applied: the command `clients` and the option `--wait-for`.
 @Suite(.ownThread)
 struct ClientTests {
@@ -185,6 +187,33 @@ struct ClientTests {
         let end = try command.end()
         #expect(end.code == 0, "\(end)")
         #expect(end.output.contains("2 of 2 clients of app applied revision 2"))
+    }
+
+    @Test("--wait-for prints a warning for each outage of the daemon")
+    func outages() throws {
+        try report("web1", applied(try shell.cursor()))
+        let (command, cursor) = try startWrite("settings set app theme=dark --wait-for 100% --timeout 600 2>warnings")
+        for count in 1...2 {
+            try shell.awaitWatcher()
+            try shell.stop()
+            try eventually { shell.text("warnings").split(separator: "\n").count == count }
+            try shell.startAgain()
+            // With a client that has not applied the change, the next request of the command waits.
+            try report("web1", applied("\(cursor.prefix { $0 != "." }).1"))
+        }
+        try report("web1", applied(cursor))
+        #expect(try command.end().code == 0)
+        let warnings = shell.text("warnings").split(separator: "\n")
+        #expect(
+            warnings.count == 2 && warnings.allSatisfy { $0.hasSuffix("; trying until the daemon answers") },
+            "\(warnings)")
+    }
+
+    @Test("The message of a timeout counts the clients of the start that are absent")
+    func absentClients() {
+        #expect(ConvergenceWait.absence(ofClients: 0) == nil)
+        #expect(ConvergenceWait.absence(ofClients: 1) == "  1 client that was present at the start is absent now")
+        #expect(ConvergenceWait.absence(ofClients: 2) == "  2 clients that were present at the start are absent now")
     }
 
     @Test(

@@ -88,6 +88,7 @@ struct ConvergenceWait {
                     if answer.isConverged { pause = Self.roundInterval }
                 }
                 backOff.reset()
+                outage = nil
             } catch {
                 guard error.isTransient else { throw ToolError(describing: error) }
                 if outage == nil {
@@ -158,9 +159,17 @@ struct ConvergenceWait {
             return ToolError(.timedOut, "timed out after \(limit): \(cause)")
         }
         var lines = ["timed out after \(limit): \(last.sentence)"] + last.details
-        let absent = answers.initialClientCount - last.present
-        if absent > 0 { lines.append("  \(absent) clients that were present at the start are absent now") }
+        let absence = Self.absence(ofClients: answers.initialClientCount - last.present)
+        if let absence { lines.append(absence) }
         return ToolError(.timedOut, lines.joined(separator: "\n"))
+    }
+
+    /// The line of the message of a timeout about clients that were present only at the start; nil without such clients.
+    static func absence(ofClients count: Int64) -> String? {
+        guard count > 0 else { return nil }
+        return count == 1
+            ? "  1 client that was present at the start is absent now"
+            : "  \(count) clients that were present at the start are absent now"
     }
 }
 
