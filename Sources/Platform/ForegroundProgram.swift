@@ -14,7 +14,7 @@ package struct ForegroundProgram: Sendable {
     ///     arguments of the program.
     ///   - variables: the values of variables by name. They override the environment that the program inherits.
     package init(_ arguments: [String], variables: [String: String]) throws(SystemError) {
-        let argumentPointers = arguments.map { strdup($0) } + [nil]
+        let argumentPointers = arguments.map { strdup($0.systemBytes) } + [nil]
         let environment = EnvironmentVariables.copiedDefinitions(with: variables) + [nil]
         defer { for pointer in argumentPointers + environment { free(pointer) } }
         var identifier = pid_t()

@@ -87,7 +87,7 @@ package struct ShellCommand {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         file?.addRedirection(of: [STDOUT_FILENO, STDERR_FILENO], to: &actions)
-        let argumentPointers = (["/bin/sh", "-c", text, "sh"] + arguments).map { strdup($0) } + [nil]
+        let argumentPointers = (["/bin/sh", "-c", text, "sh"] + arguments).map { strdup($0.systemBytes) } + [nil]
         let environment = EnvironmentVariables.copiedDefinitions(with: variables) + [nil]
         defer { for pointer in argumentPointers + environment { free(pointer) } }
         var process = pid_t()

@@ -83,6 +83,29 @@ struct FileNameTests {
         #expect(try shell.run("settings list app --changed").output == "")
     }
 
+    @Test(arguments: [
+        #"settings render t --to "$n""#, #"ln -s "$n" link; settings render t --to link"#,
+        #"ln -s "$PWD/$n" link; settings render t --to link"#,
+        #"settings render t --to "$n" --check 'grep -q light {} && [ {} != out ]'"#,
+        #"mkdir "$d"; ln -s "$n" link; ln -s ../"$n" "$d/out"; settings render t --to "$d/out" --check 'test -s {}'"#,
+    ])
+    func `A template is rendered to a file whose name is not UTF-8, also through a link and with a check`(
+        line: String
+    ) throws {
+        let shell = try Shell()
+        _ = try shell.directory.file("t", "{{ app.theme }}\n")
+        let end = try shell.run(Self.names("set -e; \(line) >&2; cat \"$n\""))
+        #expect(end.code == 0 && end.output == "light\n", "\(end)")
+        #expect(end.errors.hasPrefix("wrote ") && !end.errors.contains("u{"), "\(end)")
+    }
+
+    @Test
+    func `A program gets arguments that are not UTF-8`() throws {
+        let shell = try Shell()
+        let end = try shell.run(Self.names(#"echo light >"$n"; settings run app -- cat "$n""#))
+        #expect(end.code == 0 && end.output == "light\n", "\(end)")
+    }
+
     @Test
     func `Completion finds files behind a name that is not UTF-8`() throws {
         let shell = try Shell()

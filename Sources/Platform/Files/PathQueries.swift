@@ -22,8 +22,9 @@ extension POSIXFileSystem {
                 if errno == EINVAL || errno == ENOENT { return path }
                 throw FileError(.status, path, code: errno)
             }
-            let target = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            path = target.hasPrefix("/") ? target : path.parentDirectory.map { "\($0)/\(target)" } ?? target
+            let target = String(escapingInvalidBytesOf: buffer[..<count].map { UInt8(bitPattern: $0) })
+            let isAbsolute = target.utf8.first == UInt8(ascii: "/")
+            path = isAbsolute ? target : path.parentDirectory.map { "\($0)/\(target)" } ?? target
         }
         throw FileError(.status, path, code: ELOOP)
     }

@@ -1,3 +1,4 @@
+import Platform
 import SettingsHTTP
 import SettingsModel
 
@@ -26,7 +27,7 @@ struct RenderTask: Sendable {
             (file, self.path) = (nil, "")
             return
         }
-        self.path = path
+        self.path = path.withVisibleBytes
         var commands = AtomicFile.Commands(check: option(.check), reload: option(.reload))
         if let timeout = try arguments.duration("command-timeout") { commands.timeout = timeout }
         guard commands.check?.contains("{}") ?? true else {
