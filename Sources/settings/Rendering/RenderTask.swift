@@ -45,7 +45,9 @@ struct RenderTask: Sendable {
     }
 
     private static func mode(_ text: String) throws(ToolError) -> UInt32 {
-        guard let mode = UInt32(text, radix: 8), mode <= 0o777, text.utf8.count >= 3 else {
+        // Without the last condition, `UInt32` would accept a sign.
+        guard let mode = UInt32(text, radix: 8), mode <= 0o777, text.utf8.count >= 3, text.first?.isNumber ?? false
+        else {
             throw .usage("a mode is an octal number such as 0644, not '\(Terminal.plain(text))'")
         }
         return mode

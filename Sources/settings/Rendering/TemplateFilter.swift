@@ -48,6 +48,9 @@ enum TemplateFilter: Sendable {
             value = try? JSONValue(parsing: word)
         }
         guard let value else { throw TemplateError(at: offset, "the default is not a JSON value; \(expected)") }
+        guard value.scalar != nil else {
+            throw TemplateError(at: offset, "the default is \(value.kindPhrase); \(expected)")
+        }
         scanner.skipSpace()
         guard scanner.skip(")") else { throw TemplateError(at: scanner.offset, ") is missing\(scanner.foundPhrase)") }
         return value

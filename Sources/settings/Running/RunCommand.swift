@@ -84,7 +84,9 @@ extension Arguments {
             keyPrefix: self["prefix"] ?? "", namePrefix: self["env-prefix"] ?? "", patterns: all("only"),
             includesSecrets: has("secrets"))
         guard mapping.namePrefix.isEmpty || VariableMapping.isName(mapping.namePrefix) else {
-            throw .usage("--env-prefix takes letters, digits and _, not '\(Terminal.plain(mapping.namePrefix))'")
+            throw .usage(
+                "--env-prefix takes a name of letters, digits and _ that does not begin with a digit, not "
+                    + "'\(Terminal.plain(mapping.namePrefix))'")
         }
         if let pattern = mapping.patterns.first(where: { $0.dropLast().contains("*") }) {
             throw .usage("--only takes a key, or the beginning of keys and a *, not '\(Terminal.plain(pattern))'")
@@ -92,7 +94,9 @@ extension Arguments {
         for word in all("map") {
             let (path, value) = try SettingPath.split(word)
             guard let name = value, VariableMapping.isName(name) else {
-                throw .usage("--map takes KEY=NAME with a name of letters, digits and _, not '\(Terminal.plain(word))'")
+                throw .usage(
+                    "--map takes KEY=NAME with a name of letters, digits and _ that does not begin with a digit, not "
+                        + "'\(Terminal.plain(word))'")
             }
             mapping.names[try .whole(path, path.description)] = name
         }

@@ -90,6 +90,9 @@ struct RenderedFileTests {
             $ settings render t --to d --mode 888
             ! settings: a mode is an octal number such as 0644, not '888'
             => 64
+            $ settings render t --to d --mode +644
+            ! settings: a mode is an octal number such as 0644, not '+644'
+            => 64
             """)
     }
 

@@ -103,6 +103,10 @@ struct TemplateTests {
             "{{ app.x | default(x) }}",
             #"1:20: the default is not a JSON value; write default("x"), or default(0) for a value that is not a text"#
         ),
+        (
+            "{{ app.x | default({}) }}",
+            #"1:20: the default is an object; write default("x"), or default(0) for a value that is not a text"#
+        ),
         (#"{{ app.x | default("x" }}"#, "1:24: ) is missing"),
         ("{{ app.x | json(1) }}", "1:16: expected | and a filter, or }}; found '('"),
         (

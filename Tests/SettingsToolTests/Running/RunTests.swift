@@ -71,10 +71,13 @@ struct RunTests {
             ! settings: --on-change takes ignore, restart, exit, or signal:NAME (NAME: HUP, INT, QUIT, TERM, USR1, USR2 or WINCH), not 'signal:KILL'
             => 64
             $ settings run app --map theme=1 -- echo started
-            ! settings: --map takes KEY=NAME with a name of letters, digits and _, not 'theme=1'
+            ! settings: --map takes KEY=NAME with a name of letters, digits and _ that does not begin with a digit, not 'theme=1'
             => 64
             $ settings run app --env-prefix a-b -- echo started
-            ! settings: --env-prefix takes letters, digits and _, not 'a-b'
+            ! settings: --env-prefix takes a name of letters, digits and _ that does not begin with a digit, not 'a-b'
+            => 64
+            $ settings run app --env-prefix 1X -- echo started
+            ! settings: --env-prefix takes a name of letters, digits and _ that does not begin with a digit, not '1X'
             => 64
             $ settings run app --only '*.volume' -- echo started
             ! settings: --only takes a key, or the beginning of keys and a *, not '*.volume'
