@@ -107,6 +107,17 @@ struct FileNameTests {
     }
 
     @Test
+    func `Files whose names differ only in the encoding of an accent do not disturb each other`() throws {
+        let shell = try Shell()
+        _ = try shell.directory.file("t", "{{ app.theme }}\n")
+        let names = #"c="$(printf 'caf\303\251')"; d="$(printf 'cafe\314\201')"; "#
+        let end = try shell.run(
+            names + #"set -e; echo other >"$d"; ln "$d" ".$d.settings-old"; echo >".$d.settings-new-1"; "#
+                + #"settings render t --to "$c" --reload true; cat "$c" "$d"; ls -A | grep -c settings-"#)
+        #expect(end.code == 0 && end.output == "wrote caf\u{E9}\nlight\nother\n2\n", "\(end)")
+    }
+
+    @Test
     func `Completion finds files behind a name that is not UTF-8`() throws {
         let shell = try Shell()
         for words in [#"import app "$n""#, #"plan "$n""#, #"schema generate swift --file "$n""#, #"--token-file "$n""#]

@@ -5,7 +5,7 @@ import SettingsModel
 /// this process is killed or the power fails during the replacement.
 ///
 /// A replacement writes and syncs a new file in the same directory, runs the check, renames the new file to the path of
-/// the old file, and runs the reload.
+/// the old file, and runs the reload. During the replacement, the process has a lock that excludes other processes.
 struct AtomicFile: Sendable {
     /// Shell commands that run while the file is replaced.
     struct Commands: Sendable {
@@ -13,13 +13,23 @@ struct AtomicFile: Sendable {
         var check: String?
         /// A command that makes a service read the new file.
         var reload: String?
-        /// The time limit of each command. A command that exceeds the limit is stopped and counts as failed.
+        /// The time limit of each command, and of the wait for a process that replaces the file at the same time. A
+        /// command that exceeds the limit is stopped and counts as failed.
         var timeout = Duration.seconds(30)
     }
 
-    private static let fileSystem = POSIXFileSystem()
+    /// The error if the check or the reload fails. The description is the message for people.
+    struct CommandFailure: Error, CustomStringConvertible {
+        let description: String
+        /// The last lines of the output of the command.
+        fileprivate var output = ""
+    }
 
-    /// The path from `init`, for messages.
+    private static let fileSystem = POSIXFileSystem()
+    /// The time between two attempts to get the lock.
+    private static let lockInterval = Duration.milliseconds(20)
+
+    /// The path from `init` as messages show it.
     private let path: String
     private let commands: Commands
     /// The permission bits of the file. Not used for an existing file if `keepsAccess` is true.
@@ -36,11 +46,12 @@ struct AtomicFile: Sendable {
     /// - Parameter path: the path of the file. If a symbolic link has this path, the link stays, and the file to which
     ///   the link leads is replaced.
     init(path: String, mode: UInt32, keepsAccess: Bool, commands: Commands = Commands()) throws(ToolError) {
-        (self.path, self.mode, self.keepsAccess, self.commands) = (path, mode, keepsAccess, commands)
+        (self.mode, self.keepsAccess, self.commands) = (mode, keepsAccess, commands)
+        self.path = Terminal.plain(path.withVisibleBytes)
         do throws(FileError) {
             target = try POSIXFileSystem.target(ofLinksAt: path)
         } catch {
-            throw ToolError(.failed, "cannot write \(Terminal.plain(path)): \(error.reason)")
+            throw ToolError(.failed, "cannot read \(self.path): \(error.reason)")
         }
         directory = target.parentDirectory ?? "."
         name = target.split(separator: "/").last.map(String.init) ?? target
@@ -60,12 +71,12 @@ struct AtomicFile: Sendable {
             _ = try Self.fileSystem.status(target)
         } catch {
             if error.isMissing { return nil }
-            throw failure(error)
+            throw ToolError(.failed, "cannot read \(path): \(error.reason)")
         }
         do throws(UnreadableFile) {
             return try FileContents.readRegularFile(target, upTo: .max)
         } catch {
-            throw ToolError(.failed, "cannot replace \(Terminal.plain(path)): \(error.reason)")
+            throw ToolError(.failed, "cannot read \(path): \(error.reason)")
         }
     }
 
@@ -73,18 +84,26 @@ struct AtomicFile: Sendable {
     /// mode need not change.
     ///
     /// If the check fails, the old file stays. If the reload fails, the old file is put back; without an old file, the
-    /// new file is removed. In both cases, throws an error with the output of the command.
-    func update(to content: [UInt8]) throws(ToolError) -> Bool {
+    /// new file is removed. In both cases, throws ``CommandFailure`` with the output of the command.
+    func update(to content: [UInt8]) throws -> Bool {
         do {
+            // Without this check, a file that stays would need a permission to create the file of the lock.
+            if leftovers.isEmpty, try hasContent(content) { return false }
+            let lock = try lock()
+            defer { withExtendedLifetime(lock) { try? Self.fileSystem.remove(lockPath) } }
             try recoverFromKilledProcess()
-            let old = try self.content()
-            let needsMode = try !keepsAccess && old != nil && Self.fileSystem.status(target).mode != mode
-            guard old != content || needsMode else { return false }
+            guard try !hasContent(content) else { return false }
             try replace(by: content)
             return true
-        } catch {
-            throw (error as? FileError).map(failure) ?? ToolError(describing: error)
+        } catch let error as FileError {
+            let owner = error.call == .setOwner ? "; only root can keep the owner of the file" : ""
+            throw ToolError(.failed, "cannot write \(path): \(error.reason)\(owner)")
         }
+    }
+
+    /// True if the file has the content, and its mode need not change.
+    private func hasContent(_ content: [UInt8]) throws -> Bool {
+        try self.content() == content && (keepsAccess || Self.fileSystem.status(target).mode == mode)
     }
 
     // MARK: Steps
@@ -93,27 +112,47 @@ struct AtomicFile: Sendable {
     ///
     /// If this process is killed during the reload, the next update finds the link and puts the old file back.
     /// Otherwise the next update would find the new content, write nothing, and not run the reload.
-    private var oldFileLink: String { "\(directory)/.\(name).settings-old" }
+    private var oldFileLink: String { "\(directory)/\(hiddenPrefix)old" }
 
     /// The path of a hard link to the new file, in place of ``oldFileLink`` if there is no old file. The link exists
     /// until the reload has succeeded.
     ///
     /// If this process is killed during the reload, the next update finds the link and removes the new file.
-    private var firstFileLink: String { "\(directory)/.\(name).settings-first" }
+    private var firstFileLink: String { "\(directory)/\(hiddenPrefix)first" }
+
+    /// The beginning of the names of all files that belong to a replacement.
+    private var hiddenPrefix: String { ".\(name).settings-" }
+
+    /// The path of the file with the lock. Each process removes the file before it releases the lock.
+    private var lockPath: String { "\(directory)/\(hiddenPrefix)lock" }
+
+    /// The names of the files of a process that replaces the file, or that was killed while it replaced the file.
+    private var leftovers: [String] {
+        ((try? Self.fileSystem.list(directory)) ?? []).filter { $0.utf8.starts(with: hiddenPrefix.utf8) }
+    }
+
+    /// Waits until no other process replaces the file. The lock ends when the result is released.
+    private func lock() throws -> OpenFile {
+        let end = ContinuousClock.now + commands.timeout
+        while true {
+            let file = try OpenFile(lockPath, .creating, in: Self.fileSystem)
+            // The other process may have removed the file since it was opened. A third process may then lock a new file.
+            if try file.lock(), try file.isLocated(at: lockPath) { return file }
+            guard ContinuousClock.now < end else {
+                throw ToolError(.failed, "cannot write \(path): another process is replacing it")
+            }
+            CurrentThread.sleep(for: Self.lockInterval)
+        }
+    }
 
     /// Reverts the update of a process that was killed before its reload succeeded, and removes the incomplete new
     /// files of killed processes.
     private func recoverFromKilledProcess() throws(FileError) {
-        guard let names = try? Self.fileSystem.list(directory) else { return }
-        for name in names where name.hasPrefix(".\(self.name).settings-") {
+        for name in leftovers {
             let path = "\(directory)/\(name)"
-            if path == oldFileLink || path == firstFileLink {
+            if path.hasSameBytes(as: oldFileLink) || path.hasSameBytes(as: firstFileLink) {
                 try revert()
-            } else if name.hasPrefix(".\(self.name).settings-new-") {
-                // A process holds the lock of its new file until it has renamed the file, so a file with a lock stays.
-                guard let file = try? OpenFile(path, .reading, in: Self.fileSystem), (try? file.lock()) == true else {
-                    continue
-                }
+            } else if !path.hasSameBytes(as: lockPath) {
                 try? Self.fileSystem.remove(path)
             }
         }
@@ -135,17 +174,18 @@ struct AtomicFile: Sendable {
 
     private func replace(by content: [UInt8]) throws {
         let old = try? Self.fileSystem.status(target)
-        let newFile = "\(directory)/.\(name).settings-new-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
+        let newFile = "\(directory)/\(hiddenPrefix)new-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
         let link = old == nil ? firstFileLink : oldFileLink
         do {
-            let file = try OpenFile(newFile, .new, in: Self.fileSystem, reportedAs: path)
-            // Keep the lock until the file has its final name, because otherwise another process would remove the file.
-            defer { withExtendedLifetime(file) {} }
-            _ = try file.lock()
+            let file = try OpenFile(newFile, .new, in: Self.fileSystem)
             try write(content, to: file, like: keepsAccess ? old : nil)
             if let check = commands.check {
                 let command = check.replacing("{}", with: EnvironmentFile.quoted(newFile))
-                try run(command, "the check '\(check)'", outcome: "the old file stays")
+                do throws(CommandFailure) {
+                    try run(command, "the check '\(check)'")
+                } catch {
+                    throw failure(error, outcome: "the old file stays")
+                }
             }
             if commands.reload != nil {
                 try POSIXFileSystem.link(old == nil ? newFile : target, to: link)
@@ -158,22 +198,18 @@ struct AtomicFile: Sendable {
         }
         try Self.fileSystem.syncDirectory(directory)
         guard let reload = commands.reload else { return }
-        do throws(ToolError) {
-            try run(
-                reload, "the reload '\(reload)'",
-                outcome: old == nil ? "the file is removed" : "the old file is back in place")
-        } catch {
-            let failure = error
-            do {
+        do throws(CommandFailure) {
+            try run(reload, "the reload '\(reload)'")
+        } catch let reloadFailure {
+            var outcome = old == nil ? "the file is removed" : "the old file is back in place"
+            do throws(FileError) {
                 try revert()
             } catch {
-                let outcome = old == nil ? "the new file could not be removed" : "the old file could not be put back"
-                throw ToolError(
-                    failure.code,
-                    "the reload '\(Terminal.plain(reload))' failed, and \(outcome): "
-                        + ToolError(describing: error).message)
+                outcome =
+                    old == nil
+                    ? "the new file could not be removed: \(error)" : "the old file could not be put back: \(error)"
             }
-            throw failure
+            throw failure(reloadFailure, outcome: outcome)
         }
         try? Self.fileSystem.remove(link)
     }
@@ -186,30 +222,28 @@ struct AtomicFile: Sendable {
         try file.sync()
     }
 
-    /// Runs a command. If the command fails, throws an error with its output.
+    /// Runs a command. If the command fails, throws the reason and the output of the command.
     ///
-    /// - Parameters:
-    ///   - subject: the command as the error message names it.
-    ///   - outcome: the state of the file after a failure, for the error message.
-    private func run(_ command: String, _ subject: String, outcome: String) throws(ToolError) {
+    /// - Parameter subject: the command as the error message names it.
+    private func run(_ command: String, _ subject: String) throws(CommandFailure) {
         let (code, output): (Int32?, [UInt8])
         do throws(SystemError) {
             (code, output) = try ShellCommand(command).runCapturingOutput(for: commands.timeout)
         } catch {
-            throw ToolError(.failed, "cannot run /bin/sh: \(error.reason)")
+            throw CommandFailure(description: "cannot run /bin/sh: \(error.reason)")
         }
         guard code != 0 else { return }
         let end = code.map { "ended with exit code \($0)" } ?? "did not end within \(commands.timeout) and was stopped"
         let lines = String(decoding: output, as: UTF8.self).split(separator: "\n").map {
             "\n  \(Terminal.plain(String($0), except: ["\t"]))"
         }
-        throw ToolError(
-            .failed,
-            "cannot replace \(Terminal.plain(path)): \(Terminal.plain(subject)) \(end); \(outcome)" + lines.joined())
+        throw CommandFailure(description: "\(Terminal.plain(subject)) \(end)", output: lines.joined())
     }
 
-    private func failure(_ error: FileError) -> ToolError {
-        let owner = error.call == .setOwner ? "; only root can keep the owner of the file" : ""
-        return ToolError(.failed, "cannot write \(Terminal.plain(path)): \(error.reason)\(owner)")
+    /// Makes the complete error of an update from the failure of a command.
+    ///
+    /// - Parameter outcome: the state of the file after the failure.
+    private func failure(_ failure: CommandFailure, outcome: String) -> CommandFailure {
+        CommandFailure(description: "cannot replace \(path): \(failure.description); \(outcome)\(failure.output)")
     }
 }

@@ -43,12 +43,12 @@ struct VariableFollower {
     private func report(_ settings: [EffectiveSetting]) {
         do throws(ToolError) {
             let variables = try mapping.variables(of: settings)
-            do throws(ToolError) {
+            do {
                 // Store the variables before the program gets them. Then the cache has the variables of the program,
                 // even if `settings` is killed soon after the start of the program.
                 try cache?.store(variables)
             } catch {
-                Terminal.warn("cannot keep the values in the cache: \(error.message)")
+                Terminal.warn("cannot keep the values in the cache: \(ToolError(describing: error).message)")
             }
             events.append(.variables(variables))
         } catch {

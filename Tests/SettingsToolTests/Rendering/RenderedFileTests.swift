@@ -128,10 +128,13 @@ struct RenderedFileTests {
             a
             missing
             $ ln -s loop loop; settings render t --to loop
-            ! settings: cannot write loop: Too many levels of symbolic links
+            ! settings: cannot read loop: Too many levels of symbolic links
             => 1
             $ mkfifo fifo; settings render t --to fifo
-            ! settings: cannot replace fifo: it is a FIFO, not a regular file
+            ! settings: cannot read fifo: it is a FIFO, not a regular file
+            => 1
+            $ settings render t --to fifo --diff
+            ! settings: cannot read fifo: it is a FIFO, not a regular file
             => 1
             $ settings render t --to nothing/out
             ! settings: cannot write nothing/out: No such file or directory
@@ -143,8 +146,9 @@ struct RenderedFileTests {
     func `If a reload fails and the old file cannot be put back, the message says both`() throws {
         try shell.runTranscript(
             """
-            $ echo old >out; settings render t --to out --reload 'rm .out.settings-old; false'
-            ! settings: the reload 'rm .out.settings-old; false' failed, and the old file could not be put back: ./.out.settings-old: No such file or directory (rename, error 2)
+            $ echo old >out; settings render t --to out --reload 'rm .out.settings-old; echo broken; exit 3'
+            ! settings: cannot replace out: the reload 'rm .out.settings-old; echo broken; exit 3' ended with 3; the old file could not be put back: ./.out.settings-old: No such file or directory (rename, error 2)
+            !   broken
             => 1
             """)
     }
@@ -219,6 +223,7 @@ struct RenderedFileTests {
             => 137
             $ cat out; ls -A | grep out
             theme dark
+            .out.settings-lock
             .out.settings-old
             out
             $ settings render t --to out --reload 'cat out >>reloads'; cat out reloads; ls -A | grep out
@@ -231,6 +236,7 @@ struct RenderedFileTests {
             $ cat new; ls -A | grep new
             theme dark
             .new.settings-first
+            .new.settings-lock
             new
             $ settings render t --to new --reload 'cat new >>reloads'; cat new reloads; ls -A | grep new
             wrote new
@@ -257,6 +263,29 @@ struct RenderedFileTests {
             theme dark
             out
             """)
+    }
+
+    @Test
+    func `A second process waits until the first process has replaced the file`() throws {
+        _ = try shell.directory.file("u", "second {{ app.theme }}\n")
+        _ = try shell.directory.file(
+            "reload", "touch started; for n in $(seq 6000); do [ ! -e go ] || break; sleep 0.01; done; exit 3")
+        _ = try shell.run("echo old >out")
+        let first = try shell.start("exec settings render t --to out --command-timeout 60 --reload 'sh ./reload'")
+        try eventually { try shell.run("test -e started").code == 0 }
+        try shell.runTranscript(
+            """
+            $ settings render u --to out --command-timeout 100ms; cat out
+            theme dark
+            ! settings: cannot write out: another process is replacing it
+            """)
+        let second = try shell.start("exec settings render u --to out")
+        _ = try shell.run("touch go")
+        let (firstEnd, secondEnd) = (try first.end(), try second.end())
+        #expect(firstEnd.code == 1 && firstEnd.errors.hasSuffix("ended with 3; the old file is back in place\n"))
+        #expect(secondEnd.code == 0 && secondEnd.output == "wrote out\n", "\(secondEnd)")
+        #expect(shell.text("out") == "second dark\n")
+        #expect(try shell.run("ls -A | grep settings-").output == "")
     }
 
     @Test
