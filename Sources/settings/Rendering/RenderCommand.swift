@@ -16,7 +16,8 @@ enum RenderCommand {
             and runs nothing. If --check fails, the file is not replaced. If --reload fails, the old file is put back. The shell
             runs both commands; in --check, {} stands for the path of a file with the new content. A command that does not end
             within --command-timeout is stopped and has failed. The file keeps its owner and its mode.
-            With --watch, the command follows the settings. After a failure, it tries again when the result changes.
+            With --watch, the command follows the settings. After a failure, it tries again when the result changes; it
+            also tries again regularly if the file could not be written.
             With --diff, the command writes nothing, prints the changes, and ends with 2 if there are changes.
             The file of --config is a JSON array of objects such as {"template":"a.tmpl","to":"a.conf"}, which may also have
             "check", "reload" and "mode".

@@ -8,7 +8,13 @@ struct RenderService {
         /// The content with which the file could not be replaced; nil if the template could not be rendered.
         let content: [UInt8]?
         let message: String
+        /// True if the file could not be written. Then a later attempt may succeed without a change of the settings.
+        var isRetried = false
     }
+
+    /// The pause before the first attempt to write a file again. Each further pause is twice as long.
+    private static let shortestPause = Duration.seconds(1)
+    private static let longestPause = Duration.seconds(60)
 
     private let tasks: [RenderTask]
     /// The failure of each task; nil if the task has succeeded.
@@ -24,10 +30,20 @@ struct RenderService {
     /// - Parameter settleTime: the time from a change until files are rendered. Changes in this time are rendered
     ///   together.
     mutating func run(_ suites: [SuiteName], _ client: DaemonClient, settleTime: Duration) async throws {
-        var isFirst = true
-        // The sequence continues after the last change that it has returned, so it misses no change while files are
-        // rendered.
-        for try await _ in client.changes(of: suites, latest: true).warningOfOutages {
+        let (events, continuation) = AsyncThrowingStream.makeStream(
+            of: Void.self, throwing: (any Error).self, bufferingPolicy: .bufferingNewest(1))
+        // A change while files are rendered is the next event, so no change is missed.
+        let follower = Task {
+            do {
+                for try await _ in client.changes(of: suites, latest: true).warningOfOutages { continuation.yield() }
+                continuation.finish()
+            } catch {
+                continuation.finish(throwing: error)
+            }
+        }
+        defer { follower.cancel() }
+        var (isFirst, pause, retry) = (true, Self.shortestPause, Task<Void, any Error>?.none)
+        for try await _ in events {
             if !isFirst { try await Task.sleep(for: settleTime) }
             isFirst = false
             let settings = try await SettingsSnapshot.read(suites, from: client)
@@ -37,6 +53,16 @@ struct RenderService {
                 failures[index] = failure
             }
             try Terminal.flush()
+            retry?.cancel()
+            guard failures.contains(where: { $0?.isRetried ?? false }) else {
+                pause = Self.shortestPause
+                continue
+            }
+            retry = Task { [pause] in
+                try await Task.sleep(for: pause)
+                continuation.yield()
+            }
+            pause = min(pause * 2, Self.longestPause)
         }
     }
 
@@ -47,13 +73,14 @@ struct RenderService {
         var content: [UInt8]?
         do {
             let rendered = try task.content(settings)
-            // With the same content, the update would probably fail again.
-            if let failure, failure.content == rendered { return failure }
+            // With the same content, the check or the reload would probably fail again.
+            if let failure, !failure.isRetried, failure.content == rendered { return failure }
             content = rendered
             if try task.file?.update(to: rendered) ?? false { print("wrote \(Terminal.plain(task.path))") }
             return nil
         } catch {
-            return Failure(content: content, message: ToolError(describing: error).message)
+            let isRetried = content != nil && !(error is AtomicFile.CommandFailure)
+            return Failure(content: content, message: ToolError(describing: error).message, isRetried: isRetried)
         }
     }
 }

@@ -142,6 +142,17 @@ struct RenderServiceTests {
     }
 
     @Test
+    func `render --watch tries again to write a file, also without a change`() throws {
+        let render = try shell.start("exec settings render t --to later/out --watch --settle 0 >&2")
+        _ = try render.line(containing: "cannot write later/out: No such file or directory")
+        _ = try shell.run("mkdir later")
+        _ = try render.line(containing: "wrote later/out")
+        #expect(shell.text("later/out") == "light 0\n")
+        render.signal(SIGTERM)
+        _ = try render.end()
+    }
+
+    @Test
     func `render --watch reports a setting without a value, and writes the file when the suite and the setting exist`()
         throws
     {
