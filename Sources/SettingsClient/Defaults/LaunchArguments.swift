@@ -1,3 +1,4 @@
+internal import SettingsKeys
 internal import SettingsModel
 
 /// The settings on the command line. They override stored values while the program runs.
@@ -9,11 +10,13 @@ package struct LaunchArguments: Sendable {
     enum Argument: Equatable, Sendable {
         case text(String)
         case json(JSONValue)
+        /// The text after the equals sign of `--set key=text`, which is not JSON. Nil for `--set key`.
+        case notJSON(String?)
     }
 
     private var values: [UTF8Text: Argument] = [:]
 
-    /// Parses the arguments, which do not contain the program's name. Ignores an argument `--set` without valid JSON.
+    /// Parses the arguments, which do not contain the program's name.
     init(_ arguments: some Sequence<String>) {
         var rest = arguments.makeIterator()
         var next = rest.next()
@@ -24,7 +27,8 @@ package struct LaunchArguments: Sendable {
                 guard let assignment = next else { return }
                 next = rest.next()
                 let (key, json) = Self.splitAtEquals(assignment)
-                if let value = json.flatMap({ try? JSONValue(parsing: $0) }) { values[UTF8Text(key)] = .json(value) }
+                let value = json.flatMap { try? JSONValue(parsing: $0) }
+                values[UTF8Text(key)] = value.map { .json($0) } ?? .notJSON(json)
             } else if argument.hasPrefix("-"), !argument.hasPrefix("--"), argument != "-" {
                 let (key, value) = Self.splitAtEquals(String(argument.dropFirst()))
                 if let value {
@@ -50,10 +54,18 @@ package struct LaunchArguments: Sendable {
     /// Returns an empty array if there is no argument for the key.
     func candidates(for key: String) -> [JSONValue] {
         switch values[UTF8Text(key)] {
-        case nil: []
+        case nil, .notJSON: []
         case .json(let value): [value]
         case .text(let text): Self.candidates(from: text)
         }
+    }
+
+    /// Returns the problem of an argument `--set` without JSON. Returns nil if the argument for the key is another
+    /// argument, or if there is no argument for the key.
+    func syntaxProblem(of key: String) -> InvalidValue? {
+        guard case .notJSON = values[UTF8Text(key)] else { return nil }
+        let detail = "must be JSON, in which text has quotation marks"
+        return InvalidValue(key: key, violations: [Violation(keyword: "format", detail: detail)])
     }
 
     /// Returns the argument for a key in the form `-key value` or `--set key=JSON`, for messages.
@@ -62,6 +74,7 @@ package struct LaunchArguments: Sendable {
         case nil: "-\(key)"
         case .text(let text): "-\(key) \(hidesValue ? "…" : text)"
         case .json(let value): "--set \(key)=\(hidesValue ? "…" : value.description)"
+        case .notJSON(let text): "--set \(key)\(text.map { "=\(hidesValue ? "…" : $0)" } ?? "")"
         }
     }
 

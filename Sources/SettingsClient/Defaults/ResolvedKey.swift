@@ -48,7 +48,7 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
         formerCells = valueMove?.formerNames.map { session.cell(for: $0) } ?? []
         cell = (try? KeyName(key.name)).map { session.cell(for: $0) }
         var argument: Value?
-        var problem: InvalidValue?
+        var problem = arguments.syntaxProblem(of: key.name)
         if case .success(let codec) = codec {
             for candidate in arguments.candidates(for: key.name) where argument == nil {
                 do {

@@ -136,7 +136,7 @@ public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
     /// The violations. There is at least one.
     public let violations: [Violation]
 
-    init(key: String, violations: [Violation]) {
+    package init(key: String, violations: [Violation]) {
         self.key = key
         self.violations = violations.map { violation in
             var violation = violation

@@ -37,6 +37,8 @@ struct LaunchArgumentsTests {
         Row("--set n=\"3\"", "n", "3"),
         Row("--set n={", "n"),
         Row("--set n", "n"),
+        Row("-n 1 --set n={", "n"),
+        Row("--set n={ -n x", "n", "x"),
         Row("--set", "set"),
         Row("-n 1 -n x", "n", "x"),
         Row("-n=x --set n=4", "n", 4),
@@ -62,6 +64,21 @@ struct LaunchArgumentsTests {
         #expect(texts.first?.contains("ignored the argument -player.volume 5: ") ?? false, "\(texts)")
         #expect(texts.first?.contains("at most 1") ?? false, "\(texts)")
         #expect(texts.dropFirst().first?.contains("--set launchCount=\"x\"") ?? false, "\(texts)")
+        #expect(!texts.joined().contains("secrets"), "no message repeats a secret")
+    }
+
+    @Test(
+        "An argument --set without JSON is ignored, and the issue names the argument, the key and the rule",
+        arguments: ["launchCount={", "launchCount"])
+    func invalidJSON(_ assignment: String) throws {
+        let world = try BackendKind.memory.world()
+        let defaults = world.adapter(arguments: ["--set", assignment, "--set", "token=secrets"])
+        #expect(defaults.launchCount == 0 && defaults.token == nil)
+        let issues = world.drainIssues()
+        #expect(issues.map(\.key) == ["launchCount", "token"])
+        let texts = issues.map(\.description)
+        let expected = "ignored the argument --set \(assignment): launchCount: must be JSON"
+        #expect(texts.first?.contains(expected) ?? false, "\(texts)")
         #expect(!texts.joined().contains("secrets"), "no message repeats a secret")
     }
 
