@@ -233,6 +233,7 @@ extension SuiteSession {
             guard !error.isFinal, let cached = cache?.read() else { throw error }
             mutate { state in
                 state.replica.adopt(cached)
+                state.applying.recordChange(at: state.replica.cursor)
                 state.saving.savedVersion = state.replica.version
                 state.loading.isStale = true
             }

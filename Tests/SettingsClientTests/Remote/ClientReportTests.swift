@@ -165,6 +165,32 @@ struct ClientReportTests {
         #expect(!result.isConverged && result.failed == 1 && result.applied == 0)
     }
 
+    @Test("A failure after a start from the cache file is listed, although the daemon has no newer changes")
+    func failureAfterCachedStart() throws {
+        let directory = try TemporaryDirectory()
+        let first = try ServedDaemon(in: directory, port: 0)
+        try set(1, first)
+        let (address, cache) = (try first.address(.unix), FileLocation.directory(directory.path + "/cache"))
+        func start() -> DefaultsAdapter<ClientKeys> {
+            DefaultsAdapter(
+                suite: names.app, keyStore: ClientKeys(), server: address, timeout: .seconds(Deadline.patience),
+                outbox: .none, cache: cache, arguments: [], clientName: "web", log: DefaultsLog { _, _, _ in })
+        }
+        #expect(start().launchCount == 1)
+        let owner = FileOwner(server: address.description, suite: names.app)
+        let file = CacheFile(in: try #require(cache.directory(for: .cache, of: owner)), of: owner)
+        try eventually { file.read()?.suites.first?.values.count == 1 }
+        first.stop()
+        let defaults = start()
+        #expect(defaults.launchCount == 1)
+        let second = try ServedDaemon(in: directory, port: 0)
+        try wait(for: "web:current", second)
+        defaults.reportFailure("no memory")
+        try wait(for: "web:failed", second)
+        try set(2, second)
+        try wait(for: "web:current", second)
+    }
+
     @Test("Two programs are listed with their names, and two adapters with one name are one client")
     func severalPrograms() throws {
         let daemon = try ServedDaemon()
