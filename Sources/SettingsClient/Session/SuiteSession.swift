@@ -238,12 +238,13 @@ extension SuiteSession {
     /// Applies an answer of the daemon to the replica, and tracks the handlers of the new state.
     func apply(_ observation: SettingsObservation) {
         trackHandlers { replica in
+            let (cursor, schema) = (replica.cursor, replica.schema)
             switch observation {
             case .state(let state):
                 replica.adopt(state)
-                return true
+                // The replica ignores a state that is not newer.
+                return replica.cursor != cursor
             case .changes(let changes):
-                let schema = replica.schema
                 replica.apply(changes)
                 return !changes.changes.isEmpty || replica.schema != schema
             }

@@ -1,5 +1,6 @@
 import SettingsAPI
 import SettingsModel
+import Synchronization
 import TestSupport
 import Testing
 
@@ -70,6 +71,26 @@ struct ReplicaStateTests {
         #expect(try value == "c" && state.cursor == cursor(7))
         state.apply(try changes(8, change(8, nil)))
         #expect(value == nil && state.visible(key).source == .unset)
+    }
+
+    @Test("A state that the replica ignores does not end the failure of an earlier state")
+    func ignoredState() throws {
+        let session = SuiteSession(InMemoryBackend(suite: suite))
+        let listener = session.addListener { _ in }
+        defer { session.removeListener(listener) }
+        /// Ends the handlers of the state, and waits until the session has recorded their end.
+        func endHandlers(_ revision: Int64) throws {
+            session.runningHandlers?.leave()
+            let cursor = try cursor(revision)
+            try eventually { session.state.withLock { $0.applying.isApplied(cursor) } }
+        }
+        session.apply(.state(try observed(2, "a")))
+        try endHandlers(2)
+        session.reportFailure("no")
+        session.apply(.changes(try changes(5)))
+        session.apply(.state(try observed(3, "b")))
+        try endHandlers(5)
+        #expect(try session.state.withLock { $0.applying.report.failed } == cursor(2))
     }
 
     @Test("The source of a value is unknown in a suite with a schema until the setting is read")
