@@ -41,10 +41,18 @@ struct OutboxStoreTests {
         var store = harness.store()
         try store.add(samples.set(1))
         try store.replaceFirst(by: samples.set(2))
+        #expect(files.log.all.suffix(3) == ["write", "syncData", "syncDirectory"], "the file was renamed before")
+        try store.replaceFirst(by: samples.set(3))
         #expect(files.log.all.suffix(2) == ["write", "syncData"])
         files.fail(.syncData)
-        #expect(throws: FileError.self) { try store.replaceFirst(by: samples.set(3)) }
-        #expect(try store.first?.change == samples.set(2))
+        #expect(throws: FileError.self) { try store.replaceFirst(by: samples.set(4)) }
+        files.fail(.write)
+        #expect(throws: FileError.self) { try store.add(samples.set(5)) }
+        files.fail(.syncDirectory)
+        #expect(throws: FileError.self, "a crash could restore the file that the store has replaced") {
+            try store.replaceFirst(by: samples.set(4))
+        }
+        #expect(try store.first?.change == samples.set(3))
     }
 
     @Test("Only the owner can read the outbox file")

@@ -60,6 +60,8 @@ struct OutboxStore: Sendable {
     /// True if this program's file contains the whole queue, so that a line can be appended. False if there is no file,
     /// and after a failed write, which may have left a part of a line in the file.
     private var isFileUsable = false
+    /// True if a crash of the machine cannot undo the rename that put this program's file in its place.
+    private var isRenameSynced = false
     /// The file is rewritten when it is larger than this size and most of its bytes belong to writes that have ended.
     private var rewriteSize = Self.minRewriteSize
     private var abandonedFiles: [AbandonedFile] = []
@@ -122,7 +124,7 @@ struct OutboxStore: Sendable {
 
     /// Replaces the change that is sent for the first write, and syncs the new change to the disk. Without the sync,
     /// the program could, after a crash of the machine, merge the old change with a value that already contains the new
-    /// change.
+    /// change. The rename of the file is synced, too, because the crash could restore the file that was replaced.
     mutating func replaceFirst(by change: PendingChange) throws(FileError) {
         guard let first = queue.first else { return }
         let line = OutboxLine.write(first.number, change).bytes
@@ -136,6 +138,7 @@ struct OutboxStore: Sendable {
             }
             try append(line)
             try file?.syncData()
+            try syncRename()
         }
         queue.update(0) { write in
             write.change = change
@@ -253,8 +256,15 @@ extension OutboxStore {
         fileSize = bytes.count
         rewriteSize = Self.minRewriteSize
         isFileUsable = false
-        if isSynced { try files.syncDirectory(directory) }
+        isRenameSynced = false
+        if isSynced { try syncRename() }
         isFileUsable = true
+    }
+
+    private mutating func syncRename() throws(FileError) {
+        guard let directory, !isRenameSynced else { return }
+        try files.syncDirectory(directory)
+        isRenameSynced = true
     }
 
     /// Writes the file again, and removes the abandoned files whose writes the file now contains.
