@@ -273,8 +273,7 @@ extension SuiteSession {
     func openOutbox() {
         if outboxOpening.value != nil { return }
         guard !hasBegunOpening.exchange(true, ordering: .acquiringAndReleasing) else {
-            _ = outboxOpening.wait(until: .now + .seconds(60))
-            return
+            return outboxOpening.waitForever()
         }
         adoptAbandonedWrites()
         outboxOpening.fulfill(())
