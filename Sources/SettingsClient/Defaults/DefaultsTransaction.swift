@@ -241,6 +241,8 @@ extension DefaultsScope {
         var prepared: Set<KeyName> = []
         for attempt in 1...Self.maxAttempts {
             let submission = try await core.session.changeLock.withLock { () throws in
+                // A cancelled task does not wait for the lock, so its writes could conflict with another change.
+                if Task.isCancelled { throw DefaultsError.cancelled }
                 var transaction = DefaultsTransaction(self, TransactionRecord(core, prepared: prepared))
                 let outcome = Swift.Result { try body(&transaction) }
                 let record = transaction.record

@@ -69,6 +69,19 @@ struct ConcurrentFormsTests {
         #expect(defaults.launchCount == 2 && backend.log.count("launchCount") == 1)
     }
 
+    @Test("A transaction that is cancelled while it waits for another change of the process does not run")
+    @MainActor
+    func cancelledBeforeLock() async throws {
+        try await defaults.ready()
+        let lock = defaults.core.session.changeLock
+        #expect(lock.acquire())
+        let task = Task.immediate { try await defaults.transaction { $0.launchCount = 1 } }
+        task.cancel()
+        await #expect(throws: DefaultsError.cancelled) { try await task.value }
+        lock.release()
+        #expect(!defaults.core.session.hasUnsentWrites && backend.log.count("launchCount") == 0)
+    }
+
     @Test
     @MainActor
     func `A write enters the queue before its task suspends`() async throws {
