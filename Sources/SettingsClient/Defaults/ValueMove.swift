@@ -150,7 +150,7 @@ extension DefaultsReference {
         let schema = core.session.schema
         guard let (promise, isNew) = move.beginAttempt(under: schema) else { return nil }
         guard isNew else { return promise }
-        let attempt = makeAttempt(move, key)
+        let attempt = ValueMover(resolved: resolved, session: core.session).makeAttempt(move, key)
         if let outcome = attempt.outcome {
             Self.endMove(
                 move, outcome, under: schema, core.session, core.issues,
@@ -177,33 +177,49 @@ extension DefaultsReference {
         if case .waiting = outcome { session?.whenConfirmed { move.reopen() } }
     }
 
-    private struct Attempt {
-        /// The outcome, if it is known without a request.
-        var outcome: ValueMove.Outcome?
-        /// Waits for the outcome. Used if `outcome` is nil.
-        var result: @Sendable () async -> ValueMove.Outcome = { .done }
+    /// Returns true if a value is probably stored under the present name. If the source is unknown, a value that equals
+    /// the key's default counts as a default of the schema.
+    func seemsStored(_ visible: ReplicaSetting) -> Bool {
+        if let source = visible.source { return source.isStored }
+        guard let value = visible.value else { return false }
+        guard case .success(let encodedDefault?) = resolved.encoded(defaultValue) else { return true }
+        return !encodedDefault.isMathematicallyEqual(to: value)
     }
+}
+
+/// An attempt to move a value.
+private struct MoveAttempt {
+    /// The outcome, if it is known without a request.
+    var outcome: ValueMove.Outcome?
+    /// Waits for the outcome. Used if `outcome` is nil.
+    var result: @Sendable () async -> ValueMove.Outcome = { .done }
+}
+
+/// Begins attempts to move the value of a key. Has no reference to the adapter: an attempt may wait as long as an outage
+/// lasts, and must not retain the adapter.
+private struct ValueMover<Value: DefaultsSerializable> {
+    let resolved: ResolvedKey<Value>
+    let session: SuiteSession
 
     /// Begins an attempt to move the value.
-    private func makeAttempt(_ move: ValueMove, _ key: KeyName) -> Attempt {
-        let session = core.session
+    func makeAttempt(_ move: ValueMove, _ key: KeyName) -> MoveAttempt {
         let setting = session.visible(key)
         if resolved.key.hasMigration {
             if let value = setting.value, let attempt = convert(value, of: key, if: .value(value)) { return attempt }
             // The replica does not contain a stored value that the schema does not allow.
-            if setting.source == .invalid { return Attempt { await convertInvalidValue(of: key) } }
+            if setting.source == .invalid { return MoveAttempt { await convertInvalidValue(of: key) } }
         }
         let isStored = setting.source?.isStored ?? false
         // A replica from the cache file may lack a value that the daemon has. The move then waits until the daemon has
         // confirmed the replica.
         guard !isStored, let former = move.formerNames.first(where: { session.visible($0).seemsStored }) else {
-            return Attempt(outcome: session.isStale ? .waiting : .done)
+            return MoveAttempt(outcome: session.isStale ? .waiting : .done)
         }
         if let visible = session.visible(former).value {
             return moveToNewName(visible, from: former, to: key, if: [.stored(true), .value(visible)])
         }
         // The replica does not contain a stored value that the schema does not allow.
-        return Attempt {
+        return MoveAttempt {
             guard let setting = try? await session.fetch(former) else { return .waiting }
             guard let stored = setting.stored ?? setting.value else { return .done }
             let attempt = moveToNewName(stored, from: former, to: key, if: [.revision(setting.revision)])
@@ -216,21 +232,19 @@ extension DefaultsReference {
     /// nil if there is nothing to convert, for example because the value has the present type.
     private func convert(
         _ value: JSONValue, of key: KeyName, if test: Transaction.Condition.Test
-    ) -> Attempt? {
+    ) -> MoveAttempt? {
         guard case .success(let codec) = resolved.codec else { return nil }
         do {
             guard let converted = try codec.migrated(value) else { return nil }
-            return submit(
-                core.makeTransaction([core.makeOperation(key, .set(converted))], if: [.setting(core.suite, key, test)]),
-                from: key)
+            return submit([(key, .set(converted))], if: [.setting(session.suite, key, test)], from: key)
         } catch {
-            return Attempt(outcome: .refused(.notTakenOver(from: key.text, .invalid(error))))
+            return MoveAttempt(outcome: .refused(.notTakenOver(from: key.text, .invalid(error))))
         }
     }
 
     /// Fetches a stored value that the schema does not allow, converts the value, and waits for the outcome.
     private func convertInvalidValue(of key: KeyName) async -> ValueMove.Outcome {
-        guard let setting = try? await core.session.fetch(key) else { return .waiting }
+        guard let setting = try? await session.fetch(key) else { return .waiting }
         guard let stored = setting.stored ?? setting.value,
             let attempt = convert(stored, of: key, if: .revision(setting.revision))
         else { return .done }
@@ -240,31 +254,37 @@ extension DefaultsReference {
 
     private func moveToNewName(
         _ value: JSONValue, from former: KeyName, to key: KeyName, if tests: [Transaction.Condition.Test]
-    ) -> Attempt {
-        guard case .success(let codec) = resolved.codec else { return Attempt(outcome: .done) }
+    ) -> MoveAttempt {
+        guard case .success(let codec) = resolved.codec else { return MoveAttempt(outcome: .done) }
         var value = value
         do {
             if let converted = try codec.migrated(value) { value = converted }
             _ = try codec.decode(value)
         } catch {
-            return Attempt(outcome: .refused(.notTakenOver(from: former.text, .invalid(error))))
+            return MoveAttempt(outcome: .refused(.notTakenOver(from: former.text, .invalid(error))))
         }
-        let change = core.makeTransaction(
-            [core.makeOperation(key, .set(value)), core.makeOperation(former, .delete)],
-            if: [.setting(core.suite, key, .stored(false))] + tests.map { .setting(core.suite, former, $0) })
-        return submit(change, from: former)
+        let suite = session.suite
+        return submit(
+            [(key, .set(value)), (former, .delete)],
+            if: [.setting(suite, key, .stored(false))] + tests.map { .setting(suite, former, $0) }, from: former)
     }
 
-    private func submit(_ change: PendingChange, from former: KeyName) -> Attempt {
+    private func submit(
+        _ operations: [(key: KeyName, action: Transaction.Operation.Action)], if conditions: [Transaction.Condition],
+        from former: KeyName
+    ) -> MoveAttempt {
+        let operations = operations.map { Transaction.Operation(suite: session.suite, key: $0.key, $0.action) }
+        let change = PendingChange(
+            action: .transaction(Transaction(if: conditions, do: operations)), requestKey: .unique())
         let waiter = Promise<WriteResult>()
         do {
-            try core.session.enqueueInBackground(change, waiter: waiter, waitsWithoutTimeout: true)
+            try session.enqueueInBackground(change, waiter: waiter, waitsWithoutTimeout: true)
         } catch {
             // The queue is full, and may have room later.
-            if case .refused = error { return Attempt(outcome: .waiting) }
-            return Attempt(outcome: .refused(.notTakenOver(from: former.text, DefaultsError(error))))
+            if case .refused = error { return MoveAttempt(outcome: .waiting) }
+            return MoveAttempt(outcome: .refused(.notTakenOver(from: former.text, DefaultsError(error))))
         }
-        return Attempt {
+        return MoveAttempt {
             switch await waiter.value() {
             case .success: return .done
             case .failure(.refused(let problem)):
@@ -275,15 +295,6 @@ extension DefaultsReference {
             case .failure, nil: return .waiting
             }
         }
-    }
-
-    /// Returns true if a value is probably stored under the present name. If the source is unknown, a value that equals
-    /// the key's default counts as a default of the schema.
-    func seemsStored(_ visible: ReplicaSetting) -> Bool {
-        if let source = visible.source { return source.isStored }
-        guard let value = visible.value else { return false }
-        guard case .success(let encodedDefault?) = resolved.encoded(defaultValue) else { return true }
-        return !encodedDefault.isMathematicallyEqual(to: value)
     }
 }
 

@@ -1,6 +1,7 @@
 import Platform
 import SettingsAPI
 import SettingsModel
+import Synchronization
 import TestSupport
 import Testing
 
@@ -30,6 +31,31 @@ struct RenameDuringOutageTests {
         try await defaults.synchronize()
         #expect(defaults.libraries == [])
         #expect(try await world.stores([]))
+    }
+
+    /// Creates a suite whose schema does not allow the value of the former name. The replica does not contain such a
+    /// value, so the client fetches the value before it moves the value.
+    private func worldWithInvalidValue() async throws -> World {
+        let world = try BackendKind.memory.world()
+        world.adapter(OldKeys()).folders = ["a"]
+        let schema = World.schema(of: ["folders": ["type": "string"], "libraries": ["type": "array"]])
+        try await world.put(schema: schema, onConflict: .keep)
+        return world
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `An adapter that is released while it moves a value is deallocated`() async throws {
+        let link = FlakyBackend(try await worldWithInvalidValue().backend())
+        link.setFate { .refused(Problem(.overloaded, "later")) }
+        var defaults: DefaultsAdapter<NewKeys>? = DefaultsAdapter(
+            keyStore: NewKeys(), session: SuiteSession(link), writes: .background, log: DefaultsLog { _, _, _ in })
+        try await defaults?.ready()
+        // The setter begins the move, whose write is added to the queue after the write of the setter.
+        defaults?.libraries = ["b"]
+        try eventually { defaults?.core.session.state.withLock { $0.sending.count } == 2 }
+        weak let core = defaults?.core
+        defaults = nil
+        try eventually { core == nil }
     }
 
     @Test(.timeLimit(.minutes(10)))
