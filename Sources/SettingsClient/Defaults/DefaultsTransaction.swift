@@ -152,6 +152,12 @@ private struct TransactionRecord {
         else { return }
         if reference.resolved.valueMove?.isOpen ?? false { prepare(reference, key) }
         write(key, json)
+        // While the move waits, a value under a former name could return after a later removal. A schema may not allow
+        // the removal of a former name without a value.
+        for name in reference.resolved.valueMove?.openNames ?? []
+        where core.session.isStale || core.session.visible(name).seemsStored {
+            write(name, nil)
+        }
     }
 
     private mutating func prepare<Value>(_ reference: DefaultsReference<Value>, _ key: KeyName) {
@@ -170,11 +176,10 @@ private struct TransactionRecord {
     mutating func value(ofName name: String) -> JSONValue? {
         guard let key = key(name) else { return nil }
         if let written = written[key] { return written }
-        let keyState =
-            read[key]
-            ?? KeyState(visible: core.session.visible(key), origin: core.session.visible(key), registered: nil)
-        read[key] = keyState
-        return keyState.visible.value
+        if let keyState = read[key] { return keyState.visible.value }
+        let visible = core.session.visible(key)
+        read[key] = KeyState(visible: visible, origin: visible, registered: nil)
+        return visible.value
     }
 
     mutating func set(_ name: String, to json: JSONValue?) {

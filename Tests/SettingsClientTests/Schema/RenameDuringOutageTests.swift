@@ -58,6 +58,21 @@ struct RenameDuringOutageTests {
         try eventually { core == nil }
     }
 
+    @Test
+    func `A transaction before the move of a value removes the value of the former name`() async throws {
+        let world = try await worldWithInvalidValue()
+        let (defaults, backend) = world.interruptedAdapter(NewKeys())
+        try await defaults.ready()
+        backend.isServerUnreachable = true
+        #expect(defaults.libraries == [])
+        await #expect(throws: DefaultsError.self) { try await defaults.transaction { $0.libraries = ["b"] } }
+        backend.isServerUnreachable = false
+        try await defaults.synchronize()
+        #expect(defaults.libraries == ["b"])
+        defaults.remove(\.libraries)
+        #expect(world.adapter(NewKeys()).libraries == [])
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func `A value of a former name that the cache lacks is moved after an outage`()
         async throws
