@@ -36,8 +36,10 @@ package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
     private func seemsAbsent() -> Bool {
         do {
             _ = try resolved.codec.get()
-            loadAndMoveValue()
-            return try resolved.name.map { key throws(DefaultsError) in try core.isAbsent(key) } ?? false
+            let deadline = core.session.deadline
+            loadAndMoveValue(until: deadline)
+            guard let key = resolved.name else { return false }
+            return try core.isAbsent(key, until: deadline)
         } catch {
             report(error, .write)
             return false

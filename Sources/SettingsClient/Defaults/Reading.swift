@@ -150,8 +150,9 @@ extension DefaultsReference {
         // As in `hasKey`, a change during the wait for the daemon replaces the tracker.
         defer { resolved.registerRead() }
         guard let key = resolved.name else { return false }
-        loadAndMoveValue()
-        return core.isSet(key)
+        let deadline = core.session.deadline
+        loadAndMoveValue(until: deadline)
+        return core.isSet(key, until: deadline)
     }
 
     nonisolated(nonsending) func isStored() async throws(DefaultsError) -> Bool {
@@ -238,8 +239,7 @@ extension AdapterCore {
     }
 
     /// Returns true if a value is stored under a key. May block the calling thread.
-    func isStored(_ key: KeyName) throws(DefaultsError) -> Bool {
-        let deadline = session.deadline
+    private func isStored(_ key: KeyName, until deadline: ContinuousClock.Instant) throws(DefaultsError) -> Bool {
         try load(for: key, until: deadline)
         // If the daemon does not answer, a setting with an unknown source counts as stored.
         return settingWithSource(session.visible(key), key, until: deadline).source?.isStored ?? true
@@ -253,9 +253,9 @@ extension AdapterCore {
 
     /// Returns true if the client knows of no stored value for a key. If the daemon does not answer and the suite is
     /// not loaded, the method returns true, because the daemon checks the condition of a set-if-absent write anyway.
-    func isAbsent(_ key: KeyName) throws(DefaultsError) -> Bool {
+    func isAbsent(_ key: KeyName, until deadline: ContinuousClock.Instant) throws(DefaultsError) -> Bool {
         do {
-            return try !isStored(key)
+            return try !isStored(key, until: deadline)
         } catch {
             guard case .unreachable = error else { throw error }
             return true
@@ -263,9 +263,9 @@ extension AdapterCore {
     }
 
     /// Returns true if a value is stored. Returns false and reports the error if the suite cannot be loaded.
-    func isSet(_ key: KeyName) -> Bool {
+    func isSet(_ key: KeyName, until deadline: ContinuousClock.Instant) -> Bool {
         do {
-            return try isStored(key)
+            return try isStored(key, until: deadline)
         } catch {
             reportReadFailure(error, key.text)
             return false

@@ -51,13 +51,14 @@ extension AdapterCore {
         registerRead(named: name)
         defer { registerRead(named: name) }
         guard let key = keyName(name, .read) else { return false }
-        return !arguments.candidates(for: name).isEmpty || registered(key) != nil || isSet(key)
+        return !arguments.candidates(for: name).isEmpty || registered(key) != nil
+            || isSet(key, until: session.deadline)
     }
 
     package func isSet(named name: String) -> Bool {
         registerRead(named: name)
         defer { registerRead(named: name) }
-        return keyName(name, .read).map { isSet($0) } ?? false
+        return keyName(name, .read).map { isSet($0, until: session.deadline) } ?? false
     }
 
     /// Stores JSON under a name. If the JSON is nil, removes the stored value.
@@ -85,7 +86,7 @@ extension AdapterCore {
     private func seemsAbsent(_ name: String) -> Bool {
         guard let key = keyName(name, .write) else { return false }
         do {
-            return try isAbsent(key)
+            return try isAbsent(key, until: session.deadline)
         } catch {
             report(error, name, .write)
             return false

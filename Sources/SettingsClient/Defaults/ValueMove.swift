@@ -113,9 +113,8 @@ final class ValueMove: Sendable {
 extension DefaultsReference {
     /// Loads the suite and moves the value if the move has not ended, so that a query such as `isSet` finds the moved
     /// value.
-    func loadAndMoveValue() {
+    func loadAndMoveValue(until deadline: ContinuousClock.Instant) {
         guard let move = resolved.valueMove, move.isOpen, let key = resolved.name else { return }
-        let deadline = core.session.deadline
         if (try? core.load(for: key, until: deadline)) != nil { moveValue(until: deadline) }
     }
 

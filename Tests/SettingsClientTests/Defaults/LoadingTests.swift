@@ -1,4 +1,5 @@
 import ClientTestSupport
+import Dispatch
 import SettingsAPI
 import SettingsModel
 import TestSupport
@@ -55,6 +56,17 @@ struct LoadingTests {
         try await defaults.ready()
         #expect(defaults.visits == 6)
         #expect(backend.log.all.dropFirst(before).prefix(2) == ["visits", "load"])
+    }
+
+    @Test
+    func `isSet of a renamed key waits at most for the timeout`() {
+        let (timeout, end) = (Duration.seconds(2), DispatchSemaphore(value: 0))
+        backend.duringLoad { _ = end.wait(timeout: .now() + 120) }
+        let defaults = world.adapter(RenameTests.NewKeys(), timeout: timeout)
+        let start = ContinuousClock.now
+        #expect(!defaults.isSet(\.libraries))
+        #expect(ContinuousClock.now - start < timeout * 2)
+        end.signal()
     }
 
     @Test
