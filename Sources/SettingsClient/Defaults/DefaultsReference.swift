@@ -39,7 +39,7 @@ package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
             let deadline = core.session.deadline
             loadAndMoveValue(until: deadline)
             guard let key = resolved.name else { return false }
-            return try core.isAbsent(key, until: deadline)
+            return try core.isAbsent(key, until: deadline, seemsStored: seemsStored)
         } catch {
             report(error, .write)
             return false

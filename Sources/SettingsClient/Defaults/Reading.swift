@@ -239,10 +239,14 @@ extension AdapterCore {
     }
 
     /// Returns true if a value is stored under a key. May block the calling thread.
-    private func isStored(_ key: KeyName, until deadline: ContinuousClock.Instant) throws(DefaultsError) -> Bool {
+    ///
+    /// - Parameter seemsStored: decides about a setting whose source is unknown, if the daemon does not answer.
+    private func isStored(
+        _ key: KeyName, until deadline: ContinuousClock.Instant, seemsStored: (ReplicaSetting) -> Bool = { _ in true }
+    ) throws(DefaultsError) -> Bool {
         try load(for: key, until: deadline)
-        // If the daemon does not answer, a setting with an unknown source counts as stored.
-        return settingWithSource(session.visible(key), key, until: deadline).source?.isStored ?? true
+        let setting = settingWithSource(session.visible(key), key, until: deadline)
+        return setting.source?.isStored ?? seemsStored(setting)
     }
 
     nonisolated(nonsending) func isStored(_ key: KeyName) async throws(DefaultsError) -> Bool {
@@ -253,9 +257,13 @@ extension AdapterCore {
 
     /// Returns true if the client knows of no stored value for a key. If the daemon does not answer and the suite is
     /// not loaded, the method returns true, because the daemon checks the condition of a set-if-absent write anyway.
-    func isAbsent(_ key: KeyName, until deadline: ContinuousClock.Instant) throws(DefaultsError) -> Bool {
+    ///
+    /// - Parameter seemsStored: decides about a setting whose source is unknown, if the daemon does not answer.
+    func isAbsent(
+        _ key: KeyName, until deadline: ContinuousClock.Instant, seemsStored: (ReplicaSetting) -> Bool = { _ in true }
+    ) throws(DefaultsError) -> Bool {
         do {
-            return try !isStored(key, until: deadline)
+            return try !isStored(key, until: deadline, seemsStored: seemsStored)
         } catch {
             guard case .unreachable = error else { throw error }
             return true

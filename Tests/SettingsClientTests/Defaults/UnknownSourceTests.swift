@@ -1,3 +1,4 @@
+import SettingsClientCompatibility
 import SettingsModel
 import TestSupport
 import Testing
@@ -27,5 +28,27 @@ struct UnknownSourceTests {
         let requestCount = backend.counts.settings
         #expect((0..<100).allSatisfy { _ in defaults.theme == .dark })
         #expect(backend.counts.settings == requestCount && world.drainIssues() == [])
+    }
+
+    @Test(arguments: BackendKind.allCases)
+    func `During an outage, ?= keeps its write if the value may be the default of the schema`(_ kind: BackendKind)
+        async throws
+    {
+        let schema = try Schema(of: ClientKeys.self) {
+            \.theme; \.loginTries; \.launchCount
+        }
+        let world = try kind.world(schema: schema)
+        world.adapter().launchCount = 7
+        let (defaults, backend) = world.interruptedAdapter(ClientKeys())
+        #expect(defaults.launchCount == 7)
+        backend.isServerUnreachable = true
+        // The first operator sends a request. The other operators send no request during the pause after its failure.
+        defaults.theme ?= .light
+        defaults.loginTries ?= 1
+        defaults.launchCount ?= 5
+        #expect(defaults.launchCount == 7)
+        backend.isServerUnreachable = false
+        try await defaults.synchronize()
+        #expect(defaults.isSet(\.theme) && defaults.isSet(\.loginTries) && defaults.launchCount == 7)
     }
 }
