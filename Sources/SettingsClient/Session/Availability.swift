@@ -8,7 +8,8 @@ struct Availability: Sendable {
         /// The last request had no answer or a temporary refusal. Requests that can wait are not sent before this
         /// moment.
         case unreachable(until: ContinuousClock.Instant)
-        /// The daemon can be reached, but temporarily refuses writes. The next write is sent at this moment.
+        /// The daemon can be reached, but the writes have to wait: the daemon temporarily refuses them, or the outbox
+        /// file cannot be written. The next write is sent at this moment.
         case refusing(until: ContinuousClock.Instant)
     }
 

@@ -12,9 +12,8 @@ extension SuiteSession {
     private enum Step {
         /// Send the next write, or the changed first write.
         case next
-        /// Send the first write again after a pause. See
-        /// ``SendOutcome/waits(reason:atLeast:isAnswer:needsIntervention:)``.
-        case pause(reason: String, atLeast: Duration, isAnswer: Bool, needsIntervention: Bool)
+        /// Send the first write again after a pause.
+        case pause(SendDelay)
     }
 
     /// Sends the writes of the queue until the queue is empty. After the release of the adapter, stops at the first
@@ -33,11 +32,8 @@ extension SuiteSession {
                 _ = await end.value()
                 continue
             }
-            guard case .pause(let reason, let atLeast, let isAnswer, let needsIntervention) = await send(write) else {
-                continue
-            }
-            guard await pause(reason, atLeast: atLeast, isAnswer: isAnswer, needsIntervention: needsIntervention)
-            else { return }
+            guard case .pause(let delay) = await send(write) else { continue }
+            guard await pause(for: delay) else { return }
         }
     }
 
@@ -59,13 +55,12 @@ extension SuiteSession {
             endRefusedWrite(write, problem)
             return .next
         case .conflict(let problem, let current): return await resolveConflict(of: write, after: problem, current)
-        case .waits(let reason, let atLeast, let isAnswer, let needsIntervention):
-            return .pause(reason: reason, atLeast: atLeast, isAnswer: isAnswer, needsIntervention: needsIntervention)
+        case .waits(let delay): return .pause(delay)
         }
     }
 
     /// Waits before the next attempt. Returns false if the task ends because the adapter was released.
-    private func pause(_ reason: String, atLeast: Duration, isAnswer: Bool, needsIntervention: Bool) async -> Bool {
+    private func pause(for delay: SendDelay) async -> Bool {
         typealias Plan = (
             pause: Promise<Void>, duration: Duration, stall: String?, flushes: [Promise<Result<Void, BackendError>>],
             waiters: [Promise<WriteResult>]
@@ -74,29 +69,30 @@ extension SuiteSession {
         let plan = state.withLock { state -> Plan? in
             guard !state.isClosed else { return nil }
             let duration = state.availability.recordFailure(
-                isAnswer: isAnswer, atLeast: atLeast, at: options.clock.now, using: &generator)
+                isAnswer: delay.isAnswer, atLeast: delay.atLeast, at: options.clock.now, using: &generator)
             let pause = Promise<Void>()
             state.sending.pause = pause
-            let flushes = state.sending.blockFirstWrite(because: reason)
+            let flushes = state.sending.blockFirstWrite(because: delay.reason)
             if state.sending.needsAttempt { pause.fulfill(()) }
             return (
-                pause, duration, isAnswer || needsIntervention ? state.sending.stallReport(reason) : nil, flushes,
-                needsIntervention || !state.mayAnswerInTime(options) ? state.sending.removeWaiters() : []
+                pause, duration,
+                delay.isAnswer || delay.needsIntervention ? state.sending.stallReport(delay.reason) : nil, flushes,
+                delay.needsIntervention || !state.mayAnswerInTime(options) ? state.sending.removeWaiters() : []
             )
         }
         guard let plan else {
-            stopTask(because: reason)
+            stopTask(because: delay.reason)
             return false
         }
-        for flush in plan.flushes { flush.fulfill(.failure(.queued(reason))) }
-        for waiter in plan.waiters { waiter.fulfill(.failure(.queued(reason))) }
+        for flush in plan.flushes { flush.fulfill(.failure(.queued(delay.reason))) }
+        for waiter in plan.waiters { waiter.fulfill(.failure(.queued(delay.reason))) }
         if let stall = plan.stall { report(.kept(stall), nil, .write) }
         await options.clock.wait(for: plan.pause, until: options.clock.now + plan.duration)
         let mayContinue = state.withLock { state in
             state.sending.pause = nil
             return !state.isClosed
         }
-        if !mayContinue { stopTask(because: reason) }
+        if !mayContinue { stopTask(because: delay.reason) }
         return mayContinue
     }
 
@@ -176,17 +172,14 @@ extension SuiteSession {
                 try outbox.withLock { store throws(FileError) in try store.replaceFirst(by: next) }
                 return .next
             } catch {
-                return .pause(reason: "\(error)", atLeast: .zero, isAnswer: true, needsIntervention: false)
+                return .pause(SendDelay(reason: "\(error)", isAnswer: true))
             }
         } catch {
-            guard
-                case .waits(let reason, let atLeast, let isAnswer, let needsIntervention) =
-                    SendOutcome(.failure(error), of: write.change)
-            else {
+            guard case .waits(let delay) = SendOutcome(.failure(error), of: write.change) else {
                 endRefusedWrite(write, problem)
                 return .next
             }
-            return .pause(reason: reason, atLeast: atLeast, isAnswer: isAnswer, needsIntervention: needsIntervention)
+            return .pause(delay)
         }
     }
 

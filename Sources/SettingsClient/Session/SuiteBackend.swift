@@ -113,11 +113,7 @@ enum SendOutcome: Equatable, Sendable {
     case done(WriteSummary)
     case refused(Problem)
     /// The write stays at the head of the queue and is sent again after a pause.
-    ///
-    /// `atLeast` is the shortest pause. `isAnswer` is true if the daemon has answered that it does not accept the write
-    /// at present. `needsIntervention` is true if the cause does not end by itself, for example because a person has to
-    /// install another token.
-    case waits(reason: String, atLeast: Duration, isAnswer: Bool, needsIntervention: Bool = false)
+    case waits(SendDelay)
     /// A condition does not hold, but the client can compute the change again from the current value. The current
     /// setting is nil if the refusal does not contain it.
     case conflict(Problem, current: SettingState?)
@@ -130,19 +126,21 @@ enum SendOutcome: Equatable, Sendable {
         switch result {
         case .success(let summary): self = .done(summary)
         case .failure(.unreachable(let reason, _)), .failure(.queued(let reason)):
-            self = .waits(reason: reason, atLeast: .zero, isAnswer: false)
+            self = .waits(SendDelay(reason: reason, isAnswer: false))
         case .failure(.unusable(let reason)): self = .refused(Problem(.badRequest, reason))
         case .failure(.unusableToken(let reason)):
-            self = .waits(reason: reason, atLeast: .zero, isAnswer: false, needsIntervention: true)
-        case .failure(.cancelled): self = .waits(reason: "the request was cancelled", atLeast: .zero, isAnswer: false)
+            self = .waits(SendDelay(reason: reason, isAnswer: false, needsIntervention: true))
+        case .failure(.cancelled): self = .waits(SendDelay(reason: "the request was cancelled", isAnswer: false))
         case .failure(.unavailable(let reason, let pause)):
-            self = .waits(reason: reason, atLeast: min(max(.zero, pause), Self.maxRequestedPause), isAnswer: true)
+            self = .waits(
+                SendDelay(reason: reason, isAnswer: true, atLeast: min(max(.zero, pause), Self.maxRequestedPause)))
         case .failure(.refused(let problem)):
             if problem.allowsLaterSuccess {
                 let pause = Duration.milliseconds(max(0, problem.retryAfterMs ?? 0))
                 self = .waits(
-                    reason: problem.description, atLeast: min(pause, Self.maxRequestedPause), isAnswer: true,
-                    needsIntervention: problem.code == .unauthorized)
+                    SendDelay(
+                        reason: problem.description, isAnswer: true, atLeast: min(pause, Self.maxRequestedPause),
+                        needsIntervention: problem.code == .unauthorized))
             } else if change.isConflict(problem) {
                 self = .conflict(problem, current: problem.conflicting.flatMap { $0.isConcealed ? nil : $0 })
             } else {
@@ -150,6 +148,18 @@ enum SendOutcome: Equatable, Sendable {
             }
         }
     }
+}
+
+/// The reason for which a write waits before the next attempt to send it.
+struct SendDelay: Equatable, Sendable {
+    let reason: String
+    /// True if the daemon answers, but the write cannot be sent again at present, because the daemon does not accept it
+    /// or because the outbox file cannot be written.
+    let isAnswer: Bool
+    /// The shortest pause.
+    var atLeast = Duration.zero
+    /// True if the cause does not end by itself, for example because a person has to install another token.
+    var needsIntervention = false
 }
 
 extension Problem {

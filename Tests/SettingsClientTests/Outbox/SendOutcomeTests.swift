@@ -26,12 +26,12 @@ struct SendOutcomeTests {
         #expect(SendOutcome(.success(summary), of: write) == .done(summary))
         #expect(
             SendOutcome(.failure(.unreachable("why")), of: write)
-                == .waits(reason: "why", atLeast: .zero, isAnswer: false))
+                == .waits(SendDelay(reason: "why", isAnswer: false)))
         for (retryAfter, expected) in [(1.5, 1.5), (-1, 0), (1e6, 300)] {
             let unavailable = BackendError.unavailable("why", retryAfter: .seconds(retryAfter))
             #expect(
                 SendOutcome(.failure(unavailable), of: write)
-                    == .waits(reason: "why", atLeast: .seconds(expected), isAnswer: true))
+                    == .waits(SendDelay(reason: "why", isAnswer: true, atLeast: .seconds(expected))))
         }
         let permanent: [ErrorCode] = [
             .badRequest, .locked, .unknownKey, .unknownSuite, .notSet, .invalidValue, .invalidOperation, .tooLarge,
@@ -49,7 +49,10 @@ struct SendOutcomeTests {
             problem.retryAfterMs = 1500
             let outcome = SendOutcome(.failure(.refused(problem)), of: write)
             #expect(
-                outcome == .waits(reason: problem.description, atLeast: .milliseconds(1500), isAnswer: true), "\(code)")
+                outcome
+                    == .waits(
+                        SendDelay(reason: problem.description, isAnswer: true, atLeast: .milliseconds(1500))),
+                "\(code)")
         }
     }
 
@@ -65,7 +68,7 @@ struct SendOutcomeTests {
         let problem = Problem(.unauthorized, "no")
         #expect(
             SendOutcome(.failure(.refused(problem)), of: try samples.write(.set(1)))
-                == .waits(reason: problem.description, atLeast: .zero, isAnswer: true, needsIntervention: true))
+                == .waits(SendDelay(reason: problem.description, isAnswer: true, needsIntervention: true)))
     }
 
     @Test("An answer of a proxy does not end a write")
@@ -75,7 +78,7 @@ struct SendOutcomeTests {
             (problem.status, problem.codeName) = (status, "")
             #expect(
                 SendOutcome(.failure(.refused(problem)), of: try samples.write(.set(1)))
-                    == .waits(reason: problem.description, atLeast: .zero, isAnswer: true), "\(status)")
+                    == .waits(SendDelay(reason: problem.description, isAnswer: true)), "\(status)")
         }
     }
 
