@@ -1,6 +1,5 @@
 internal import Platform
 internal import SettingsModel
-internal import Synchronization
 
 /// The queue of the writes of a session that the daemon has not answered, in memory and in a file.
 ///
@@ -12,13 +11,6 @@ internal import Synchronization
 /// the machine. If a line cannot be written, the write is not refused but stays in the queue in memory, because the
 /// daemon normally answers soon.
 struct OutboxStore: Sendable {
-    /// The limits of the queue. A session refuses writes beyond them.
-    struct Limits: Equatable, Sendable {
-        var writes = 100_000
-        /// The bytes of the lines.
-        var size = 64 << 20
-    }
-
     /// The reason why a file cannot be used, for an issue.
     struct FileProblem: Hashable, Sendable {
         let path: String
@@ -180,42 +172,6 @@ struct OutboxStore: Sendable {
         while let next = later.popLast() { queue.append(next) }
         queueSize += write.size
     }
-}
-
-/// The number and the size of the writes in a queue, with the limits of the queue. Thread-safe.
-final class OutboxFillLevel: Sendable {
-    private let limits: OutboxStore.Limits
-    private let level = Mutex((writes: 0, size: 0))
-
-    init(_ limits: OutboxStore.Limits) {
-        self.limits = limits
-    }
-
-    func set(writes: Int, size: Int) {
-        level.withLock { $0 = (writes, size) }
-    }
-
-    /// The message for a write that the full queue refuses. Nil if the queue has room.
-    var fullQueueMessage: String? {
-        let (writes, size) = level.withLock { $0 }
-        guard writes >= limits.writes || size >= limits.size else { return nil }
-        return
-            "cannot add a write to the queue: \(writes) writes (\(size) bytes) already wait for the daemon; retry when "
-            + "the daemon has answered some of them"
-    }
-}
-
-struct QueuedWrite: Equatable, Sendable {
-    /// The number of the write in the session and in the file.
-    let number: Int64
-    /// The write as the program made it.
-    let original: PendingChange
-    /// The change that is sent. A conflict may have replaced the original.
-    var change: PendingChange
-    /// The size in bytes of the line of the write.
-    var size: Int
-    /// The number of conflicts that have replaced the change.
-    var conflicts = 0
 }
 
 /// This program's own file.
