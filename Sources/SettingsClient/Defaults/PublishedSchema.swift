@@ -172,10 +172,10 @@ extension DefaultsReference {
     }
 }
 
-extension AdapterCore {
+extension [SchemaDifference] {
     /// Throws if one of the differences means that the schema allows no value of the key's type.
-    func throwIfTypesDiffer(_ differences: [SchemaDifference]) throws(DefaultsError) {
-        let differences = differences.filter { $0.aspect == .type }
+    func throwIfTypesDiffer() throws(DefaultsError) {
+        let differences = filter { $0.aspect == .type }
         if !differences.isEmpty { throw .disagreement(differences) }
     }
 }

@@ -84,7 +84,7 @@ extension DefaultsReference {
                 try await core.session.fetchSchema(at: schema)
             }
         }
-        try core.throwIfTypesDiffer(compareWithSchema())
+        try compareWithSchema().throwIfTypesDiffer()
         await moveValueAndWait()
         var keyState = keyState(key)
         if keyState.needsSource { keyState.update(from: try await core.fetchSource(key)) }

@@ -1,0 +1,143 @@
+internal import SettingsAPI
+internal import SettingsKeys
+internal import SettingsModel
+
+/// The reads and writes of one run of a transaction.
+struct TransactionRecord {
+    /// A change in place within a transaction, between the read and the write of the value.
+    struct Change<Value: DefaultsSerializable> {
+        let reference: DefaultsReference<Value>
+        var value: Value
+        /// The JSON of the value before the change. Nil for an optional that is nil.
+        let before: Result<JSONValue?, DefaultsError>
+    }
+
+    let core: AdapterCore
+    /// The keys that were prepared after an earlier run, and are not prepared again. If the source of such a key is
+    /// still unknown, the run continues without the source.
+    let prepared: Set<KeyName>
+    /// The keys with uncertain values. The function of a key moves the value of a renamed key, and fetches an unknown
+    /// source from the daemon. The body of the transaction cannot suspend, so the functions run after the body, and
+    /// then the body runs again.
+    private(set) var preparations: [KeyName: @Sendable () async -> Void] = [:]
+    /// The state of each key at its first read.
+    private(set) var read: [KeyName: KeyState] = [:]
+    /// The JSON that was written last under each key. Nil for a removal.
+    private var written: [KeyName: JSONValue?] = [:]
+    /// The keys in `written`, in the order of their first writes.
+    private var writtenKeys: [KeyName] = []
+    /// The first error of the run.
+    private var failure: DefaultsError?
+
+    init(_ core: AdapterCore, prepared: Set<KeyName>) {
+        self.core = core
+        self.prepared = prepared
+    }
+
+    /// Returns the transaction to send. Throws the first error of the run.
+    func makeTransaction() throws(DefaultsError) -> Transaction {
+        if let failure { throw failure }
+        let conditions = read.sorted { $0.key < $1.key }.flatMap { key, keyState in
+            keyState.tests.map { Transaction.Condition.setting(core.suite, key, $0) }
+        }
+        return Transaction(
+            if: conditions,
+            do: writtenKeys.map { core.makeOperation($0, (written[$0] ?? nil).map { .set($0) } ?? .delete) })
+    }
+
+    mutating func value<Value>(_ reference: DefaultsReference<Value>) -> Value {
+        recordError { () throws(DefaultsError) in _ = try reference.resolved.codec.get() }
+        guard let key = reference.resolved.name else { return reference.defaultValue }
+        recordError { () throws(DefaultsError) in try reference.compareWithSchema().throwIfTypesDiffer() }
+        let keyState = read[key] ?? reference.keyState(key)
+        if keyState.needsSource || reference.resolved.valueMove?.isOpen ?? false { prepare(reference, key) }
+        if let written = written[key] {
+            let setting = ReplicaSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
+            return reference.reading(of: setting, over: core.registered(key)).value ?? reference.defaultValue
+        }
+        read[key] = keyState
+        let reading = reference.reading(of: keyState)
+        if reading.isReplicaValueUnreadable, let problem = reading.problem { failure = failure ?? problem }
+        return reading.value ?? reference.defaultValue
+    }
+
+    mutating func set<Value>(_ reference: DefaultsReference<Value>, to value: Value) {
+        var json: JSONValue?
+        guard recordError({ () throws(DefaultsError) in json = try reference.resolved.encode(value) }),
+            let key = reference.resolved.name
+        else { return }
+        if reference.resolved.valueMove?.isOpen ?? false { prepare(reference, key) }
+        write(key, json)
+        // While the move waits, a value under a former name could return after a later removal. A schema may not allow
+        // the removal of a former name without a value.
+        for name in reference.resolved.valueMove?.openNames ?? []
+        where core.session.isStale || core.session.visible(name).seemsStored {
+            write(name, nil)
+        }
+    }
+
+    private mutating func prepare<Value>(_ reference: DefaultsReference<Value>, _ key: KeyName) {
+        guard !prepared.contains(key) else { return }
+        preparations[key] = {
+            await reference.moveValueAndWait()
+            if reference.keyState(key).needsSource { _ = try? await reference.core.fetchSource(key) }
+        }
+    }
+
+    mutating func unset<Value>(_ reference: DefaultsReference<Value>) {
+        guard let key = reference.resolved.name else { return }
+        for name in [key] + (reference.resolved.valueMove?.openNames ?? []) { write(name, nil) }
+    }
+
+    mutating func value(ofName name: String) -> JSONValue? {
+        guard let key = key(name) else { return nil }
+        if let written = written[key] { return written }
+        if let keyState = read[key] { return keyState.visible.value }
+        let visible = core.session.visible(key)
+        read[key] = KeyState(visible: visible, origin: visible, registered: nil)
+        return visible.value
+    }
+
+    mutating func set(_ name: String, to json: JSONValue?) {
+        guard let key = key(name) else { return }
+        recordError { [core] () throws(DefaultsError) in try core.refuseNonFinite(json, name) }
+        write(key, json)
+    }
+
+    private mutating func key(_ name: String) -> KeyName? {
+        do {
+            return try KeyName(name)
+        } catch {
+            failure = failure ?? .unusableName(error)
+            return nil
+        }
+    }
+
+    private mutating func write(_ key: KeyName, _ json: JSONValue?) {
+        if written.updateValue(json, forKey: key) == nil { writtenKeys.append(key) }
+    }
+
+    mutating func beginChange<Value>(_ reference: DefaultsReference<Value>) -> Change<Value> {
+        let value = value(reference)
+        return Change(reference: reference, value: value, before: reference.resolved.encoded(value))
+    }
+
+    /// Stores the value of a change in place, if the change has modified it.
+    mutating func endChange<Value>(_ change: Change<Value>) {
+        if !isSameJSON(change.before, change.reference.resolved.encoded(change.value)) {
+            set(change.reference, to: change.value)
+        }
+    }
+
+    /// Calls a function, and records the first error of the run. Returns true if the function threw no error.
+    @discardableResult
+    private mutating func recordError(_ body: () throws(DefaultsError) -> Void) -> Bool {
+        do {
+            try body()
+            return true
+        } catch {
+            failure = failure ?? error
+            return false
+        }
+    }
+}
