@@ -39,7 +39,7 @@ struct UnknownSourceTests {
         }
         let world = try kind.world(schema: schema)
         world.adapter().launchCount = 7
-        let (defaults, backend) = world.interruptedAdapter(ClientKeys())
+        let (defaults, backend) = world.interruptibleAdapter(ClientKeys())
         #expect(defaults.launchCount == 7)
         backend.isServerUnreachable = true
         // The first operator sends a request. The other operators send no request during the pause after its failure.

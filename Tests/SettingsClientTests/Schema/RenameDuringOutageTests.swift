@@ -61,7 +61,7 @@ struct RenameDuringOutageTests {
     @Test
     func `A transaction before the move of a value removes the value of the former name`() async throws {
         let world = try await worldWithInvalidValue()
-        let (defaults, backend) = world.interruptedAdapter(NewKeys())
+        let (defaults, backend) = world.interruptibleAdapter(NewKeys())
         try await defaults.ready()
         backend.isServerUnreachable = true
         #expect(defaults.libraries == [])
