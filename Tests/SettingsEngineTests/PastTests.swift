@@ -323,7 +323,7 @@ struct PastTests {
                 }
             }
         }
-        #expect(done > 50 && refused > 50)
+        #expect(done > 10 && refused > 10)
     }
 
     @Test("A restore brings back the earlier values that the schema allows")

@@ -145,7 +145,7 @@ struct SuiteHistoryTests {
 
     @Test("A history keeps the commits that the model keeps, and finds them by suite")
     func random() throws {
-        #expect(try compare(share: 0.005, commits: 300, every: 1, Self.limits) > 0)
+        #expect(try compare(share: 0.01, commits: 300, every: 1, Self.limits) > 0)
     }
 
     @Test("A history of many chunks keeps the commits that the model keeps", arguments: [1, 20])

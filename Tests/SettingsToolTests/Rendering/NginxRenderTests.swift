@@ -63,7 +63,7 @@ struct NginxRenderTests {
         let installed = shell.text("nginx.conf")
         try shell.runSettings("set", "web", "port=none")
         let message = try render.line(containing: "cannot replace nginx.conf: the check")
-        #expect(message.hasSuffix("ended with 1; the old file stays"))
+        #expect(message.hasSuffix("ended with exit code 1; the old file stays"))
         _ = try render.line(containing: #"invalid port in "127.0.0.1:none""#)
         #expect(shell.text("nginx.conf") == installed)
         try awaitGreeting("v4")
