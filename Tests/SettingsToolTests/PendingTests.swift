@@ -124,6 +124,10 @@ struct PendingTests {
             p4
             $ settings pending --id p4
             p4: the change was confirmed by user:ME at revision 5
+            $ settings unset app launchCount --quiet; settings apply plan.json --confirm 1h --check 'settings confirm p7 --quiet; false' --quiet
+            p7
+            ! settings: the check ended with exit code 1, and the revert failed: p7 has ended: confirmed at revision 8
+            => 1
             $ settings apply plan.json --check true
             ! settings: --check needs --confirm
             => 64

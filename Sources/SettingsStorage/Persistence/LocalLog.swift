@@ -132,7 +132,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             let count = try directory.mapErrors { () throws(FileError) in try directory.list().pastFiles.count }
             if count > 0 {
                 log.warning(
-                    "\(count) past files are unused, because history.days is 0 or durability is snapshot; remove them")
+                    "the daemon does not use the past files in the data directory (\(count)), because history.days is 0 or "
+                        + "durability is snapshot; remove them")
             }
             return nil
         }

@@ -197,11 +197,13 @@ extension PendingDescription {
                 let outcome = error.problem?.pending?.end?.outcome
                 guard error.code == .pendingEnded, outcome == (failure == nil ? .confirmed : .reverted) else {
                     let cause = ToolError(describing: error)
-                    let result =
+                    var result =
                         failure == nil
                         ? "\(success), but the confirmation failed: \(cause.message)"
-                        : "\(clause), and the revert failed: \(cause.message)\n"
-                            + "unless somebody confirms the change, the daemon reverts the change at the deadline"
+                        : "\(clause), and the revert failed: \(cause.message)"
+                    if failure != nil, error.code != .pendingEnded {
+                        result += "\nunless somebody confirms the change, the daemon reverts the change at the deadline"
+                    }
                     throw ToolError(failure?.code ?? cause.code, "\(result)\(details)")
                 }
                 break

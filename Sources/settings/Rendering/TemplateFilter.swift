@@ -56,14 +56,8 @@ enum TemplateFilter: Sendable {
         return value
     }
 
-    /// Applies the filter to a value. Returns `.none` if the filter does not accept the type of the value.
-    ///
-    /// - Parameter value: nil if the value is missing. All filters except `default` then return `.some(nil)`.
-    func applied(to value: JSONValue?) -> JSONValue?? {
-        guard let value else {
-            if case .fallback(let value) = self { return value }
-            return .some(nil)
-        }
+    /// Applies the filter to a value. Returns nil if the filter does not accept the type of the value.
+    func applied(to value: JSONValue) -> JSONValue? {
         switch self {
         case .json: return .string(value.text())
         case .yaml: return .string(value.yaml)

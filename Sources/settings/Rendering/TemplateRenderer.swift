@@ -58,14 +58,18 @@ struct TemplateRenderer {
     }
 
     private func text(of reference: TemplateReference, _ filters: [TemplateFilter]) throws(TemplateError) -> String {
-        func error(_ value: JSONValue?, _ advice: String) -> TemplateError {
-            TemplateError(at: reference.offset, "the value is \(value?.kindPhrase ?? "missing"); \(advice)")
+        func error(_ value: JSONValue, _ advice: String) -> TemplateError {
+            TemplateError(at: reference.offset, "the value is \(value.kindPhrase); \(advice)")
         }
         let lookup = try value(of: reference)
         var value = lookup.found
         for filter in filters {
-            guard let result = filter.applied(to: value) else { throw error(value, "use | json before this filter") }
-            value = result
+            guard let present = value else {
+                if case .fallback(let fallback) = filter { value = fallback }
+                continue
+            }
+            value = filter.applied(to: present)
+            if value == nil { throw error(present, "use | json before this filter") }
         }
         guard let value else {
             guard case .absent(let reason, let code) = lookup else { return "" }
