@@ -64,7 +64,7 @@ def secrets(trial, person):
     hidden("the undo dialog")
     person.close_dialog()
     to_setting(person, suite, "key")
-    person.fill("Value", SECRET.replace("\n", " ") + "3", EDITOR)
+    person.fill("Value", SECRET + "3", EDITOR)
     person.shows("1 edit", "#tray")
     person.press("Enter", CTRL)
     person.shows("Commit 1 change", "dialog.review")
