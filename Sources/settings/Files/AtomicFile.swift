@@ -128,7 +128,12 @@ struct AtomicFile: Sendable {
 
     /// The names of the files of a process that replaces the file, or that was killed while it replaced the file.
     private var leftovers: [String] {
-        ((try? Self.fileSystem.list(directory)) ?? []).filter { $0.utf8.starts(with: hiddenPrefix.utf8) }
+        ((try? Self.fileSystem.list(directory)) ?? []).filter { name in
+            guard name.utf8.starts(with: hiddenPrefix.utf8) else { return false }
+            let ending = name.utf8.dropFirst(hiddenPrefix.utf8.count)
+            // Another ending belongs to the user, or to a file whose own name begins like `hiddenPrefix`.
+            return ["lock", "old", "first"].contains(Substring(ending)) || ending.starts(with: "new-".utf8)
+        }
     }
 
     /// Waits until no other process replaces the file. The lock ends when the result is released.

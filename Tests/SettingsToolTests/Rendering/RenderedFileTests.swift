@@ -154,6 +154,19 @@ struct RenderedFileTests {
     }
 
     @Test
+    func `An update removes the files of a killed process, and no other file with a similar name`() throws {
+        try shell.runTranscript(
+            #"""
+            $ touch .out.settings-new-a .out.settings-lock .out.settings-mine .out.settings-b.settings-new-c
+            $ settings render t --to out; ls -A | grep out
+            wrote out
+            .out.settings-b.settings-new-c
+            .out.settings-mine
+            out
+            """#)
+    }
+
+    @Test
     func `--diff prints the changes, writes nothing, and ends with 2 if there are changes`() throws {
         _ = try shell.directory.file(
             "long", (1...30).map { $0 == 20 ? "{{ app.theme }}\n" : "line \($0)\n" }.joined() + "end")
