@@ -38,11 +38,12 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
 
 /// The number of rounds and the seeds of the randomized tests, and the share of the cases of exhaustive tests.
 ///
-/// `FUZZ_ITERATIONS` sets the number of rounds (1,000 if it is not set), and `FUZZ_SEED` sets the seed of the first round. Each round uses the
-/// next seed. To repeat a failure, set `FUZZ_SEED` to the seed in its message.
+/// `FUZZ_ITERATIONS` sets the number of rounds (1,000 if it is not set), and `FUZZ_SEED` sets the seed of the first
+/// round. Each round uses the next seed. To repeat a failure, set `FUZZ_SEED` to the seed in its message.
 package enum FuzzBudget {
-    package static let iterations = Int(variable("FUZZ_ITERATIONS") ?? "") ?? 1_000
-    package static let firstSeed = UInt64(variable("FUZZ_SEED") ?? "") ?? 20_260_101
+    package static let iterations = Int(number("FUZZ_ITERATIONS", 1...UInt64(Int32.max)) ?? 1_000)
+    private static let chosenSeed = number("FUZZ_SEED", 0 ... .max)
+    package static let firstSeed = chosenSeed ?? 20_260_101
 
     /// The generators of all rounds. `share` is the number of the rounds as a fraction of `iterations`.
     package static func generators(share: Double = 1) -> some Sequence<SeededGenerator> {
@@ -53,17 +54,23 @@ package enum FuzzBudget {
     /// The seeds for a test that uses different seeds in each run, unless `FUZZ_SEED` is set. `share` is the number of
     /// the seeds as a fraction of `iterations`.
     package static func randomSeeds(share: Double) -> [UInt64] {
-        let first = UInt64(variable("FUZZ_SEED") ?? "") ?? .random(in: 0...UInt64(UInt32.max))
+        let first = chosenSeed ?? .random(in: 0...UInt64(UInt32.max))
         return (0..<UInt64(max(1, Double(iterations) * share))).map { first &+ $0 }
     }
 
-    /// True for the cases that a test of very many numbered cases runs: all cases with 1,000 iterations, every second case
-    /// with 500.
+    /// True for the cases that a test of very many numbered cases runs: all cases with 1,000 iterations, every second
+    /// case with 500.
     package static func includes(case number: Int) -> Bool {
         number.isMultiple(of: max(1, 1_000 / iterations))
     }
 
-    private static func variable(_ name: String) -> String? {
-        ProcessInfo.processInfo.environment[name]
+    /// The number in an environment variable; nil if the variable is not set. Ends the tests if the variable has another
+    /// value, because a test with another seed would not repeat the failure.
+    private static func number(_ name: String, _ allowed: ClosedRange<UInt64>) -> UInt64? {
+        guard let text = ProcessInfo.processInfo.environment[name] else { return nil }
+        guard let number = UInt64(text), allowed.contains(number) else {
+            fatalError("\(name)=\(text) is not a valid number")
+        }
+        return number
     }
 }
