@@ -16,10 +16,9 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// Throws ``DefaultsError/kept(_:)`` if a write has to wait longer than the timeout of the adapter. If the daemon
     /// refuses a write, the method does not throw: the adapter reports the refusal in ``issues``.
     public nonisolated(nonsending) func flush() async throws(DefaultsError) {
-        let result = await Result { () async throws(BackendError) in
-            try await core.session.flush(until: core.session.deadline)
-        }
-        await core.issues.waitUntilLoggedInBackground(until: core.session.deadline)
+        let deadline = core.session.deadline
+        let result = await Result { () async throws(BackendError) in try await core.session.flush(until: deadline) }
+        await core.issues.waitUntilLoggedInBackground(until: deadline)
         if case .failure(let error) = result { throw DefaultsError(error) }
     }
 
@@ -32,11 +31,11 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// Blocks the calling thread until the daemon has answered all writes of this adapter, and the replica contains all
     /// changes that the daemon stored before the call.
     public func synchronize() throws(DefaultsError) {
-        defer { core.issues.waitUntilLogged(until: core.session.deadline) }
-        let session = core.session
+        let (session, deadline) = (core.session, core.session.deadline)
+        defer { core.issues.waitUntilLogged(until: deadline) }
         do throws(BackendError) {
-            try session.blocking(until: session.deadline) { () async throws(BackendError) in
-                try await session.synchronize(until: session.deadline)
+            try session.blocking(until: deadline) { () async throws(BackendError) in
+                try await session.synchronize(until: deadline)
             }
         } catch {
             throw DefaultsError(error)

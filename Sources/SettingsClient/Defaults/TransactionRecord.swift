@@ -16,8 +16,8 @@ struct TransactionRecord {
     /// The keys that were prepared after an earlier run, and are not prepared again. If the source of such a key is
     /// still unknown, the run continues without the source.
     let prepared: Set<KeyName>
-    /// The keys with uncertain values. The function of a key moves the value of a renamed key, and fetches an unknown
-    /// source from the daemon. The body of the transaction cannot suspend, so the functions run after the body, and
+    /// For each key with an uncertain value, the function that makes the value certain: it moves the value of a renamed
+    /// key, and fetches an unknown source from the daemon. The body of the transaction cannot suspend, so the functions run after the body, and
     /// then the body runs again.
     private(set) var preparations: [KeyName: @Sendable () async -> Void] = [:]
     /// The state of each key at its first read.
@@ -68,8 +68,8 @@ struct TransactionRecord {
         else { return }
         if reference.resolved.valueMove?.isOpen ?? false { prepare(reference, key) }
         write(key, json)
-        // While the move waits, a value under a former name could return after a later removal. A schema may not allow
-        // the removal of a former name without a value.
+        // Until the move has ended, a program that starts later may move a value from a former name. The value would
+        // then return after a removal of the new value. A schema may refuse the removal of a name without a value.
         for name in reference.resolved.valueMove?.openNames ?? []
         where core.session.isStale || core.session.visible(name).seemsStored {
             write(name, nil)
@@ -85,7 +85,9 @@ struct TransactionRecord {
     }
 
     mutating func unset<Value>(_ reference: DefaultsReference<Value>) {
-        guard let key = reference.resolved.name else { return }
+        guard recordError({ () throws(DefaultsError) in _ = try reference.resolved.codec.get() }),
+            let key = reference.resolved.name
+        else { return }
         for name in [key] + (reference.resolved.valueMove?.openNames ?? []) { write(name, nil) }
     }
 
