@@ -46,8 +46,8 @@ package final class Epoll {
     private static let wakeToken = UInt64.max
 
     private let owned: Descriptor
-    /// An `eventfd` that ``wake()`` increments. It is edge-triggered, so each increment is reported only once, and
-    /// nothing needs to read the counter.
+    /// An `eventfd` that ``wake()`` increments. The `eventfd` is edge-triggered, so epoll reports each increment once,
+    /// and no thread reads the counter.
     private let wakeCounter: Descriptor
     private let capacity: Int
     private let events: UnsafeMutablePointer<epoll_event>

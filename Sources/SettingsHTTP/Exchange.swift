@@ -23,7 +23,7 @@ final class Exchange {
         case finished(Result<Reply, SettingsError>)
     }
 
-    /// What an exchange waits for: one of the events of a descriptor, or a moment, whichever is first.
+    /// The wait of an exchange. The wait ends at one of the events of a descriptor or at a moment, whichever comes first.
     struct Wait {
         /// Negative if the exchange waits for no descriptor.
         var descriptor: Int32 = -1

@@ -166,8 +166,8 @@ package struct ObservationProgress: Sendable {
     /// The schemas and missing suites according to the answers. Nil before the first answer.
     private var known: Shape?
 
-    /// The schemas and the missing suites in an answer. If they change, the answer is delivered even without a change
-    /// of a key.
+    /// The schemas and the missing suites in an answer. If they change, the answer is delivered even if no key has
+    /// changed.
     fileprivate struct Shape: Equatable {
         /// The revision of the schema of each suite.
         var schemas: [SuiteName: Revision]

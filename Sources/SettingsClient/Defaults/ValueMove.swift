@@ -205,7 +205,7 @@ private struct ValueMover<Value: DefaultsSerializable> {
         let setting = session.visible(key)
         if resolved.key.hasMigration {
             if let value = setting.value, let attempt = convert(value, of: key, if: .value(value)) { return attempt }
-            // The replica does not contain a stored value that the schema does not allow.
+            // The schema does not allow the stored value, so the replica lacks the value, and the client must fetch it.
             if setting.source == .invalid { return MoveAttempt { await convertInvalidValue(of: key) } }
         }
         let isStored = setting.source?.isStored ?? false
@@ -217,7 +217,7 @@ private struct ValueMover<Value: DefaultsSerializable> {
         if let visible = session.visible(former).value {
             return moveToNewName(visible, from: former, to: key, if: [.stored(true), .value(visible)])
         }
-        // The replica does not contain a stored value that the schema does not allow.
+        // The schema does not allow the stored value, so the replica lacks the value, and the client must fetch it.
         return MoveAttempt {
             guard let setting = try? await session.fetch(former) else { return .waiting }
             guard let stored = setting.stored ?? setting.value else { return .done }

@@ -57,8 +57,8 @@ public enum DefaultsError: Error, Equatable, Sendable {
     case disagreement([SchemaDifference])
     /// The keys cannot form a schema, or this version of the library cannot read the schema of the daemon.
     case unusableSchema(SchemaError)
-    /// Members of the adapter have the same names as these keys. `Defaults.name` is then the member, so the program
-    /// must use `Defaults[\.name]` for the key.
+    /// The adapter has members with the same names as these keys. `Defaults.name` is the member, so the program must use
+    /// `Defaults[\.name]` for the key.
     case shadowedKeys([String])
     /// The value under a former name of a key could not be moved to the key, for this reason. The value stays under the
     /// former name.

@@ -118,8 +118,8 @@ extension ClientRegistry {
     /// maximum size of a request to etcd, which is 1.5 MiB.
     private static let clientsPerLine = 100
 
-    /// The nanoseconds after which records are made again although no client has reported and no commit was made, because
-    /// clients may be gone.
+    /// The nanoseconds after which records are made again although neither a client nor the state has changed, because a
+    /// client may be gone, or may have begun or ended a watch.
     private static let recordLifetime: UInt64 = 3_000_000_000
 
     /// Returns the records from which the other daemons learn which clients report to this daemon.

@@ -2,8 +2,9 @@ internal import SettingsAPI
 internal import SettingsStorage
 
 /// Measures how long clients take to apply the last commit of a suite. The measurement begins at the first report after
-/// the commit. It counts the clients that are present then, watch the whole suite and have not applied the commit. The
-/// commit may not concern a client that watches a part of the suite.
+/// the commit. It counts the clients that are present then, watch the whole suite and have not applied the commit. It
+/// does not count clients that watch a part of the suite, because a commit need not concern them. A counted client that
+/// disappears still counts, so the clients may never reach a percentage.
 struct RolloutProgress: Sendable {
     /// The revision of the measured commit.
     let target: Revision

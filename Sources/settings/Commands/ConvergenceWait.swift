@@ -6,8 +6,8 @@ import SettingsHTTP
 struct ConvergenceWait {
     /// The longest wait that the daemon accepts in one request.
     private static let longestWait = Duration.seconds(300)
-    /// The time between two rounds of requests, if there are several suites, or if the daemon answers at once although
-    /// the wait is not over.
+    /// With several suites, the longest wait of the first request of a round. Also the pause after a round in which the
+    /// daemon reports success although the command must still wait.
     private static let roundInterval = Duration.seconds(1)
     /// The default of the option `clients.forgetSeconds` of the daemon. The command does not know the actual value.
     private static let defaultForgetTime = Duration.seconds(90)
@@ -60,7 +60,7 @@ struct ConvergenceWait {
     }
 
     /// Waits until the percentage of the clients of each suite has applied the state, and prints the last answers.
-    /// Throws if a client has failed, or after the timeout.
+    /// Throws if a client of a suite below the percentage has failed, or after the timeout.
     ///
     /// - Parameter isPending: true if the daemon reverts the change at the end of the time of `--confirm`. Then the
     ///   wait ends at this time at the latest, and fails if a suite has no client.
@@ -99,7 +99,7 @@ struct ConvergenceWait {
                 pause = backOff.next(notBefore: requestedPause, using: &generator)
             }
             for answers in waiting { try throwFailure(of: answers) }
-            // A client of the start that has not reported again for this time is gone, and no longer counts.
+            // A client that was present at the start and has not reported for this time is gone, and no longer counts.
             let requiresInitialClients = ContinuousClock.now < start + Self.defaultForgetTime
             for answers in waiting where isConverged(answers, requiresInitialClients) {
                 guard !isPending || answers.last?.present ?? 0 > 0 else {

@@ -87,7 +87,7 @@ struct AtomicFile: Sendable {
     /// new file is removed. In both cases, throws ``CommandFailure`` with the output of the command.
     func update(to content: [UInt8]) throws -> Bool {
         do {
-            // Without this check, a file that stays would need a permission to create the file of the lock.
+            // A file that already has the content needs no lock, and so no permission to create a file in its directory.
             if leftovers.isEmpty, try hasContent(content) { return false }
             let lock = try lock()
             defer { withExtendedLifetime(lock) { try? Self.fileSystem.remove(lockPath) } }

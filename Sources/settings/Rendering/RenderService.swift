@@ -28,7 +28,7 @@ struct RenderService {
     /// Runs until the daemon answers with an error that a retry cannot correct. A failure of a task is only a warning.
     ///
     /// - Parameter settleTime: the time from a change until files are rendered. Changes in this time are rendered
-    ///   together.
+    ///   together. The first rendering does not wait; another attempt to write a file waits after its pause, too.
     mutating func run(_ suites: [SuiteName], _ client: DaemonClient, settleTime: Duration) async throws {
         let (events, continuation) = AsyncThrowingStream.makeStream(
             of: Void.self, throwing: (any Error).self, bufferingPolicy: .bufferingNewest(1))

@@ -45,7 +45,7 @@ struct RenderTask: Sendable {
     }
 
     private static func mode(_ text: String) throws(ToolError) -> UInt32 {
-        // Without the last condition, `UInt32` would accept a sign.
+        // `UInt32` accepts a sign, so the first character must be a digit.
         guard let mode = UInt32(text, radix: 8), mode <= 0o777, text.utf8.count >= 3, text.first?.isNumber ?? false
         else {
             throw .usage("a mode is an octal number such as 0644, not '\(Terminal.plain(text))'")

@@ -46,7 +46,8 @@ struct ProgramSupervision {
     let reaction: Reaction
     /// The time from the first change until this change and all changes after it take effect together.
     let settleTime: Duration
-    /// The time between SIGTERM and SIGKILL.
+    /// The time between SIGTERM and SIGKILL. Also the time after SIGINT, SIGQUIT or the SIGHUP of the terminal in which
+    /// no change takes effect.
     let stopTimeout: Duration
     /// The variables of the last change that took effect: the variables at the last start of the program or, for
     /// ``Reaction/signal(_:)``, at the last signal because of a change.

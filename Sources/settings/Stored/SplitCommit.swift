@@ -106,8 +106,8 @@ struct SplitCommit {
         return parts
     }
 
-    /// Returns the range of the next part: at most `maximum` operations, and about `maximumPartBytes` bytes. The sizes
-    /// of the operations are estimates: a unit of an extent (a value, or 8 bytes of text) counts as 16 bytes.
+    /// Returns the range of the next part: at most `maximum` operations, and about `maximumPartBytes` bytes. The
+    /// size of an operation is an estimate: each unit of its extent (a value, or 8 bytes of text) counts as 16 bytes.
     private func part(from start: Int, atMost maximum: Int) -> Range<Int> {
         var (end, size) = (start, 0)
         while end < operations.count, end - start < maximum, size < Self.maximumPartBytes {

@@ -4,7 +4,7 @@ extension OutboxStore {
     /// The limits of the queue. A session refuses writes beyond them.
     struct Limits: Equatable, Sendable {
         var writes = 100_000
-        /// The bytes of the lines.
+        /// The bytes of the lines that store the queued writes in the outbox file.
         var size = 64 << 20
     }
 }

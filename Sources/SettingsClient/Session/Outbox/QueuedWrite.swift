@@ -4,10 +4,10 @@ struct QueuedWrite: Equatable, Sendable {
     let number: Int64
     /// The write as the program made it.
     let original: PendingChange
-    /// The change that is sent. A conflict may have replaced the original.
+    /// The change that is sent: `original`, or the change that replaced it after a conflict.
     var change: PendingChange
-    /// The size in bytes of the line of the write.
+    /// The size in bytes of the line that stores the write in the outbox file.
     var size: Int
-    /// The number of conflicts that have replaced the change.
+    /// The number of replacements of `change` after conflicts.
     var conflicts = 0
 }
