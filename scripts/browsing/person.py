@@ -114,15 +114,18 @@ class Person(Chromium):
         self.until(f"document.querySelector({json.dumps(within)}) && {found} && !{found}.disabled", f"there is {name!r} in {within}")
         return found
 
-    def click(self, name, kind="button, a, summary, input, .row", within="body"):
+    def place(self, name, kind, within="body"):
+        """The centre of a control. An element may move while the page is laid out, so this waits until it stays in place."""
         found = self._find(name, kind, within)
-        center = (f"(each => {{ each.scrollIntoView({{ block: 'nearest' }}); const box = each.getBoundingClientRect();"
+        centre = (f"(each => {{ each.scrollIntoView({{ block: 'nearest' }}); const box = each.getBoundingClientRect();"
                   f" return [box.x + box.width / 2, box.y + box.height / 2]; }})({found})")
         before = None
-        # An element may still move while the page is laid out. Like a person, the click waits until it stays in place.
-        while (now := self.awaits(f"new Promise(done => requestAnimationFrame(() => done({center})))")) != before:
+        while (now := self.awaits(f"new Promise(done => requestAnimationFrame(() => done({centre})))")) != before:
             before = now
-        self.click_at(*now)
+        return now
+
+    def click(self, name, kind="button, a, summary, input, .row", within="body"):
+        self.click_at(*self.place(name, kind, within))
 
     def act(self, revision, action, suite=None):
         """Chooses an action in the menu of a commit."""
@@ -131,7 +134,11 @@ class Person(Chromium):
 
     def click_at(self, x, y):
         for event in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
+            self.mouse(event, x, y)
+
+    def mouse(self, event, x, y):
+        """Presses or releases the left button of the mouse."""
+        self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
 
     def choose(self, name, label, within="body"):
         """Chooses the option with this label in the select element `name`."""

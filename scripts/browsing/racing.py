@@ -1,5 +1,6 @@
 """The flows in which another caller changes settings while the page reads keys, commits, or edits a schema."""
 
+import base64
 import json
 import threading
 
@@ -13,6 +14,13 @@ def row(person, name, text):
     """Waits until the row whose text begins with the name contains the text."""
     person.until(f"{ROWS}.some(row => row.innerText.startsWith({json.dumps(name)}) && row.innerText.includes({json.dumps(text)}))",
                  f"the row of {name} shows {text}")
+
+
+def refuse(person, answer, detail):
+    """Replaces a held answer of the daemon by a refusal."""
+    body = base64.b64encode(json.dumps({"status": 429, "detail": detail}).encode()).decode()
+    person.call("Fetch.fulfillRequest", requestId=answer, responseCode=429, body=body,
+                responseHeaders=[{"name": "Content-Type", "value": "application/problem+json"}])
 
 
 def reading(trial, person):
@@ -74,6 +82,42 @@ def committing(trial, person):
     person.until("document.querySelector('.editor input.number').value === '0.35'", "the editor has the typed value")
     person.commit()
     equal("the second commit", trial.api.value(suite, "player.volume"), 0.35)
+
+
+def pressing(trial, person):
+    """A message that arrives while the person presses a button does not replace the button: the click would be lost."""
+    suite = "pressing"
+    trial.api.create_sample_suite(suite)
+    person.visit(trial.origin, f"#/{suite}/player.volume")
+    person.fill("Value", "0.3", EDITOR)
+    person.shows("1 edit", "#tray")
+    person.leaves = True
+    with person.holding("*/v1/transaction?dryRun=true") as held:
+        # The page checks the edit again after a reload.
+        person.visit(trial.origin, f"#/{suite}/player.volume")
+        [answer] = held(1)
+        trial.api.put(suite, "player.volume", 0.2)
+        person.shows("1 conflict", "#tray")
+        place = person.place("Keep mine", "button", ".panel")
+        person.mouse("mousePressed", *place)
+        refuse(person, answer, "too many requests")
+        person.shows("too many requests", ".panel .edit-state")
+        person.mouse("mouseReleased", *place)
+        person.hides("conflict", "#tray")
+        person.hides("too many requests")
+    # The buttons in a review stay, too.
+    person.press("Enter", CTRL)
+    trial.api.put(suite, "player.volume", 0.25)
+    person.shows("0.25", "dialog.review .conflict")
+    with person.holding("*/v1/transaction?dryRun=true") as held:
+        person.click("Keep mine", "button", "dialog.review")
+        [answer] = held(1)
+        person.evaluate("document.querySelector('dialog.review .edit button').isBefore = true")
+        refuse(person, answer, "too many requests")
+        person.shows("too many requests", "dialog.review")
+        equal("the button is the same", person.evaluate("document.querySelector('dialog.review .edit button').isBefore"), True)
+    person.click("Discard the edit of player.volume", "button", "dialog.review")
+    person.until("document.querySelector('#tray').hidden", "the edit is discarded")
 
 
 def two_schemas(trial, person):

@@ -150,6 +150,17 @@ export function ask(title, label, hint, properties, act) {
   return dialog;
 }
 
+// Draws only if an input has changed since the last time. A button that is replaced while the pointer is pressed on it
+// loses the click.
+export function drawnOnChange(draw) {
+  let last = null;
+  return (...inputs) => {
+    if (last?.length === inputs.length && last.every((each, index) => Object.is(each, inputs[index]))) return;
+    last = inputs;
+    draw(...inputs);
+  };
+}
+
 // Calls a function some milliseconds after the first of several calls, and again for calls that came meanwhile. Unlike
 // `debounced` it makes progress while calls never stop.
 export function paced(milliseconds, act) {

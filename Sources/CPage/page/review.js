@@ -1,7 +1,8 @@
 // The review of the edits before a commit.
 import { choice, sides, tellCommit } from "./changes.js";
 import { difference } from "./difference.js";
-import { alarm, bdi, button, el, field, openDialog, toast } from "./dom.js";
+import { alarm, bdi, button, drawnOnChange, el, field, openDialog, toast } from "./dom.js";
+import { print } from "./exact.js";
 import { texts } from "./texts.js";
 import { held } from "./words.js";
 
@@ -41,9 +42,7 @@ export function openReview(app) {
       edit.errors.map(error => el("p.error", (error.pointer ? `${error.pointer}: ` : "") + error.detail)));
   }
 
-  function draw() {
-    if (!tray.size && !tray.isSending) return dialog.close();
-    const { next } = tray;
+  const drawList = drawnOnChange(() => {
     const label = list.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label")
       || document.activeElement.textContent : null;
     const { all } = tray;
@@ -52,12 +51,19 @@ export function openReview(app) {
       || (other.errors.length > 0) - (one.errors.length > 0));
     list.replaceChildren(...all.slice(0, most).map(item),
       ...(all.length > most ? [el("p.faint", texts.edits.more(all.length - most))] : []));
+    if (label) ([...list.querySelectorAll("button")].find(each =>
+      (each.getAttribute("aria-label") || each.textContent) === label) || note).focus();
+  });
+
+  function draw() {
+    if (!tray.size && !tray.isSending) return dialog.close();
+    const { next, overriding } = tray;
+    drawList(...tray.all.flatMap(edit => [edit, edit.seen, edit.other, edit.isSecret, print([edit.errors]),
+      overriding.includes(edit), next.includes(edit)]));
     const waiting = tray.size - next.length;
     trouble.tell(tray.failure || tray.problem || waiting && texts.edits.waiting(waiting));
     send.disabled = !tray.canCommit || isTooLong();
     send.textContent = tray.isSending ? texts.edits.committing : texts.edits.commit(next.length);
-    if (label) ([...list.querySelectorAll("button")].find(each =>
-      (each.getAttribute("aria-label") || each.textContent) === label) || note).focus();
   }
 
   async function commit() {

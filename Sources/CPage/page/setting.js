@@ -1,7 +1,7 @@
 // The panel of a setting: its description, its editor, and its history.
 import { curl, get, persist } from "./api.js";
 import { choice, newSide } from "./changes.js";
-import { bdi, button, el, loading, newID, paced, say } from "./dom.js";
+import { bdi, button, drawnOnChange, el, loading, newID, paced, say } from "./dom.js";
 import { makeEditor } from "./editors.js";
 import { print } from "./exact.js";
 import { decision, whenDue } from "./pending.js";
@@ -21,7 +21,7 @@ export const panelHead = (back, heading) => el("div.panel-head",
 export function settingPanel(app, store, key, { back }) {
   const { tray } = app;
   let editor = null, made = "", inEditor = unclear, isGone = false, pastOf = null;
-  let isWhole = false;
+  let isTextWhole = false;
   const due = el("div.task"), task = el("div.task"), place = el("div.editor"), state = el("div.edit-state"),
     about = el("div.about"), past = el("div.past");
   // A browser offers the clipboard only to pages of a secure origin.
@@ -73,7 +73,7 @@ export function settingPanel(app, store, key, { back }) {
   let unlocked = null;
   const isUnlocked = setting => unlocked === setting.revision;
 
-  function drawAbout(setting) {
+  const drawAbout = drawnOnChange((setting, isWhole) => {
     const schema = resolve(setting.schema);
     const { title, description, deprecated } = schema;
     const text = [title, description].filter(Boolean).join(". ");
@@ -84,7 +84,7 @@ export function settingPanel(app, store, key, { back }) {
       deprecated && el("p.notice", texts.setting.deprecated),
       text && el("p", { dir: "auto", class: isLong && !isWhole && "clamped" }, text),
       isLong && button(isWhole ? texts.setting.less : texts.setting.more,
-        () => { isWhole = !isWhole; drawAbout(store.at(key)); }, { class: "link", "aria-expanded": String(isWhole) }),
+        () => { isTextWhole = !isWhole; update(); }, { class: "link", "aria-expanded": String(isWhole) }),
       "default" in schema && el("p.facts", texts.setting.default,
         held({ value: schema.default, source: "default", isSecret: isSecret(setting) })),
       setting.modified && el("p.facts", setting.source === "stored" ? texts.setting.setAt : texts.setting.since,
@@ -93,7 +93,7 @@ export function settingPanel(app, store, key, { back }) {
       isSecret(setting) && el("p.facts", texts.setting.secret),
     ].filter(Boolean));
     if (focused) (about.querySelector("button") || heading).focus();
-  }
+  });
 
   // The pending revert stays the same element until it changes, so that a button keeps the focus.
   let duePending;
@@ -113,36 +113,39 @@ export function settingPanel(app, store, key, { back }) {
     if (hasFocus) (due.querySelector("button") || heading).focus();
   }
 
-  function drawState(setting) {
-    const edit = tray.at(store.suite, key);
-    const focused = [task, state].some(each => each.contains(document.activeElement))
-      ? document.activeElement.dataset.act : null;
-    const isLocked = resolve(setting.schema).readOnly === true;
-    const mayUnlock = !setting.writable && isLocked && app.caller.may("override", store.suite, key)
-      && app.caller.may("write", store.suite, key);
-    const act = (id, label, onclick) => button(label, onclick, { "data-act": id });
-    task.replaceChildren(...[
-      !setting.writable && !isUnlocked(setting)
-        && el("p.notice", isLocked ? texts.setting.locked : texts.setting.noAccess),
-      mayUnlock && !isUnlocked(setting)
-        && act("unlock", texts.setting.unlock, () => { unlocked = setting.revision; update(); editor.focus(); }),
-      edit?.other && choice(tray, edit),
-      setting.source === "invalid" && el("p.notice.bad", texts.setting.invalid),
-    ].filter(Boolean));
-    state.replaceChildren(...[
-      edit && (tray.failure || tray.problem) && el("p.notice.bad", tray.failure || tray.problem),
-      el("div.buttons", {},
-        isStored(setting) && (setting.writable || isUnlocked(setting))
-          && !edit?.remove && act("reset",
-          "default" in resolve(setting.schema) ? texts.setting.reset : texts.setting.remove,
-          () => { tray.propose(setting, { remove: true }); say(texts.setting.willReset); }),
-        setting.source === "default" && !edit && (setting.writable || isUnlocked(setting)) && !isSecret(setting)
-          && act("keep", texts.setting.store, () => tray.propose(setting, { value: setting.value, isKept: true })),
-        edit && act("drop", texts.setting.drop, () => { tray.remove(edit); editor.focus(); })),
-    ].filter(Boolean));
-    if (edit && isUnlocked(setting) && !edit.overrides) tray.override(edit, true);
+  const act = (id, label, onclick) => button(label, onclick, { "data-act": id });
+
+  // Replaces the children of an element. The focus stays on a button with the same `data-act`.
+  function replace(place, ...children) {
+    const focused = place.contains(document.activeElement) ? document.activeElement.dataset.act : null;
+    place.replaceChildren(...children.filter(Boolean));
     if (focused) (element.querySelector(`[data-act=${focused}]`) || heading).focus();
   }
+
+  // Draws what the person has to decide before an edit.
+  const drawTask = drawnOnChange((setting, edit, other, canEdit) => {
+    const isLocked = resolve(setting.schema).readOnly === true;
+    const mayUnlock = isLocked && app.caller.may("override", store.suite, key)
+      && app.caller.may("write", store.suite, key);
+    replace(task,
+      !canEdit && el("p.notice", isLocked ? texts.setting.locked : texts.setting.noAccess),
+      !canEdit && mayUnlock
+        && act("unlock", texts.setting.unlock, () => { unlocked = setting.revision; update(); editor.focus(); }),
+      other && choice(tray, edit),
+      setting.source === "invalid" && el("p.notice.bad", texts.setting.invalid));
+  });
+
+  const drawState = drawnOnChange((setting, edit, canEdit, trouble) => {
+    replace(state,
+      edit && trouble && el("p.notice.bad", trouble),
+      el("div.buttons", {},
+        isStored(setting) && canEdit && !edit?.remove && act("reset",
+          "default" in resolve(setting.schema) ? texts.setting.reset : texts.setting.remove,
+          () => { tray.propose(setting, { remove: true }); say(texts.setting.willReset); }),
+        setting.source === "default" && !edit && canEdit && !isSecret(setting)
+          && act("keep", texts.setting.store, () => tray.propose(setting, { value: setting.value, isKept: true })),
+        edit && act("drop", texts.setting.drop, () => { tray.remove(edit); editor.focus(); })));
+  });
 
   const drawPast = paced(30, async () => {
     const setting = store.at(key);
@@ -176,8 +179,12 @@ export function settingPanel(app, store, key, { back }) {
     const setting = store.at(key);
     drawPending(setting);
     drawEditor(setting);
-    drawAbout(setting);
-    drawState(setting);
+    const edit = tray.at(store.suite, key);
+    const canEdit = setting.writable || isUnlocked(setting);
+    drawAbout(setting, isTextWhole);
+    drawTask(setting, edit, edit?.other, canEdit);
+    drawState(setting, edit, canEdit, tray.failure || tray.problem);
+    if (edit && isUnlocked(setting) && !edit.overrides) tray.override(edit, true);
     copyValue.hidden = isSecret(setting) || present(setting) === undefined;
     drawPast();
   }

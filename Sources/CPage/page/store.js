@@ -166,8 +166,12 @@ export class Store {
 
   // The setting of a key. A key that does not exist has an unset setting.
   at(key) {
-    return this.settings.get(key)
-      || { suite: this.suite, key, value: null, source: "unset", revision: 0, writable: true, isNew: true };
+    const setting = this.settings.get(key);
+    if (setting) return setting;
+    // The same object each time, so that nothing is drawn again without a change.
+    if (this.unset?.key !== key)
+      this.unset = { suite: this.suite, key, value: null, source: "unset", revision: 0, writable: true, isNew: true };
+    return this.unset;
   }
 }
 
