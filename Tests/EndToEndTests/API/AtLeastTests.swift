@@ -62,7 +62,8 @@ struct AtLeastTests {
     }
 
     @Test(
-        "A request whose cursor is not reached in time returns 503 behind with the current cursor", arguments: requests)
+        "A request whose cursor is not reached in time returns 503 `behind` with the current cursor",
+        arguments: requests)
     func late(request: Request) throws {
         let daemon = try daemon()
         let (now, later) = (try daemon.cursor(), try cursor(daemon, after: 1))
@@ -180,7 +181,7 @@ struct AtLeastTests {
         Row(
             "A read with Settings-Fresh: false", given: ["PUT app/keys/a 1"],
             Request("GET app", "Settings-Fresh: false"), 200),
-        Row("The number of daemons of a cluster, which is 1", "GET /v1/cluster", 200, text: #"{"daemons":1}"#),
+        Row("The number of daemons, without a cluster", "GET /v1/cluster", 200, text: #"{"daemons":1}"#),
     ]
 
     @Test("A daemon without a cluster validates Settings-At-Least, Settings-Fresh and wait", arguments: refusals)

@@ -294,7 +294,7 @@ struct BufferTests {
     }
 
     @Test(
-        "The memory estimate of a write depends on the number of nested values, not on the length",
+        "The memory estimate of a write depends on the number of its nested values, not on its length",
         arguments: [
             ("nested arrays", "[" + Array(repeating: nested("[", "]"), count: 500).joined(separator: ",") + "]", 413),
             (

@@ -3,7 +3,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Refused reports of clients, and refused requests for the clients of a suite.
+/// Reports of clients and requests for the clients of a suite that the daemon refuses, and similar accepted requests.
 @Suite(.ownThread)
 struct ClientRefusalTests {
     static let put: Request = "PUT app/keys/a 1"
@@ -18,21 +18,23 @@ struct ClientRefusalTests {
         Row(
             "A report of another history", given: [put], #"PUT app/clients/web {"applied":"other.1"}"#, 200, nil,
             #"{"status":"behind"}"#, lacks: ["applied"]),
-        Row("An unknown member", given: [put], #"PUT app/clients/web {"aplied":"e.1"}"#, 400, .badRequest),
-        Row("A body that is no JSON", given: [put], "PUT app/clients/web {", 400, .badRequest),
+        Row(
+            "A report with an unknown member", given: [put], #"PUT app/clients/web {"aplied":"e.1"}"#, 400, .badRequest),
+        Row("A report that is not JSON", given: [put], "PUT app/clients/web {", 400, .badRequest),
         Row("A revision in place of a cursor", given: [put], #"PUT app/clients/web {"applied":"1"}"#, 400, .badRequest),
         Row(
             "A reason without a failure", given: [put], #"PUT app/clients/web {"reason":"full"}"#, 400, .badRequest,
             #"{"detail":"a report with reason needs failed"}"#),
         Row(
-            "A long reason", given: [put],
+            "A reason of 1025 bytes", given: [put],
             Request(#"PUT app/clients/web {"failed":"e.1","reason":"\#(String(repeating: "r", count: 1025))"}"#), 400,
             .badRequest, #"{"detail":"*(got 1025 bytes)*"}"#),
         Row(
-            "A name with a control character", given: [put], "PUT app/clients/a%01b {}", 400, .badRequest,
+            "A client name with a control character", given: [put], "PUT app/clients/a%01b {}", 400, .badRequest,
             #"{"detail":"*must be 1 to 128 bytes without control characters*"}"#),
         Row(
-            "A long name", given: [put], Request("PUT app/clients/\(String(repeating: "n", count: 129)) {}"), 400,
+            "A client name of 129 bytes", given: [put],
+            Request("PUT app/clients/\(String(repeating: "n", count: 129)) {}"), 400,
             .badRequest),
         Row("A GET of one client", given: [put], "GET app/clients/web", 405, .methodNotAllowed),
         Row(
@@ -45,30 +47,41 @@ struct ClientRefusalTests {
             "A watch with a reason and without a failure", given: [put], "GET app/observe?wait=0&client=a&reason=r",
             400,
             .badRequest),
-        Row("A watch with an empty name", given: [put], "GET app/observe?wait=0&client=", 400, .badRequest),
-        Row("A watch with a revision", given: [put], "GET app/observe?wait=0&client=a&applied=1", 400, .badRequest),
+        Row("A watch with an empty client name", given: [put], "GET app/observe?wait=0&client=", 400, .badRequest),
         Row(
-            "A watch of a prefix of suites", "GET /v1/observe?wait=0&client=a&suitePrefix=a", 400, .badRequest,
+            "A watch with a revision in place of a cursor", given: [put], "GET app/observe?wait=0&client=a&applied=1",
+            400, .badRequest),
+        Row(
+            "A watch of a suite prefix with a client name", "GET /v1/observe?wait=0&client=a&suitePrefix=a", 400,
+            .badRequest,
             #"{"detail":"*name the suites*"}"#),
         Row(
-            "A read without wait", given: [put], "GET app?client=a", 400, .badRequest, #"{"detail":"*needs the*wait*"}"#
+            "A read with a client name and without wait", given: [put], "GET app?client=a", 400, .badRequest,
+            #"{"detail":"*needs the*wait*"}"#
         ),
-        Row("A read of a setting without wait", given: [put], "GET app/keys/a?client=a", 400, .badRequest),
-        Row("A share without a state", given: [put], "GET app/clients?share=1", 400, .badRequest),
-        Row("A wait without a state", given: [put], "GET app/clients?wait=1", 400, .badRequest),
         Row(
-            "A state of another history", given: [put], "GET app/clients?for=other.1", 400, .badRequest,
+            "A read of a setting with a client name and without wait", given: [put], "GET app/keys/a?client=a", 400,
+            .badRequest),
+        Row("The parameter share without the parameter for", given: [put], "GET app/clients?share=1", 400, .badRequest),
+        Row("The parameter wait without the parameter for", given: [put], "GET app/clients?wait=1", 400, .badRequest),
+        Row(
+            "The parameter for with a cursor of another history", given: [put], "GET app/clients?for=other.1", 400,
+            .badRequest,
             #"{"detail":"*belongs to another history*"}"#),
-        Row("A listing with a revision", given: [put], "GET app/clients?behind=1", 400, .badRequest),
+        Row(
+            "The parameter behind with a revision in place of a cursor", given: [put], "GET app/clients?behind=1", 400,
+            .badRequest),
         Row("A share above 1", given: [put], "GET app/clients?for=e.1&share=1.01", 400, .badRequest),
-        Row("A share that is no decimal number", given: [put], "GET app/clients?for=e.1&share=.5", 400, .badRequest),
+        Row(
+            "A share without a digit before the point", given: [put], "GET app/clients?for=e.1&share=.5", 400,
+            .badRequest),
         Row("A negative share", given: [put], "GET app/clients?for=e.1&share=-1", 400, .badRequest),
     ]
 
-    @Test("A malformed report or request is refused", arguments: rows)
+    @Test("A malformed report or request is refused; a report without a usable cursor is accepted", arguments: rows)
     func refusals(row: Row) throws { try row.check() }
 
-    @Test("A state that the daemon does not have yet, or both for and behind, returns 400")
+    @Test("A cursor that the daemon has not reached, or both parameters for and behind, return 400")
     func states() throws {
         let daemon = try TestDaemon()
         let cursor = try daemon.done(Self.put).cursorText

@@ -147,18 +147,21 @@ struct DecisionOrderTests {
         Row("A configured host name", Request("GET /v1", "Host: Settings.example:7070"), 200) {
             $0.hosts = ["settings.example"]
         },
-        Row("A page of another origin", Request("GET /v1", "Origin: http://evil.example"), 403, .forbidden),
-        Row("A page with the origin null", Request("PUT app/keys/a 1", "Origin: null"), 403, .forbidden),
-        Row("A page of a configured origin", Request("GET /v1", "Origin: https://console.example"), 200) {
+        Row(
+            "A request from a page of another origin", Request("GET /v1", "Origin: http://evil.example"), 403,
+            .forbidden),
+        Row("A request from a page with the origin null", Request("PUT app/keys/a 1", "Origin: null"), 403, .forbidden),
+        Row("A request from a page of a configured origin", Request("GET /v1", "Origin: https://console.example"), 200)
+        {
             $0.origins = ["https://console.example"]
         },
         Row(
-            "OPTIONS of a page of another origin", Request("OPTIONS /v1", "Origin: http://evil.example"), 403,
+            "OPTIONS from a page of another origin", Request("OPTIONS /v1", "Origin: http://evil.example"), 403,
             .forbidden),
         Row("A request of HTTP/1.0 without Host", Request("GET /v1", "Host").with(version: "HTTP/1.0"), 200),
     ]
 
-    @Test("A request with an unknown host name returns 421, and a request of an unknown origin 403", arguments: hosts)
+    @Test("A request with an unknown host name returns 421, and a request from an unknown origin 403", arguments: hosts)
     func host(row: Row) throws {
         try row.check()
     }

@@ -21,7 +21,8 @@ struct ErrorTests {
             "Bytes that are not UTF-8", Request("PUT app/keys/a").with(body: [0x22, 0xC3, 0x28, 0x22]), 400, .badRequest
         ),
         Row(
-            "129 levels", Request("PUT app/keys/a \(String(repeating: "[", count: 129))"), 400, .badRequest),
+            "A value with 129 levels of nesting", Request("PUT app/keys/a \(String(repeating: "[", count: 129))"), 400,
+            .badRequest),
         Row("A merge whose body is an array", "PATCH app [1]", 400, .badRequest),
         Row("A map that is not an object", "PUT app 42", 400, .badRequest),
         Row("An operation without op", #"PATCH app/keys/a {"by":1}"#, 400, .badRequest, #"{"pointer":""}"#),
@@ -142,7 +143,7 @@ struct ErrorTests {
             #"{"didYouMean":["/v1/suites/app"]}"#),
         Row("A path without a version", "GET /suites/app", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app"]}"#),
         Row(
-            "A version before a path without a version", "GET /v1/healthz", 404, .unknownPath,
+            "A version prefix on a path that has no version", "GET /v1/healthz", 404, .unknownPath,
             #"{"didYouMean":["/healthz"]}"#),
         Row("A misspelt path of the service", "GET /health", 404, .unknownPath, #"{"didYouMean":["/healthz"]}"#),
         Row(
@@ -178,9 +179,9 @@ struct ErrorTests {
             "PATCH of a schema", "PATCH app/schema {}", 405, .methodNotAllowed,
             fields: ["Allow: GET, HEAD, PUT, DELETE, OPTIONS"]),
         Row("GET of a transaction", "GET /v1/transaction", 405, .methodNotAllowed, fields: ["Allow: POST, OPTIONS"]),
-        Row("DELETE of the service", "DELETE /v1", 405, .methodNotAllowed, fields: ["Allow: GET, HEAD, OPTIONS"]),
+        Row("DELETE of /v1", "DELETE /v1", 405, .methodNotAllowed, fields: ["Allow: GET, HEAD, OPTIONS"]),
         Row("POST to the keys", "POST app/keys {}", 405, .methodNotAllowed, fields: ["Allow: GET, HEAD, OPTIONS"]),
-        Row("PUT of the health", "PUT /healthz 1", 405, .methodNotAllowed, fields: ["Allow: GET, HEAD, OPTIONS"]),
+        Row("PUT to /healthz", "PUT /healthz 1", 405, .methodNotAllowed, fields: ["Allow: GET, HEAD, OPTIONS"]),
         Row(
             "A method of another protocol", "PROPFIND app", 405, .methodNotAllowed,
             fields: ["Allow: GET, HEAD, PUT, PATCH, DELETE, OPTIONS"]),
@@ -226,7 +227,7 @@ struct ErrorTests {
     ]
 
     @Test(
-        "A request with an unsupported size, coding, media type or HTTP version is refused with the fitting status",
+        "A request over a size limit, or with an unsupported coding, media type or HTTP version, is refused",
         arguments: types)
     func message(row: Row) throws {
         try row.check()

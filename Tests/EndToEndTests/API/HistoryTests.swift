@@ -59,7 +59,7 @@ struct HistoryTests {
             "A page of past keys", given: story, "GET app/keys?at=$3&limit=1&after=count", 200, nil,
             #"{"keys":[{"key":"fixed"}],"next":"fixed"}"#),
         Row(
-            "After a schema was removed",
+            "The suite after the removal of its schema",
             given: [Samples.schema, "DELETE app/schema", "PUT app/keys/a 1", Samples.narrow], "GET app?at=$3", 200, nil,
             #"{"revision":$3,"schemaRevision":$2,"values":{"a":1}}"#),
         Row(
@@ -92,7 +92,7 @@ struct HistoryTests {
             $0.history.suiteCommits = 2
         },
         Row(
-            "A dropped revision of the suite that changes",
+            "An evicted revision of the suite that changes",
             given: ["PUT app/keys/a 1", "PUT app/keys/a 2"] + (1...9).map { Request("PUT b/keys/x \($0)") },
             "GET b?at=$8", 410, .historyGone, #"{"oldest":$9}"#
         ) {

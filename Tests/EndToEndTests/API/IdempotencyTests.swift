@@ -48,10 +48,10 @@ struct IdempotencyTests {
             Request("DELETE app?drop", key), 200, nil,
             #"{"revision":$2,"replayed":true,"changes":[{"key":"a","old":1}]}"#),
         Row(
-            "A repeat of a value whose key was locked since", given: [put, lock], put, 201, nil,
+            "A repeat of a PUT of a key that was locked afterwards", given: [put, lock], put, 201, nil,
             #"{"value":1,"revision":$1,"replayed":true}"#),
         Row(
-            "A repeat of a removal whose key was locked since",
+            "A repeat of a removal of a key that was locked afterwards",
             given: ["PUT app/keys/a 1", Request("DELETE app/keys/a", key), lock], Request("DELETE app/keys/a", key),
             200, nil, #"{"source":"unset","replayed":true}"#),
         Row(
@@ -62,7 +62,7 @@ struct IdempotencyTests {
             "A dry run of a repeat for a locked key", given: [put, lock], Request("PUT app/keys/a?dryRun 1", key), 403,
             .locked),
         Row(
-            "A repeat with a malformed value for a key that was locked since", given: [put, lock],
+            "A repeat with a malformed value for a key that was locked afterwards", given: [put, lock],
             Request("PUT app/keys/a {", key), 403, .locked),
         Row(
             "A malformed idempotency key on a write to a locked key", given: [lock],
@@ -100,8 +100,8 @@ struct IdempotencyTests {
         -> Row
     {
         Row(
-            name, given: given + [first.named], second.named, isSame ? 200 : 422, isSame ? nil : .idempotencyMismatch,
-            isSame ? #"{"replayed":true}"# : "")
+            name, given: given + [first.withKey], second.withKey, isSame ? 200 : 422,
+            isSame ? nil : .idempotencyMismatch, isSame ? #"{"replayed":true}"# : "")
     }
 
     static let spellings: [Row] = [
@@ -239,7 +239,7 @@ struct IdempotencyTests {
         #expect(other.json?["code"] == "idempotency_mismatch", "\(other.text)")
     }
 
-    @Test("A stored write that changes nothing does not wake watchers")
+    @Test("A write with an idempotency key that changes nothing does not wake watchers")
     func unchangedEndsNoWait() throws {
         let daemon = try TestDaemon()
         let tag = try #require(try daemon.done("PUT app/keys/a 1").field("ETag"))
@@ -254,7 +254,7 @@ struct IdempotencyTests {
 
 extension Request {
     /// The request with the idempotency key of these tests.
-    fileprivate var named: Request {
+    fileprivate var withKey: Request {
         var request = self
         request.fields.append(IdempotencyTests.key)
         return request

@@ -91,7 +91,7 @@ struct LimitTests {
     }
 }
 
-/// Answers that are expensive to render keep their order among the other answers.
+/// Answers about a large suite, their order among other answers, and cached answers.
 @Suite(.ownThread)
 struct LargeSuiteTests {
     static let count = 6_000
@@ -102,7 +102,7 @@ struct LargeSuiteTests {
     }
 
     @Test(
-        "A large answer keeps its order on its connection and shows the state at the time of its request")
+        "A large answer keeps its place among pipelined answers and shows the state at the time of its request")
     func order() throws {
         let daemon = try TestDaemon()
         try Self.fill(daemon)
@@ -134,7 +134,7 @@ struct LargeSuiteTests {
         let peer = try daemon.connect()
         var names: [String] = []
         var after = ""
-        // Reading 6,000 pages of one key is too slow, so the test reads 50 pages.
+        // Reading 6,000 pages of one key is too slow, so the test reads at most 50 pages.
         while names.count < min(Self.count, size * 50) {
             let page = try #require(try peer.ask(Request("GET app/keys?limit=\(size)\(after)")).json)
             names += (page["keys"]?.array ?? []).compactMap { $0["key"]?.string }
@@ -145,7 +145,7 @@ struct LargeSuiteTests {
         #expect(names == (0..<min(Self.count, size * 50)).map { "key\(100_000 + $0)" })
     }
 
-    @Test("A cached answer is not used after a newer commit")
+    @Test("A cached answer is not used after a newer commit of any suite")
     func rendered() throws {
         let daemon = try TestDaemon()
         let peer = try daemon.connect()

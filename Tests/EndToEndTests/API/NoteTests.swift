@@ -28,7 +28,8 @@ struct NoteTests {
             Request(#"PATCH app {"a":1,"b":2}"#, "Settings-Note: both"), 200, nil,
             #"{"changes":[{"key":"a","note":"both"},{"key":"b","note":"both"}]}"#),
         Row(
-            "A default by a schema", given: [withNote("begin", Samples.schema)], "GET app/keys/volume", 200, nil,
+            "A default of a schema with a note", given: [withNote("begin", Samples.schema)], "GET app/keys/volume", 200,
+            nil,
             #"{"source":"default","note":"begin"}"#),
         Row(
             "A write that changes nothing", given: [put], Request("PUT app/keys/a 1", "Settings-Note: again"), 200, nil,

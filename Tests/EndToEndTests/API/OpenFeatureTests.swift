@@ -106,7 +106,7 @@ struct OpenFeatureTests {
             "A body that is not JSON", evaluate("k", #"{"context":}"#), 400, "PARSE_ERROR",
             detail: "*line 1, column 12*"),
         failure(
-            "A parameter", evaluate("k?a=1"), 400, "PARSE_ERROR",
+            "An unknown parameter", evaluate("k?a=1"), 400, "PARSE_ERROR",
             detail: "*parameter a*"),
         failure(
             "An encoded body", evaluate("k", #"{"context":{}}"#, "Content-Encoding: gzip"), 415, "GENERAL",
@@ -173,7 +173,7 @@ struct OpenFeatureTests {
         #expect(try Protocol.read().violations(of: json, as: row.form) == [], "\(answer.text)")
     }
 
-    @Test("The evaluation of all flags has the suite's tag, returns 304 for it, and changes only with the suite")
+    @Test("The evaluation of all flags has the suite's tag, returns 304 for this tag, and changes only with the suite")
     func tags() throws {
         let daemon = try TestDaemon()
         let written = try daemon.done("PUT app/keys/k 1")
@@ -224,7 +224,7 @@ struct OpenFeatureTests {
         #expect(refused.status == 413 && refused.json?["errorCode"] == "GENERAL")
     }
 
-    @Test("A locked key is evaluated")
+    @Test("The evaluation of a locked key returns its value")
     func locked() throws {
         let daemon = try TestDaemon()
         try daemon.done(Samples.schema)

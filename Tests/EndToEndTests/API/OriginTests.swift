@@ -130,7 +130,7 @@ struct OriginTests {
         ("/v1/suites/app/schema", "PUT", "GET, HEAD, PUT, DELETE, OPTIONS"),
         ("/v1/transaction", "POST", "POST, OPTIONS"),
         ("/v1/suites/app/observe?since=1", "GET", "GET, HEAD, OPTIONS"),
-        // A preflight does not validate the request; the daemon refuses the request itself.
+        // The answer to a preflight is the same for an invalid target; the daemon refuses the request that follows.
         ("/v2", "PUT", "GET, HEAD, OPTIONS, PUT, PATCH, DELETE, POST"),
         ("/v1/suites/app?x", "PUT", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"),
     ]
@@ -165,7 +165,7 @@ struct OriginTests {
     ]
 
     @Test(
-        "OPTIONS from another origin returns 403; from the daemon's own or no origin, 204 without CORS fields",
+        "OPTIONS from another origin returns 403, and from the daemon's or no origin 204, both without CORS fields",
         arguments: optionsRequests)
     func withoutCORS(fields: [String], status: Int) throws {
         let daemon = try Self.daemon()
@@ -247,7 +247,7 @@ struct HostTests {
 struct ListenTests {
     private static let hasIPv6 = (try? Listener.open(.tcp(host: "::1", port: 0))) != nil
 
-    @Test("With several listen addresses, each address accepts the names of all", .enabled(if: hasIPv6))
+    @Test("With several listen addresses, each address accepts the host names of all addresses", .enabled(if: hasIPv6))
     func names() throws {
         let daemon = try TestDaemon {
             $0.listen = [

@@ -66,7 +66,7 @@ struct PageTests {
     }
 
     @Test
-    func `index.html has no inline script; its files exist, with 180 kB for the first view and 280 kB in all`()
+    func `index.html has no inline script or style; its files have at most 180 kB for the first view, 280 kB in all`()
         throws
     {
         let daemon = try TestDaemon()
@@ -91,7 +91,7 @@ struct PageTests {
         }
         #expect(sizes["main.js"] != nil && sizes["history.js"] == nil)
         #expect(sizes.values.reduce(0, +) <= 180_000)
-        // A module that imports other modules later names their files.
+        // `modules.js` names the modules that the page imports after its first view.
         let modules = try daemon.send("GET /ui/modules.js").text
         for part in modules.split(separator: "\"") where part.hasPrefix("./") {
             try load(String(part.dropFirst(2)), isLater: true)
@@ -101,7 +101,7 @@ struct PageTests {
     }
 
     @Test(
-        "A request for a file that the page does not have, or with another method than GET, is refused",
+        "A request for a file that the page does not have, or a PUT, is refused; OPTIONS returns 204",
         arguments: [
             ("GET /ui/none", 404), ("GET /ui/../LOCK", 404), ("GET /uix", 404), ("PUT /ui/ 1", 405),
             ("OPTIONS /ui/", 204),

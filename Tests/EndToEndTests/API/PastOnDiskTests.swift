@@ -7,7 +7,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// History beyond the commits in memory, which `history.days` keeps on disk.
+/// History beyond the commits in memory, which `history.days` keeps in past files.
 @Suite(.ownThread)
 struct PastOnDiskTests {
     private static let story: [Request] =
@@ -26,6 +26,7 @@ struct PastOnDiskTests {
             configuration.history.suiteCommits = 0
             configuration.history.age = 86_400_000
         }
+        // The daemon answers 503 until a past file has the evicted commits.
         try eventually { try guarded.send("GET app?at=0", as: "all").status == 404 }
         return guarded
     }
@@ -60,7 +61,7 @@ struct PastOnDiskTests {
     }
 
     @Test
-    func `A list with dropped suites has the suites whose commits are only in files, on every page`() throws {
+    func `A list with dropped suites has the suites whose commits are only in past files, on every page`() throws {
         let dropped = (0..<300).flatMap { number -> [Request] in
             ["PUT old.\(number + 100)/keys/a 1", "DELETE old.\(number + 100)?drop"].map { Request($0) }
         }
@@ -89,7 +90,7 @@ struct PastOnDiskTests {
         #expect(history?.map { $0["revision"] } == [600, 599])
     }
 
-    @Test("Metrics report the number, the size and the age of the history files")
+    @Test("Metrics report the number, the size and the age of the past files")
     func metrics() throws {
         let before = Timestamp.now().milliseconds / 1000
         let guarded = try Self.guarded()
@@ -131,7 +132,7 @@ struct PastOnDiskTests {
 }
 
 extension GuardedDaemon {
-    /// Repeats a request while the daemon answers 503, which means that commits are being moved to a history file.
+    /// Repeats a request while the daemon answers 503, which means that commits are being moved to a past file.
     fileprivate func answer(_ request: Request, as name: String) throws -> RawResponse {
         var answer = try send(request, as: name)
         try eventually {

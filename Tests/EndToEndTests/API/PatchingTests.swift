@@ -51,7 +51,7 @@ struct PatchingTests {
     /// the sum violates the schema, and not empty if the operation itself is refused.
     static func ofInteger(_ value: String, _ amount: String, _ status: Int, _ result: String = "") -> Row {
         Row(
-            "\(value) add \(amount), an integer", given: [integers, Request("PUT app/keys/a \(value)")],
+            "\(value) plus \(amount), for a key of integers", given: [integers, Request("PUT app/keys/a \(value)")],
             Request(#"PATCH app/keys/a {"op":"add","by":\#(amount)}"#), status,
             status == 200 ? nil : result.isEmpty ? .invalidValue : .invalidOperation,
             status == 200 ? #"{"value":\#(result)}"# : "")
@@ -106,7 +106,9 @@ struct PatchingTests {
             200, nil, #"{"value":2,"revision":$1,"changed":true,"dryRun":true}"#),
     ]
 
-    @Test("PATCH without effect makes no commit; PATCH of a default stores it", arguments: withoutEffect)
+    @Test(
+        "A PATCH that changes nothing makes no commit; a PATCH of a default stores the result", arguments: withoutEffect
+    )
     func unchanged(row: Row) throws {
         try row.check()
     }
@@ -204,7 +206,7 @@ struct PatchingTests {
             ], Request(#"PATCH app/keys/a [{"op":"copy","from":"","path":"/0"}]"#, jsonPatch), 422, .invalidOperation),
     ]
 
-    @Test("An operation that cannot be applied is refused, and the value stays", arguments: refusals)
+    @Test("An operation that cannot be applied is refused, and the value stays the same", arguments: refusals)
     func refusal(row: Row) throws {
         try row.check()
     }

@@ -7,7 +7,7 @@ import Testing
 /// Pending actions at their deadlines, also after a crash, a restart and a restore from a backup.
 @Suite(.ownThread)
 struct PendingDeadlineTests {
-    @Test("An unconfirmed commit is reverted at its deadline by the caller that made it, and watchers see two commits")
+    @Test("An unconfirmed commit is reverted at its deadline, and a watcher receives both commits")
     func unconfirmed() throws {
         let daemon = try TestDaemon()
         let cursor = try #require(try daemon.done("PUT app/keys/pool 10").field("Settings-Cursor"))
@@ -25,7 +25,7 @@ struct PendingDeadlineTests {
         #expect(metrics.contains("\nsettingsd_pending_actions{kind=\"confirm\"} 0\n"))
     }
 
-    @Test("A scheduled write is carried out and reverted at its times, with one identifier")
+    @Test("A scheduled write with Settings-Until is carried out and reverted at its deadlines, with one identifier")
     func scheduled() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/banner \"none\"")
@@ -38,7 +38,7 @@ struct PendingDeadlineTests {
         #expect(commits.count > 1 && commits[1]["note"] == "s")
     }
 
-    @Test("A scheduled write that is not valid any more is refused when it is due, and the refusal is recorded")
+    @Test("A scheduled write that the schema no longer allows is refused at its deadline, and the refusal is recorded")
     func refusedWhenDue() throws {
         let daemon = try TestDaemon()
         try daemon.done(Samples.schema)
@@ -53,7 +53,7 @@ struct PendingDeadlineTests {
         #expect(try daemon.send("GET /metrics").text.contains("\nsettingsd_pending_refused_total 1\n"))
     }
 
-    @Test("An action survives kill -9, and is carried out before the next start serves requests")
+    @Test("A pending action survives kill -9; if it is due, the next start carries it out before serving requests")
     func restart() throws {
         let directory = try TemporaryDirectory()
         var daemon = try TestDaemon(processIn: directory)
@@ -65,7 +65,7 @@ struct PendingDeadlineTests {
         let due = ContinuousClock.now + .milliseconds(1200)
         try eventually { ContinuousClock.now > due }
         daemon = try TestDaemon(processIn: directory)
-        // The first answers of the daemon have the effects.
+        // The first answers of the daemon show the effects of the due actions.
         #expect(try daemon.send("GET app/keys/size").status == 404)
         #expect(try daemon.send("GET app/keys/banner").json?["value"] == 1)
         #expect(try daemon.send("GET app/keys/pool").json?["pending"]?["id"] == "p2")

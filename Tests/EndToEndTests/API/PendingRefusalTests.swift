@@ -7,7 +7,7 @@ import Testing
 /// missing rights.
 @Suite(.ownThread)
 struct PendingRefusalTests {
-    /// Each malformed field gets 400, and the error says what is allowed.
+    /// Malformed deadlines, and a part of the error that says what is allowed.
     static let malformed: [(field: String, hint: String)] = [
         ("Settings-Confirm: ", "1 to 86400"), ("Settings-Confirm: 0", "1 to 86400"),
         ("Settings-Confirm: 86401", "1 to 86400"), ("Settings-Confirm: 2d", "1 to 86400"),
@@ -40,7 +40,7 @@ struct PendingRefusalTests {
         #expect(try daemon.send("GET app/keys/pool").json?["value"] == 10)
     }
 
-    @Test("A repeated deadline field and a deadline of a request about an action get 400")
+    @Test("A repeated deadline field, or a deadline field of a request about a pending action, returns 400")
     func misplacedFields() throws {
         let daemon = try TestDaemon()
         try daemon.done(Request("PUT app/keys/pool 10", "Settings-Confirm: 60"))
@@ -48,11 +48,11 @@ struct PendingRefusalTests {
         #expect(try daemon.send(repeated).status == 400)
         let request = Request(#"POST /v1/pending/p1 {"do":"confirm"}"#, "Settings-Until: 60")
         #expect(try daemon.send(request).status == 400)
-        // The fields have no meaning for a read.
+        // A read ignores deadline fields.
         #expect(try daemon.send(Request("GET app/keys/pool", "Settings-Confirm: nonsense")).status == 200)
     }
 
-    @Test("A suite has at most 1,000 pending actions, and a write beyond names the limit")
+    @Test("A write that would give a suite more than 1,000 pending actions returns 507 with the limit")
     func quota() throws {
         let daemon = try TestDaemon()
         let client = try daemon.connect()

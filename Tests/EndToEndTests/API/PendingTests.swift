@@ -64,7 +64,7 @@ struct PendingTests {
                 #"{"commits":[{"revision":$2,"pending":[{"id":"p$2","event":"created","kind":"confirm"}]},{"revision":$1}]}"#
             )),
         Story(
-            "A confirmation keeps the change, and a second confirmation is 409 with the outcome",
+            "A confirmation keeps the change, and a second confirmation returns 409 with the outcome",
             Step(put, 201), Step(confirm, 200),
             Step(
                 #"POST /v1/pending/p$2 {"do":"confirm"}"#, 200,
@@ -76,7 +76,7 @@ struct PendingTests {
             Step("GET /v1/pending/p$2", 410, #"{"code":"pending_ended","pending":{"outcome":"confirmed"}}"#),
             Step("GET /v1/pending", 200, #"{"pending":[]}"#)),
         Story(
-            "A revert on request restores the previous value, and is in the history",
+            "A revert on request restores the previous value, and the history has the revert",
             Step(put, 201), Step(confirm, 200),
             Step(
                 #"POST /v1/pending/p$2 {"do":"revert"}"#, 200,
@@ -174,7 +174,7 @@ struct PendingTests {
             Step(#"POST /v1/pending/p$3 {"do":"revert"}"#, 200, #"{"changed":true}"#),
             Step("GET app?view=stored", 200, #"{"values":{"count":3},"schemaRevision":$5}"#)),
         Story(
-            "A schema with a deadline is reverted, unless it does not allow a later value",
+            "A schema with a deadline is reverted, unless the previous schema does not allow a value stored since",
             Step(Samples.narrow, 201), Step("PUT app/keys/count 3", 201),
             Step(
                 Request(
@@ -237,7 +237,7 @@ struct PendingTests {
             Step("DELETE /v1/pending/p99", 405), Step("POST /v1/pending {}", 405)),
     ]
 
-    @Test("Pending actions behave as described", arguments: stories)
+    @Test("Writes with deadlines and requests about pending actions return the documented answers", arguments: stories)
     func story(story: Story) throws {
         try story.check()
     }
@@ -252,7 +252,7 @@ struct PendingTests {
                 let tag = try #require(try daemon.send(Request("GET \(target)")).field("ETag"))
                 let known = Request("GET \(target)", "If-None-Match: \(tag)")
                 #expect(try daemon.send(known).status == 304)
-                // A write with the tag is possible.
+                // If-Match accepts the tag.
                 #expect(try daemon.send(Request("PUT app/keys/pool?dryRun 3", "If-Match: \(tag)")).status < 300)
             }
             let before = try ["app/keys/pool", "app/keys"].map { try daemon.send(Request("GET \($0)")).field("ETag") }

@@ -3,8 +3,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// The daemon parses plain PUT requests on a fast path. The field X-Request-ID forces the general path, so each request
-/// can be compared on both paths.
+/// Plain writes, which have no conditions and short bodies. The field X-Request-ID must not change their answers and
+/// effects.
 @Suite(.ownThread)
 struct PlainWriteTests {
     private static let schema = """
@@ -39,13 +39,13 @@ struct PlainWriteTests {
         "PUT typed/keys/other 1",
     ]
 
-    @Test("A plain write has the same answer and effect on the fast path and on the general path")
+    @Test("A plain write has the same answer and effect with and without the field X-Request-ID")
     func equal() throws {
         let (plain, other) = (try TestDaemon(), try TestDaemon())
         for request in Self.requests {
-            var named = request
-            named.fields.append("X-Request-ID: a")
-            let (first, second) = (try plain.send(request), try other.send(named))
+            var withID = request
+            withID.fields.append("X-Request-ID: a")
+            let (first, second) = (try plain.send(request), try other.send(withID))
             #expect(first.status == second.status, "\(request)")
             #expect(try Self.content(first) == Self.content(second), "\(request)")
             for field in ["ETag", "Settings-Source", "Allow"] {

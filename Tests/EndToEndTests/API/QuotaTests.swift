@@ -21,7 +21,7 @@ struct QuotaTests {
             + #"{"op":"set","suite":"new","key":"a","value":1}]}"#, "PUT new/keys/a?dryRun=true 1",
     ]
 
-    /// Requests that add a third key.
+    /// Requests that add a key to the suite `app`.
     static let newKeys: [Request] = [
         "PUT app/keys/x 1", #"PATCH app {"a":5,"x":1}"#,
         #"POST app/undo {"revision":4}"#, #"POST app/restore {"to":3,"keys":["c"]}"#, #"POST /v1/undo {"revision":4}"#,
@@ -44,7 +44,7 @@ struct QuotaTests {
         #expect(try daemon.readEverything() == before)
     }
 
-    @Test("A suite over quotas.suites returns 507, and nothing is stored", arguments: newSuites)
+    @Test("A write that creates a suite over quotas.suites returns 507 and stores nothing", arguments: newSuites)
     func suites(request: Request) throws {
         let daemon = try TestDaemon { $0.writes.quotas.suites = 2 }
         for request in Self.given { try daemon.done(request) }
@@ -54,7 +54,7 @@ struct QuotaTests {
         try daemon.done(request)
     }
 
-    @Test("A key over quotas.keysPerSuite returns 507, and nothing is stored", arguments: newKeys)
+    @Test("A write that adds a key over quotas.keysPerSuite returns 507 and stores nothing", arguments: newKeys)
     func keys(request: Request) throws {
         let daemon = try TestDaemon { $0.writes.quotas.keysPerSuite = 3 }
         for request in Self.given { try daemon.done(request) }
@@ -63,13 +63,13 @@ struct QuotaTests {
         try expectRefusal(#"PUT app {"w":1,"x":2,"y":3,"z":4}"#, by: "quotas.keysPerSuite", 3, of: daemon)
         try daemon.done("PUT app/keys/z 2")
         try daemon.done("DELETE app/keys/z")
-        // Undo succeeds only if the setting did not change after the commit.
+        // The writes above do not change `c`, because an undo fails if a later commit changed its settings.
         try daemon.done(request)
     }
 
     private static func text(_ count: Int) -> String { "\"\(String(repeating: "a", count: count))\"" }
 
-    @Test("A text counts 48 bytes plus its length rounded up to a multiple of 16")
+    @Test("A text counts 48 bytes plus the next multiple of 16 above its length")
     func values() throws {
         let daemon = try TestDaemon { $0.writes.quotas.valueBytes = 1024 }
         try daemon.done(Request("PUT app/keys/a \(Self.text(975))"))
@@ -150,6 +150,7 @@ struct QuotaTests {
         #expect(try storedBytes(daemon) == size)
         try daemon.done(Request("PUT app {\((0..<3000).map { #""k\#($0)":1"# }.joined(separator: ","))}"))
         try daemon.done("PUT app {}")
+        // A suite counts 1,024 bytes, and a removed setting 64 bytes.
         #expect((1024...2048).contains((try storedBytes(daemon) - 1024) / 64))
         try daemon.done("DELETE app?drop=true")
         #expect(try storedBytes(daemon) == 0)

@@ -67,7 +67,7 @@ struct SecretTests {
             given: [schema, put, "DELETE app/schema"],
             #"PUT app/schema {"additionalProperties":{"maxLength":3}}"#, 409, .schemaConflict),
         Row(
-            "A new schema with a rule of the suite", given: [schema, put],
+            "A new schema with a suite rule that the value violates", given: [schema, put],
             #"PUT app/schema {"additionalProperties":true,"allOf":[{"properties":{"p":{"maxLength":3}}}]}"#, 409,
             .schemaConflict, #"{"errors":[{"key":"p","keyword":"maxLength"}]}"#),
         Row(
@@ -81,7 +81,7 @@ struct SecretTests {
                 #"PUT app/schema {"additionalProperties":true,"if":{"required":["o"]},"then":{"properties":{"p":{"maxLength":3}}}}"#,
             ], "PUT app/keys/o 1", 422, .invalidValue, #"{"errors":[{"key":"p","keyword":"maxLength"}]}"#),
         Row(
-            "An operation for another kind of value", given: [schema, put], #"PATCH app/keys/p {"op":"toggle"}"#, 422,
+            "An operation for values of another type", given: [schema, put], #"PATCH app/keys/p {"op":"toggle"}"#, 422,
             .invalidOperation),
     ]
 

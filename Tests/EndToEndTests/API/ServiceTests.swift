@@ -143,9 +143,9 @@ struct DescriptionTests {
     func requests(name: String, body: String) throws {
         let described = try DescribedAnswers.shared.get()
         let json = try JSONValue(parsing: body)
-        let isUnderstood =
+        let isParsed =
             name == "Transaction" ? (try? Transaction(json: json)) != nil : (try? InPlaceOperation(json: json)) != nil
-        #expect(described.allows(json, as: name) == isUnderstood)
+        #expect(described.allows(json, as: name) == isParsed)
     }
 
     static let rows: [Row] = [

@@ -24,7 +24,8 @@ struct SettingTests {
             "A key that was never set", given: ["PUT app/keys/a 1"], "GET app/keys/b", 404, .notSet,
             fields: ["ETag: \"0\"", "Settings-Source: unset"]),
         Row(
-            "A key of a schema that was never set", given: [Samples.schema], "GET app/keys/count", 404, .notSet,
+            "A key of the schema without a value and without a default", given: [Samples.schema], "GET app/keys/count",
+            404, .notSet,
             fields: ["Settings-Source: unset"]),
         Row(
             "A key that was removed", given: ["PUT app/keys/a 1", "DELETE app/keys/a"], "GET app/keys/a", 404, .notSet,
@@ -140,7 +141,7 @@ struct SettingTests {
         Row("A locked key", given: [Samples.schema], "PUT app/keys/fixed 2", 403, .locked),
         Row("The stored value of a locked key", given: [Samples.schema], "PUT app/keys/fixed 1", 403, .locked),
         Row(
-            "A locked key by an administrator", given: [Samples.schema], "PUT app/keys/fixed?override=locked 2", 201,
+            "A locked key with override=locked", given: [Samples.schema], "PUT app/keys/fixed?override=locked 2", 201,
             nil, #"{"value":2}"#),
         Row("A new suite while writes must not create suites", "PUT app/keys/a 1", 404, .unknownSuite) {
             $0.writes.createsSuites = false
@@ -153,7 +154,7 @@ struct SettingTests {
             "A dry run of a stored value", given: ["PUT app/keys/a 1"], "PUT app/keys/a?dryRun 2", 200, nil,
             #"{"value":2,"revision":$1,"changed":true,"dryRun":true,"previous":{"value":1}}"#),
         Row(
-            "A dry run with several violations", given: [Samples.schema], "PUT app/keys/volume?dryRun 2", 422,
+            "A dry run of a value above the maximum", given: [Samples.schema], "PUT app/keys/volume?dryRun 2", 422,
             .invalidValue, #"{"errors":[{"keyword":"maximum"}]}"#),
     ]
 
@@ -198,7 +199,7 @@ struct SettingTests {
             "A locked key", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"], "DELETE app/keys/fixed",
             403, .locked),
         Row(
-            "A locked key by an administrator", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
+            "A locked key with override=locked", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
             "DELETE app/keys/fixed?override=locked", 200, nil, #"{"value":1,"source":"default"}"#),
         Row(
             "A dry run", given: ["PUT app/keys/a 1"], "DELETE app/keys/a?dryRun", 200, nil,

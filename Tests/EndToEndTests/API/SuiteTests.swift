@@ -51,10 +51,10 @@ struct SuiteTests {
             "A suite without values", given: ["PUT app/keys/a 1", "DELETE app/keys/a"], "GET /v1/suites", 200, nil,
             #"{"suites":[{"suite":"app","keyCount":0,"revision":$2,"hasSchema":false}]}"#),
         Row(
-            "Without dropped suites", given: dropped, "GET /v1/suites?dropped=false", 200, nil,
+            "A list without dropped suites", given: dropped, "GET /v1/suites?dropped=false", 200, nil,
             #"{"suites":[{"suite":"app.ui"}]}"#, lacks: ["next"]),
         Row(
-            "With dropped suites", given: dropped, "GET /v1/suites?dropped", 200, nil,
+            "A list with dropped suites", given: dropped, "GET /v1/suites?dropped", 200, nil,
             #"{"suites":[{"suite":"app","keyCount":0,"invalidCount":0,"revision":$4,"hasSchema":false,"dropped":true},"#
                 + #"{"suite":"app.ui","revision":$2},{"suite":"zoo","revision":$5,"dropped":true}]}"#, lacks: ["next"]),
         Row(
@@ -119,7 +119,7 @@ struct SuiteTests {
             nil,
             #"{"values":{}}"#),
         Row(
-            "A secret, with every grant",
+            "A secret, for a caller with full access",
             given: [
                 #"PUT app/schema {"additionalProperties":false,"properties":{"p":{"writeOnly":true}}}"#,
                 #"PUT app/keys/p "x""#,
@@ -218,7 +218,8 @@ struct SuiteTests {
                 + #"{"key":"c","new":{}},{"key":"e","oldSource":"unset"}]}"#,
             then: [("GET app?raw", #"{"b":{"y":2,"z":3},"c":{},"d":4,"e":[1]}"#)]),
         Row(
-            "A null in an object where there was none", #"PATCH app {"o":{"a":null,"b":1,"c":{"d":null}}}"#, 200, nil,
+            "A merge of an object with null members into a missing key",
+            #"PATCH app {"o":{"a":null,"b":1,"c":{"d":null}}}"#, 200, nil,
             #"{"changes":[{"key":"o","old":null,"new":{"b":1,"c":{}}}]}"#,
             then: [("GET app?raw", #"{"o":{"b":1,"c":{}}}"#)]),
         Row(
@@ -230,7 +231,7 @@ struct SuiteTests {
             #"PATCH app {"o":{"b":2}}"#, 200, nil, #"{"changes":[{"key":"o","old":{"a":1},"new":{"a":1,"b":2}}]}"#),
         Row("A merge into a missing suite", #"PATCH app {"a":1}"#, 200, nil, #"{"changed":true}"#),
         Row(
-            "A merge without a stored value creates no suite", #"PATCH app {"a":null}"#, 200, nil,
+            "A merge of null into a missing suite, which creates no suite", #"PATCH app {"a":null}"#, 200, nil,
             #"{"revision":$0,"changed":false,"changes":[]}"#),
         Row(
             "A merge of present values", given: [#"PUT app {"a":1}"#], #"PATCH app {"a":1}"#, 200, nil,
@@ -255,7 +256,8 @@ struct SuiteTests {
             "A dry run of a merge", #"PATCH app?dryRun {"a":1}"#, 200, nil,
             #"{"revision":$0,"changed":true,"dryRun":true,"changes":[{"key":"a","new":1,"revision":$0}]}"#),
         Row(
-            "A locked key by an administrator", given: [Samples.schema], #"PATCH app?override=locked {"fixed":2}"#, 200),
+            "A locked key with override=locked", given: [Samples.schema], #"PATCH app?override=locked {"fixed":2}"#, 200
+        ),
     ]
 
     static let putting: [Row] = [
@@ -283,7 +285,7 @@ struct SuiteTests {
             #"PUT app {"count":3,"fixed":2.0}"#, 200, nil, exactly: #"{"changed":true}"#,
             then: [("GET app/keys/fixed", #"{"value":2,"source":"stored","revision":$2}"#)]),
         Row(
-            "A locked key with its default, which is not stored by that", given: [Samples.schema],
+            "A locked key with its default, which is not stored", given: [Samples.schema],
             #"PUT app {"count":3,"fixed":1}"#, 200,
             then: [("GET app/keys/fixed", #"{"value":1,"source":"default","revision":$1}"#)]),
         Row(
@@ -293,13 +295,14 @@ struct SuiteTests {
             "A locked key with another value", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
             #"PUT app {"fixed":1}"#, 403, .locked),
         Row(
-            "A locked key with its default, by an administrator", given: [Samples.schema],
+            "A locked key with its default and override=locked", given: [Samples.schema],
             #"PUT app?override=locked {"fixed":1}"#, 200, nil, #"{"changes":[{"key":"fixed","source":"stored"}]}"#),
         Row(
-            "A locked key with the value that it has in a PATCH", given: [Samples.schema], #"PATCH app {"fixed":1}"#,
+            "A PATCH of a locked key with its current value", given: [Samples.schema], #"PATCH app {"fixed":1}"#,
             403, .locked),
         Row(
-            "A locked key that is only a default", given: [Samples.schema, "PUT app/keys/volume 1"], "PUT app {}", 200),
+            "A map without a locked key that has only a default", given: [Samples.schema, "PUT app/keys/volume 1"],
+            "PUT app {}", 200),
         Row(
             "An unknown key", given: [Samples.schema], #"PUT app {"volum":1}"#, 422, .unknownKey,
             #"{"pointer":"/volum","didYouMean":["volume"]}"#),

@@ -44,7 +44,7 @@ struct TrafficLimitTests {
         try eventually { try client.ask(request).status == 200 }
     }
 
-    @Test("A write that the event loop offers to the handler twice counts once")
+    @Test("A pipelined write that is postponed until earlier requests are answered counts once for the rate")
     func again() throws {
         let guarded = try GuardedDaemon(["one": ["app:write"]], given: [Samples.schema]) {
             $0.rate.perSecond = 1
@@ -158,7 +158,7 @@ struct TrafficLimitTests {
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test("A reload applies new limits")
+    @Test("A reload applies new limits on requests and connections")
     func reload() throws {
         let directory = try TemporaryDirectory()
         let tokens = directory.path + "/tokens.json"

@@ -5,7 +5,7 @@ import Testing
 /// "Transactions" in docs/http-api.md.
 @Suite(.ownThread)
 struct TransactionTests {
-    /// A row with a transaction. Operations without a suite get the suite `app`.
+    /// A row with a transaction. Each line of `operations` is an operation; without a suite, it gets the suite `app`.
     static func transaction(
         _ name: String, given: [Request] = [], if conditions: String = "", do operations: String, _ status: Int,
         _ code: ErrorCode? = nil, _ body: String = "", query: String = "", lacks: [String] = [],
@@ -80,7 +80,7 @@ struct TransactionTests {
             do: #""op":"delete","key":"old""#,
             200, nil, #"{"changed":true}"#),
         transaction(
-            "A locked key by an administrator", given: [Samples.schema], do: #""op":"set","key":"fixed","value":2"#,
+            "A locked key with override=locked", given: [Samples.schema], do: #""op":"set","key":"fixed","value":2"#,
             200, query: "?override=locked"),
         transaction(
             "A dry run", given: ["PUT app/keys/a 1"], do: #""op":"set","key":"a","value":2"#, 200, nil,
@@ -99,18 +99,19 @@ struct TransactionTests {
     static let conditions: [Row] = [
         condition("The revision of a setting", #"{"suite":"app","key":"a","revision":$1}"#, holds: true),
         condition(
-            "A condition with an older revision", #"{"suite":"app","key":"a","revision":999}"#, holds: false,
+            "A condition with another revision of the setting", #"{"suite":"app","key":"a","revision":999}"#,
+            holds: false,
             #"{"failed":[{"index":0,"current":{"suite":"app","key":"a","value":1,"revision":$1}}]}"#),
         condition("`stored` true for a stored key", #"{"suite":"app","key":"a","stored":true}"#, holds: true),
         condition("`stored` false for a stored key", #"{"suite":"app","key":"a","stored":false}"#, holds: false),
         condition(
             "`stored` false for a key that is not set", #"{"suite":"app","key":"b","stored":false}"#, holds: true),
         condition(
-            "The condition stored for a default", given: [Samples.schema],
+            "`stored` true for a key with only a default", given: [Samples.schema],
             #"{"suite":"app","key":"volume","stored":true}"#,
             holds: false, #"{"failed":[{"current":{"value":0.5,"source":"default"}}]}"#),
         condition(
-            "The condition stored for an invalid value", given: ["PUT app/keys/count 11", Samples.narrow],
+            "`stored` true for a key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrow],
             #"{"suite":"app","key":"count","stored":true}"#, holds: true),
         condition("The value of a setting", #"{"suite":"app","key":"a","value":1}"#, holds: true),
         condition("The value of a setting as a float", #"{"suite":"app","key":"a","value":1.0}"#, holds: true),
@@ -232,7 +233,7 @@ struct TransactionTests {
                 "op":"set","key":"fixed","value":2
                 """, 403, .locked, #"{"pointer":"/do/1/key","failed":[{"index":1,"current":{"key":"fixed"}}]}"#),
         transaction(
-            "A dry run with several violations", given: [Samples.schema],
+            "A dry run of an invalid value", given: [Samples.schema],
             do: #""op":"set","key":"volume","value":2"#, 422, .invalidValue, query: "?dryRun"),
     ]
 

@@ -48,7 +48,7 @@ struct UndoTests {
         Row("A past setting without its metadata", given: story, "GET app/keys/volume?at=$2&raw", 200, text: "0.5"),
         Row("A past unset setting", given: story, "GET app/keys/count?at=$5", 404, .notSet),
         Row(
-            "A past setting with the current tag", given: story,
+            "A past setting with its tag in If-None-Match", given: story,
             Request("GET app/keys/volume?at=$3", "If-None-Match: \"$3\""), 304
         ),
         Row("A setting before the creation of its suite", given: story, "GET b/keys/x?at=$3", 404, .unknownSuite),
@@ -68,7 +68,7 @@ struct UndoTests {
         Row("A setting at a future revision", given: story, "GET app/keys/count?at=999", 400, .badRequest),
     ]
 
-    @Test("History shows the author, the time and the changes of each commit", arguments: listing)
+    @Test("The history, past settings and past schemas of a suite can be read", arguments: listing)
     func list(row: Row) throws {
         try row.check()
     }
@@ -134,7 +134,7 @@ struct UndoTests {
             200,
             nil, #"{"changes":[{"key":"volume","old":0.25,"new":0.5,"source":"default"}]}"#),
         Row(
-            "The undo to a value that the current schema refuses",
+            "The undo of a removal of a value that the current schema refuses",
             given: [Samples.schema, "PUT app/keys/count 11", "DELETE app/keys/count", Samples.narrow],
             #"POST app/undo {"revision":$3}"#, 409, .schemaConflict,
             #"{"detail":"*suite app*count*10*11*"}"#
@@ -195,7 +195,7 @@ struct UndoTests {
             #"POST app/undo {"revision":$2}"#, 410, .historyGone
         ) { $0.history.commits = 2 },
         Row(
-            "The undo to a stored value that the current schema refuses",
+            "The undo of a write that replaced a value that the current schema refuses",
             given: [Samples.schema, "PUT app/keys/count 11", "PUT app/keys/count 1", Samples.narrow],
             #"POST app/undo {"revision":$3}"#, 409, .schemaConflict,
             #"{"conflicts":[{"key":"count","stored":11,"errors":[{"suite":"app","keyword":"maximum"}]}]}"#),

@@ -25,7 +25,7 @@ struct ValueTests {
         roundTrip("Members in the order sent", #"{"b":1,"a":2,"c":{"z":1,"y":2}}"#),
         roundTrip("An empty name", #"{"":0}"#),
         Row(
-            "128 levels",
+            "A value with 128 levels of nesting",
             Request("PUT app/keys/a \(String(repeating: "[", count: 128) + String(repeating: "]", count: 128))"), 201),
         roundTrip("Two forms of é in names", "{\"\u{E9}\":1,\"e\u{301}\":2}"),
         roundTrip("A pair of surrogates", #"["\ud83d\ude00"]"#, as: "[\"\u{1F600}\"]"),
@@ -163,7 +163,7 @@ struct ValueTests {
             .invalidValue, #"{"errors":[{"suite":"app","key":"name","pointer":"","keyword":"maxLength","expected":3}]}"#
         ),
         Row(
-            "Keys are compared by their bytes", given: ["PUT app/keys/%C3%A9 1", "PUT app/keys/e%CC%81 2"],
+            "Two keys with different forms of é", given: ["PUT app/keys/%C3%A9 1", "PUT app/keys/e%CC%81 2"],
             "GET app/keys/%C3%A9?raw", 200, text: "1", then: [("GET app/keys/e%CC%81", #"{"value":2}"#)]),
         Row("A slash in a key", given: ["PUT app/keys/a%2Fb 1"], "GET app/keys/a%2fb", 200, nil, #"{"key":"a/b"}"#),
         Row("A plus in a key", given: ["PUT app/keys/a+b 1"], "GET app/keys/a%2Bb", 200, nil, #"{"key":"a+b"}"#),
@@ -178,7 +178,9 @@ struct ValueTests {
             ], "GET app?raw", 200, text: "{\"B\":2,\"a\":4,\"b\":1,\"e\u{301}\":5,\"\u{E9}\":3}"),
     ]
 
-    @Test("Lengths count Unicode scalars; member names are compared by bytes", arguments: lengths)
+    @Test(
+        "The length of a text is its number of Unicode scalars; key names are compared by their bytes",
+        arguments: lengths)
     func names(row: Row) throws {
         try row.check()
     }

@@ -159,7 +159,7 @@ struct AccessTests {
         "GET /v1/observe?suitePrefix=",
     ]
 
-    @Test("A request that concerns no suite requires a credential with any grant", arguments: anyGrant)
+    @Test("A request that concerns no suite requires a credential with at least one grant", arguments: anyGrant)
     func someGrant(request: Request) throws {
         let guarded = try GuardedDaemon(["some": ["other:read"]], given: Self.given)
         #expect(try guarded.send(request, as: nil).status == 401)
@@ -206,7 +206,7 @@ struct AccessTests {
         #expect(try guarded.daemon.send(Request("GET /v1", scheme)).status == 200)
     }
 
-    @Test("GET /v1/caller returns the name, the grants and the expiry of the caller")
+    @Test("GET /v1/caller returns the name and the grants of the caller")
     func caller() throws {
         let guarded = try GuardedDaemon(["ci": ["app.*:write,read", "b/k.*:read"]]) {
             $0.access.anonymous = (try? [Grant("open:read")]) ?? []
@@ -266,7 +266,7 @@ struct AccessTests {
         #expect(change?["by"] == "token:ci")
     }
 
-    @Test("A repeated undo is replayed, also after the undone commit has left the history")
+    @Test("A repeated undo returns the first answer, also after the undone commit has left the history")
     func replayedUndo() throws {
         let guarded = try GuardedDaemon(["a": ["app:write"]]) {
             $0.history.commits = 4

@@ -47,7 +47,8 @@ struct AuditTests {
         #expect(mode == 0o600)
     }
 
-    @Test("A reload after a rename starts a new audit file; the daemon appends after lines of other programs")
+    @Test(
+        "A reload after a rename of the audit file starts a new file; the daemon appends after lines of other programs")
     func rotation() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/audit.jsonl"
@@ -124,7 +125,7 @@ struct AuditTests {
         func start() throws { try TestDaemon(in: directory, data: data) { $0.auditFile = path }.stop() }
         try commit(1...3, isAudited: false)
         try start()
-        #expect(try Self.revisions(path) == [], "a file that the daemon creates first has no lines of earlier commits")
+        #expect(try Self.revisions(path) == [], "the first audit file has no lines of earlier commits")
         try commit(4...6, isAudited: false)
         try start()
         #expect(try Self.revisions(path) == [4, 5, 6])
@@ -138,7 +139,7 @@ struct AuditTests {
         #expect(try Self.revisions(path) == [])
     }
 
-    @Test("Readiness and a metric report audit lines whose commits are no longer in the history")
+    @Test("Readiness and a metric report missing audit lines whose commits are no longer in the history")
     func missingCommits() throws {
         let directory = try TemporaryDirectory()
         let (path, data) = (directory.path + "/audit.jsonl", directory.path + "/data")

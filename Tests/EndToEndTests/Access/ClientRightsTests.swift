@@ -24,7 +24,7 @@ struct ClientRightsTests {
         #expect(client?["caller"] == "token:part", "\(client ?? .null)")
     }
 
-    @Test("A client that may read some keys is current although other keys changed")
+    @Test("A client that may read some keys stays current after a commit of other keys")
     func part() throws {
         let guarded = try GuardedDaemon(["part": ["app/a:read"]], given: [#"PATCH app {"a":1,"b":1}"#])
         let cursor = try guarded.send("GET app", as: "part").cursorText
@@ -40,7 +40,7 @@ struct ClientRightsTests {
         #expect(try status() == "behind")
     }
 
-    @Test("A name belongs to a credential until its client is gone")
+    @Test("A client name belongs to the credential that reported it until the client is gone")
     func names() throws {
         let guarded = try GuardedDaemon(["a": ["*:read"], "b": ["*:read"]], given: ["PUT app/keys/a 1"]) {
             $0.clientForgetTime = 1_000_000_000

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Waiting requests end when the token of their caller is revoked or expires. The token `all` of `GuardedDaemon` has
-/// every right and stays valid. A reload applies completely or not at all.
+/// every right and stays valid.
 @Suite(.ownThread)
 struct CredentialEndTests {
     static let waits: [Request] = [
@@ -83,7 +83,7 @@ struct CredentialEndTests {
         #expect(!other.client.isReadable)
     }
 
-    @Test("A failed reload changes nothing and returns the reason")
+    @Test("A reload with a malformed token file changes nothing and returns the reason")
     func failing() throws {
         let guarded = try GuardedDaemon(["ci": ["*:read"]], given: ["PUT app/keys/a 1"])
         try "{".write(toFile: guarded.tokenFile, atomically: false, encoding: .utf8)

@@ -72,7 +72,7 @@ struct FlagAccessTests {
         #expect(try send("GET /v1/caller", key, both).json?["name"] == "token:some")
     }
 
-    @Test("A credential accepted in one field is refused in the other field")
+    @Test("On one connection, X-API-Key refuses a token after `Bearer`, and Authorization a token without `Bearer`")
     func confusedFields() throws {
         let guarded = try GuardedDaemon(Self.grants, given: Self.given)
         let connection = try guarded.daemon.connect()

@@ -154,7 +154,7 @@ struct GrantedAnswersTests {
     ]
 
     @Test(
-        "After a change of grants, the old tag returns 200 and the old cursor returns the state",
+        "After a change of a caller's grants, a read with the old tag returns 200, and an old cursor returns a reset",
         arguments: changes)
     func changed(before: [String], after: [String]) throws {
         let guarded = try guarded(["ci": before])
@@ -189,7 +189,7 @@ struct GrantedAnswersTests {
         #expect(try guarded.send(observe, as: "ci").json?["changes"] == [])
     }
 
-    @Test("A long poll with a cursor of a caller with full access waits for a change and returns the whole state")
+    @Test("A long poll with a cursor from a caller with full access waits for a change and returns a reset")
     func handedOver() throws {
         let guarded = try guarded(["ci": ["app:read"]])
         let cursor = try guarded.send("GET app", as: "all").cursorText

@@ -97,7 +97,7 @@ struct HidingTests {
         }
     }
 
-    @Test("A key without the right to write is not writable in a list")
+    @Test("A list of keys marks only the keys as writable that the caller may write")
     func writable() throws {
         let guarded = try GuardedDaemon(["some": ["app.one:read", "app.one/a:write"]], given: Self.writesBeforeTest)
         let keys = try guarded.send("GET app.one/keys", as: "some").json?["keys"]?.array
@@ -225,7 +225,7 @@ struct HidingTests {
         #expect(!answer.text.contains("hunter2") && !answer.text.contains("\"old\":7"), "\(answer.text)")
         if status == 403 {
             #expect(answer.json?["code"] == "forbidden")
-            // Some of the other requests fail also with the right `secrets`. For example, the value of `password`
+            // The check skips requests that fail also with the right `secrets`. For example, the value of `password`
             // cannot be an object.
             let succeedsWithRight = !request.target.contains("password") && request.body.count >= 30
             #expect(try guarded.send(request, as: "sees").status < 400 || !succeedsWithRight)

@@ -58,7 +58,7 @@ struct PeerUserTests {
         #expect(try TestDaemon().send("PUT app/keys/a 1").json?["by"] == nil)
     }
 
-    @Test("An unknown user or group in the configuration fails the start with its name")
+    @Test("A start with an unknown user or group in the configuration fails, and the error has the name")
     func missing() throws {
         for user in ["no-such-user", "%no-such-group"] {
             #expect { try TestDaemon { $0.access.users = [(user, [.everything])] } } throws: { error in

@@ -57,7 +57,7 @@ struct ReloadTests {
         #expect(try daemon.send(request).status < 300)
     }
 
-    @Test("A reload names history, snapshot and audit options as requiring a restart")
+    @Test("A reload names changed history, snapshot, audit and network options as requiring a restart")
     func restart() throws {
         let answer = try reload(
             #"{"history":{"commits":9},"snapshot":{"journalBytes":4096},"auditFile":"\#(directory.path)/a","openToNetwork":true}"#

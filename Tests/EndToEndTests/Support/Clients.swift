@@ -2,7 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Reports of clients, and the clients of the suite `app`.
+/// Sends reports of clients about the suite `app`, and lists the clients of a suite.
 extension TestDaemon {
     @discardableResult
     func report(_ name: String, _ body: String = "{}") throws -> RawResponse {
@@ -14,7 +14,7 @@ extension TestDaemon {
         try report(name, #"{"applied":"\#(cursor)"}"#)
     }
 
-    /// The clients of the suite `app` by name.
+    /// The clients of a suite by name.
     func clients(_ query: String = "", of suite: String = "app") throws -> [String: JSONValue] {
         let listed = try done(Request("GET \(suite)/clients\(query)")).json?["clients"]?.array ?? []
         return Dictionary(listed.map { ($0["name"]?.string ?? "", $0) }, uniquingKeysWith: { first, _ in first })

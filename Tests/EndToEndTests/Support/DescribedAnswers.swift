@@ -25,7 +25,7 @@ struct DescribedAnswers {
         self.schemas = schemas
     }
 
-    /// Fields of HTTP and of CORS, which any answer may have without a description.
+    /// Fields that any answer may have without a description.
     private static let undescribedFields: Set = [
         "Date", "Content-Type", "Content-Length", "Transfer-Encoding", "Connection", "Cache-Control", "Vary",
         "X-Content-Type-Options", "X-Accel-Buffering", "Settings-Stale",
@@ -61,7 +61,7 @@ struct DescribedAnswers {
         let description: JSONValue
         /// The parameters of the path and of the operation.
         let parameters: [JSONValue]
-        /// The names in the path of the request, still percent-encoded.
+        /// The parameters in the path: the name in the template, and the text in the request, still percent-encoded.
         let names: [(name: String, text: String)]
     }
 
@@ -92,7 +92,7 @@ struct DescribedAnswers {
 }
 
 extension JSONValue {
-    /// The schemas with references to `$defs`. Objects are closed, so that undescribed members are violations.
+    /// The schemas with references to `$defs`, and with closed objects, so that undescribed members are violations.
     fileprivate var adaptedToKeySchema: JSONValue {
         switch self {
         case .array(let elements): return .array(elements.map(\.adaptedToKeySchema))
@@ -112,7 +112,7 @@ extension JSONValue {
 }
 
 /// Compares requests with the description: the daemon must refuse a request that the description forbids, and must not
-/// refuse the form of a request that it allows.
+/// answer 400 to a request that the description allows.
 extension DescribedAnswers {
     /// Parts of error messages for rules that OpenAPI cannot express.
     private static let undescribedRules = [

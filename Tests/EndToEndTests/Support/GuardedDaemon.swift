@@ -15,7 +15,7 @@ final class GuardedDaemon {
     let tokens: [String: String]
 
     /// - Parameters:
-    ///   - grants: The grants of each token by its name. The token `expired` has just expired.
+    ///   - grants: The grants of each token by its name. A token with the name `expired` has already expired.
     ///   - given: Requests that the token `all`, which has every right, sends first.
     init(
         _ grants: [String: [String]], given: [Request] = [], _ adapt: (inout Configuration) -> Void = { _ in }

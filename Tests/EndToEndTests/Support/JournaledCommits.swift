@@ -49,13 +49,13 @@ struct JournaledCommits: Sendable {
                     let index = position(after: commit.revision) - 1
                     guard index >= 0, lines[index] == commit else {
                         throw Unsound(
-                            description: "\(journal.name): \(commit.revision) differs from the earlier journal")
+                            description: "\(journal.name): commit \(commit.revision) differs in an earlier journal")
                     }
                     continue
                 }
                 guard entry.after == last else {
                     throw Unsound(
-                        description: "\(journal.name): \(commit.revision) follows \(entry.after), and not \(last)")
+                        description: "\(journal.name): \(commit.revision) follows \(entry.after) instead of \(last)")
                 }
                 try append(commit)
             }
@@ -68,7 +68,7 @@ struct JournaledCommits: Sendable {
             let (suite, key) = (commit.changes[index].suite, commit.changes[index].key)
             if commit.changes[index].lacksOld {
                 guard let before = newest[suite]?[key], before.source == .stored else {
-                    throw Unsound(description: "\(commit.revision) replaces a value of \(suite)/\(key): there is none")
+                    throw Unsound(description: "\(commit.revision) replaces \(suite)/\(key), which has no stored value")
                 }
                 commit.changes[index].old = before.new
                 commit.changes[index].record.oldRevision = before.revision

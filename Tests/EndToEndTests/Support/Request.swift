@@ -123,7 +123,7 @@ enum Samples {
 extension RawResponse {
     /// The parsed body. The limit on depth leaves room for the members around a value of the maximum depth.
     var json: JSONValue? { try? JSONValue(parsing: body, maximumDepth: JSONValue.maximumDepthAroundValues) }
-    /// The revision of the cursor that every answer carries.
+    /// The revision in the cursor of the answer; nil if the answer has no cursor.
     var revision: Revision? { field("Settings-Cursor").flatMap { Cursor($0)?.revision } }
     /// The media type without its parameters.
     var type: String { String((field("Content-Type") ?? "").prefix { $0 != ";" }) }

@@ -120,7 +120,6 @@ extension Row {
         }
         expectCommonFields(answer)
         expectNewline(answer, to: sent)
-        // Compares the answer with the OpenAPI description.
         try DescribedAnswers.check(answer, to: sent, of: name)
     }
 

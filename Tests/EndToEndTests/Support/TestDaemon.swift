@@ -22,7 +22,7 @@ final class TestDaemon {
         try self.init(in: TemporaryDirectory(), adapt)
     }
 
-    /// Starts a daemon with the data of an earlier daemon.
+    /// Starts a daemon on a directory, which may have the data of an earlier daemon.
     init(
         in directory: TemporaryDirectory, data: String? = nil, _ adapt: (inout Configuration) -> Void = { _ in }
     ) throws {
