@@ -83,7 +83,7 @@ struct BackupTests {
         let daemon = try TestDaemon()
         for request in Self.writesBeforeBackup { try daemon.done(request) }
         let revision = try #require(try daemon.done("GET /v1").revision)
-        // A file with the name of an existing directory cannot be created.
+        // Directories with these names prevent the daemon from creating files with these names.
         for name in ["backup-\(revision)", "backup-\(revision).tmp"] {
             try FileManager.default.createDirectory(
                 atPath: "\(daemon.directory.path)/\(name)", withIntermediateDirectories: false)
@@ -93,7 +93,7 @@ struct BackupTests {
     }
 
     @Test(
-        "A slow client gets the state at its request; the next backup can begin after that client disconnects")
+        "A slow client gets the state at the time of its request; a second backup gets 503 until the first has ended")
     func late() throws {
         let daemon = try TestDaemon()
         let large = String(repeating: "x", count: 1 << 20)

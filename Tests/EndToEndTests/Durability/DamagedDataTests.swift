@@ -85,12 +85,12 @@ struct DamagedDataTests {
         let name = data.newestJournal
         let last = try #require(data.files[name]).lastLine
         for end in last.lowerBound...last.upperBound {
-            for room in end == last.upperBound ? [0, 1, 900] : [[0, 1, 900][end % 3]] {
+            for zeroCount in end == last.upperBound ? [0, 1, 900] : [[0, 1, 900][end % 3]] {
                 var damaged = data
                 damaged.files[name]?.removeSubrange(end...)
-                damaged.files[name]? += [UInt8](repeating: 0, count: room)
+                damaged.files[name]? += [UInt8](repeating: 0, count: zeroCount)
                 let value = try answerAfterStart(damaged, naming: name)
-                #expect(value == (end == last.upperBound ? "14" : "13"), "byte \(end), \(room) zeros")
+                #expect(value == (end == last.upperBound ? "14" : "13"), "byte \(end), \(zeroCount) zeros")
             }
         }
     }
@@ -105,7 +105,7 @@ struct DamagedDataTests {
         return (data, try #require(data.files[data.newestJournal]).lastLine)
     }
 
-    @Test("A journal whose last commit has sectors of zeros, which were not written, starts without that commit")
+    @Test("If complete sectors of the last commit are zeros, which a crash can leave, a start drops the commit")
     func lostSectors() throws {
         let (data, last) = try dataWithLargeCommit()
         let sectors = (last.lowerBound / 512)...(last.upperBound / 512)
@@ -120,7 +120,7 @@ struct DamagedDataTests {
         }
     }
 
-    @Test("A journal whose last commit has zeros that are not complete sectors is refused as damaged")
+    @Test("If the last commit has zeros that are not complete sectors, a start reports damage")
     func zeros() throws {
         let (data, last) = try dataWithLargeCommit()
         let name = data.newestJournal

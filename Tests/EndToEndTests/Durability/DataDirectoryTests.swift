@@ -61,7 +61,7 @@ struct DirectoryTests {
         try expectRefused(daemon, "was moved or removed", "moved away")
         try files.createDirectory(atPath: data, withIntermediateDirectories: false)
         try expectRefused(daemon, "another directory is in its place", "another directory in its place")
-        #expect(try files.contentsOfDirectory(atPath: data).isEmpty, "nothing is written into another directory")
+        #expect(try files.contentsOfDirectory(atPath: data).isEmpty, "the daemon must not write into another directory")
         try files.removeItem(atPath: data)
         try move(data + "-moved", to: data)
         try waitUntil(daemon, answers: 200, with: "ready")
@@ -178,7 +178,7 @@ struct CopyTests {
         #expect(try copied.send(Request("PUT app/keys/n 1", "If-Match: \"20\"")).status == 412)
         let later = try cursor(copied)
         copied.stop()
-        #expect(try cursor(TestDaemon(in: copy)) == later, "a copy keeps its own epoch after its first start")
+        #expect(try cursor(TestDaemon(in: copy)) == later, "the copy keeps its own epoch after its first start")
         #expect(try cursor(TestDaemon(in: original)) == there, "the copy does not change the original")
     }
 

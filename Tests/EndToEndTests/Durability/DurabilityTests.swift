@@ -82,6 +82,7 @@ struct ClockTests {
         let time = Date(timeIntervalSinceNow: seconds).formatted(
             Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         text.replace(/"time":"[^"]*"/, with: "\"time\":\"\(time)\"")
+        // The first 18 bytes of a line are the checksum.
         data.files[name]?.replaceSubrange(line, with: StoredData.journalLine(text.dropFirst(18)))
         return try data.write()
     }

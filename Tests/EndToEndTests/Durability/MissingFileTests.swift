@@ -32,7 +32,7 @@ struct MissingFileTests {
     }
 
     @Test(
-        "With any journals and snapshots missing, a start has the last commit, or fails and names a missing file",
+        "With any journals and snapshots missing, a start has the last commit, or fails and names a journal or snapshot",
         arguments: [Durability.always, .interval])
     func missing(_ durability: Durability) throws {
         let data = try Self.history(durability)
@@ -51,7 +51,7 @@ struct MissingFileTests {
                 #expect(names.contains { error.description.contains("/\($0)") }, "\(error.description)")
             }
         }
-        #expect(started > 1, "a start can replace a missing snapshot or journal by other files")
+        #expect(started > 1, "a start must succeed if other files have the data of a missing file")
     }
 
     @Test("A start and a check report a missing newest journal; a repair continues without it")
@@ -96,7 +96,7 @@ struct MissingFileTests {
     }
 
     @Test(
-        "A start, a check and a repair refuse anything that is not a regular file",
+        "A start and a check refuse anything that is not a regular file; a repair refuses it or does not need it",
         arguments: ["FIFO", "folder", "socket"])
     func notRegularFile(_ kind: String) throws {
         // The kernel refuses to open a socket, so a check of a socket reports the error of `open`.
@@ -110,14 +110,15 @@ struct MissingFileTests {
     }
 
     @Test(
-        "A start, a check and a repair refuse a device", .enabled(if: geteuid() == 0, "Only root may create a device."))
+        "A start and a check refuse a device; a repair refuses it or does not need it",
+        .enabled(if: geteuid() == 0, "Only root may create a device."))
     func device() throws {
         // 0x103 is the device number of /dev/null: major 1, minor 3.
         try expectRefusal(because: "not a regular file") { path in mknod(path, S_IFCHR | 0o600, 0x103) == 0 }
     }
 
-    /// Replaces each file of a data directory, one at a time. Expects a start, a check and a repair to refuse the
-    /// replacement, which `create` makes at a path. The error of the check must contain the cause.
+    /// Replaces each file of a data directory, one at a time. Expects a start and a check to refuse the replacement,
+    /// which `create` makes at a path. The error of the check must contain the cause.
     private func expectRefusal(because cause: String, of create: (String) -> Bool) throws {
         let data = try Self.history(.always)
         for name in data.files.keys.sorted() {

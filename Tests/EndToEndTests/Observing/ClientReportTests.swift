@@ -60,7 +60,7 @@ struct ClientReportTests {
         #expect(try daemon.clientStates(of: "net") == "web:behind")
     }
 
-    @Test("A later commit makes a client behind that reported a revision of the future")
+    @Test("A report of a future revision counts as the current revision, so the next commit makes the client behind")
     func future() throws {
         let daemon = try TestDaemon()
         let cursor = try daemon.done("PUT app/keys/a 1").cursorText
@@ -101,7 +101,7 @@ struct ClientReportTests {
         #expect(try daemon.clientStates() == "web:failed")
     }
 
-    @Test("A commit of other keys does not make a client behind that watches some keys")
+    @Test("A client that watches some keys stays current after a commit of other keys")
     func filter() throws {
         let daemon = try TestDaemon()
         let first = try daemon.done(#"PATCH app {"a":1,"b":1}"#).cursorText
@@ -121,7 +121,7 @@ struct ClientReportTests {
         #expect(missing?["converged"] == false && missing?["missing"] == ["web"], "\(missing ?? .null)")
     }
 
-    @Test("behind lists the clients that have not applied a state, in the order of their names")
+    @Test("The parameter behind lists the clients that have not applied a state, in the order of their names")
     func behind() throws {
         let daemon = try TestDaemon()
         let first = try daemon.done("PUT app/keys/a 1").cursorText
@@ -134,7 +134,7 @@ struct ClientReportTests {
         #expect(listed.map { $0["name"]?.string } == ["a", "b", "c", "d"])
     }
 
-    @Test("A client is gone if it is not seen for clients.forgetSeconds; while a watch waits, it is seen")
+    @Test("A client is gone after clients.forgetSeconds without a report, unless its watch waits")
     func gone() throws {
         let daemon = try TestDaemon { $0.clientForgetTime = 1_000_000_000 }
         let cursor = try daemon.done("PUT app/keys/a 1").cursorText
@@ -184,7 +184,9 @@ struct ClientReportTests {
         #expect(lines.count == 2)
     }
 
-    @Test("The metrics count the clients of each suite by state, and the times until clients have a commit")
+    @Test(
+        "The metrics count the clients of each suite by state, and the times until shares of them have applied a commit"
+    )
     func metrics() throws {
         let daemon = try TestDaemon()
         let first = try daemon.done("PUT app/keys/a 1").cursorText

@@ -7,7 +7,7 @@ import Testing
 @Suite(.ownThread)
 struct ConvergenceTests {
     let daemon: TestDaemon
-    /// The first and the second commit of the suite `app`.
+    /// The cursors after the first and the second commit of the suite `app`.
     let first, second: String
 
     init() throws {
@@ -38,7 +38,7 @@ struct ConvergenceTests {
 
     static let shares = [("1", false), ("0.95", false), ("0.51", false), ("0.5", true), ("0.500", true), ("0", true)]
 
-    @Test("The number of clients is rounded up from the share", arguments: shares)
+    @Test("The share of the clients is rounded up to a number of clients", arguments: shares)
     func share(share: String, isConverged: Bool) throws {
         try daemon.report("a", applied: second)
         try daemon.report("b", applied: first)
@@ -47,7 +47,7 @@ struct ConvergenceTests {
             #"{"converged":\#(isConverged),"present":2,"applied":1,"failed":0,"missing":["b"]}"#)
     }
 
-    @Test("A wait is answered within 100 ms of the report with which the share is reached")
+    @Test("A wait is answered after the report with which the share is reached, and not before")
     func reports() throws {
         let client = try daemon.connect()
         for name in ["a", "b"] { try daemon.report(name, applied: first) }
@@ -119,7 +119,7 @@ struct ConvergenceTests {
         #expect(answer.json?["missing"]?.array?.map(\.string) == (1000..<1100).map { "n\($0)" })
     }
 
-    @Test("A half-close ends a wait with the present result, and a close ends it without an answer")
+    @Test("A half-close ends a wait with the current result, and a close ends a wait without an answer")
     func close() throws {
         try daemon.report("a", applied: first)
         let (half, closed) = (try wait(), try wait())
@@ -137,7 +137,7 @@ struct ConvergenceTests {
         #expect(try peer.answer().json?["code"] == "unknown_suite")
     }
 
-    @Test("The stop of the daemon ends a wait with the present result")
+    @Test("The stop of the daemon ends a wait with the current result")
     func stop() throws {
         let poll = try WaitingPeer(
             daemon, Request("GET app/observe?since=\(second)&wait=300&client=a&applied=\(first)"))

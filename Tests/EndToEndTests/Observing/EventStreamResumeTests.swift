@@ -43,7 +43,7 @@ struct EventStreamResumeTests {
         }
     }
 
-    @Test("A cursor of an unknown epoch starts with a reset", arguments: ["zzzz.1", "zzzz.99999"])
+    @Test("A stream after a cursor of an unknown epoch starts with a reset", arguments: ["zzzz.1", "zzzz.99999"])
     func resets(id: String) throws {
         let (daemon, cursors) = try daemonWithNumbers(2)
         let stream = try daemon.stream("GET app/observe", since: id)
@@ -52,7 +52,7 @@ struct EventStreamResumeTests {
         try stream.expect("commit", next, #"{"changes":[{"old":2,"new":3}]}"#)
     }
 
-    @Test("A cursor older than the history starts with a reset")
+    @Test("A stream after a cursor older than the history starts with a reset")
     func old() throws {
         let daemon = try TestDaemon { $0.history.commits = 2 }
         let cursors = try (0...4).map { try daemon.done(Request("PUT app/keys/n \($0)")).cursorText }

@@ -64,7 +64,7 @@ struct FlagEventTests {
     }
 
     @Test(
-        "A cursor of an unknown epoch is answered with one event, because everything may have changed",
+        "A stream after a cursor of an unknown epoch starts with an event, because everything may have changed",
         arguments: [true, false])
     func resets(suiteExists: Bool) throws {
         let daemon = try TestDaemon()
@@ -101,7 +101,7 @@ struct FlagEventTests {
 }
 
 extension Request {
-    /// This request, which sets `Samples.schema`, with a schema that also allows keys that begin with a text.
+    /// The request that sets `Samples.schema`, with keys that begin with `prefix` also allowed.
     fileprivate func allowing(_ prefix: String) -> Request {
         let text = String(decoding: body, as: UTF8.self)
         return with(body: Array(text.replacing("\"^x-\"", with: "\"^\(prefix)\":true,\"^x-\"").utf8))

@@ -53,13 +53,13 @@ struct LongPollTests {
             "A stored value that equals the default", given: [schema], "GET app/observe", "PUT app/keys/a 1",
             200, #"{"changes":[{"key":"a","old":1,"new":1,"oldSource":"default","source":"stored"}]}"#),
         WaitCase(
-            "Unchanged writes wake no watcher", "GET app/observe",
+            "Writes that change nothing wake no watcher", "GET app/observe",
             quiet: [
                 "PUT app/keys/a 1", "PATCH app {\"a\":1}", "DELETE app/keys/b", "PUT app {\"a\":1}",
                 "PUT app/keys/a?dryRun=true 9", "PATCH app/keys/a {\"op\":\"add\",\"by\":0}",
             ], "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
         WaitCase(
-            "Unchanged writes with an idempotency key wake no watcher", "GET app/observe",
+            "Writes with an idempotency key that change nothing wake no watcher", "GET app/observe",
             quiet: [
                 Request("PUT app/keys/a 1", "Idempotency-Key: one"),
                 Request("DELETE app/keys/b", "Idempotency-Key: two"),
@@ -105,13 +105,15 @@ struct LongPollTests {
                 + #"{"op":"add","suite":"app","key":"a","by":1},{"op":"set","suite":"z","key":"k","value":3}]}"#,
             200, #"{"changes":[{"key":"b","new":2},{"key":"a","new":2}]}"#),
         WaitCase(
-            "A schema with any filter", given: ["PUT app/keys/b 1"], "GET app/observe?key=zz", schema,
+            "A change of the schema, for a watcher of another key", given: ["PUT app/keys/b 1"],
+            "GET app/observe?key=zz", schema,
             200, #"{"schemaRevision":"*","changes":[]}"#),
         WaitCase(
-            "A drop with any filter", "GET app/observe?key=zz", "DELETE app?drop=true",
+            "A drop, for a watcher of another key", "GET app/observe?key=zz", "DELETE app?drop=true",
             200, #"{"dropped":true,"schemaRevision":0,"changes":[]}"#),
         WaitCase(
-            "A drop with every key", given: ["PUT app {\"a\":1,\"b\":2}"], "GET app/observe", "DELETE app?drop=true",
+            "A drop, for a watcher of every key", given: ["PUT app {\"a\":1,\"b\":2}"], "GET app/observe",
+            "DELETE app?drop=true",
             200,
             #"{"dropped":true,"changes":[{"key":"a","old":1,"new":null,"source":"unset"},{"key":"b","source":"unset"}]}"#
         ),
@@ -177,7 +179,7 @@ struct LongPollTests {
         #expect(received == Array(1...written))
     }
 
-    @Test("Watchers with equivalent filters receive the same changes, each in the requested form")
+    @Test("When one commit wakes watchers with different filters, each receives the changes that match its filter")
     func many() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app {\"a\":1,\"b\":1}")
@@ -201,7 +203,7 @@ struct LongPollTests {
         try daemon.awaitWatchers(0)
     }
 
-    @Test("A long poll with a cursor ahead of the daemon waits and returns only later changes")
+    @Test("A long poll with a cursor ahead of the daemon waits and returns only changes after the cursor")
     func ahead() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 0")
@@ -319,7 +321,7 @@ struct WaitingReadTests {
         Row(
             "A key that the suite does not admit", given: [ObservedStateTests.schema], "GET app/keys/zz?wait=300", 404,
             .unknownKey),
-        Row("A read with `at` does not wait", given: ["PUT app/keys/a 1"], "GET app?at=$1&wait=1", 400, .badRequest),
+        Row("A read with `at` and a wait", given: ["PUT app/keys/a 1"], "GET app?at=$1&wait=1", 400, .badRequest),
         Row(
             "A read with `at` and a wait of zero", given: ["PUT app/keys/a 1"], "GET app?at=$1&wait=0", 400, .badRequest
         ),

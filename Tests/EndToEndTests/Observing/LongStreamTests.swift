@@ -200,21 +200,21 @@ struct LongBacklogTests {
             try writer.send(Array(writes.joined()))
             for _ in writes { #expect(try writer.readResponse().status < 300) }
         }
-        let question = Request("GET app/observe?since=1&key=b&wait=300").bytes
+        let request = Request("GET app/observe?since=1&key=b&wait=300").bytes
         for _ in 0..<20 {
             let client = try daemon.connect()
-            try client.send(question)
+            try client.send(request)
             client.reset()
         }
         for _ in 0..<5 {
             let client = try daemon.connect()
-            try client.send(question)
+            try client.send(request)
             client.endSending()
             #expect(try client.readResponse().json?["changes"] == [])
         }
         try daemon.awaitWatchers(0)
         let client = try daemon.connect()
-        try client.send(question)
+        try client.send(request)
         try daemon.awaitWatchers(1)
         try daemon.done("PUT app/keys/b 1")
         #expect(try client.readResponse().json?["changes"]?.array?.count == 1)

@@ -23,7 +23,7 @@ struct ObservingRestartTests {
     }
 
     @Test(
-        "A watcher that resumes after a restart receives the changes from before and after it",
+        "A watcher that resumes after a restart receives the changes from before and after the restart",
         arguments: [true, false])
     func restart(isClean: Bool) throws {
         let directory = try TemporaryDirectory()
@@ -52,7 +52,7 @@ struct ObservingRestartTests {
         #expect(try stream.commit().changes.compactMap { $0["new"]?.integer } == [99])
     }
 
-    @Test("A crash without durability starts a new epoch, and watchers get a reset")
+    @Test("A crash with the durability `interval` starts a new epoch, and watchers get a reset")
     func lost() throws {
         let directory = try TemporaryDirectory()
         let options = ["--durability", "interval"]

@@ -17,7 +17,7 @@ struct ObservedStateTests {
         Row(
             "The state without since", given: ["PUT app/keys/a 1"], "GET app/observe", 200, nil, one, lacks: ["reset"]),
         Row("The state with a long wait", given: ["PUT app/keys/a 1"], "GET app/observe?wait=300", 200, nil, one),
-        Row("The state without a wait", given: ["PUT app/keys/a 1"], "GET app/observe?wait=0", 200, nil, one),
+        Row("The state with a wait of zero", given: ["PUT app/keys/a 1"], "GET app/observe?wait=0", 200, nil, one),
         Row(
             "The revision counts the commits of all suites",
             given: ["PUT app/keys/a 1", "PUT b/keys/a 1"], "GET app/observe", 200, nil, #"{"revision":$2}"#,
@@ -29,7 +29,7 @@ struct ObservedStateTests {
             "A filter by a key", given: ["PUT app {\"a\":1,\"b\":2,\"c.d\":3,\"c.e\":4}"],
             "GET app/observe?key=a", 200, exactly: #"{"revision":$1,"values":{"a":1},"changes":[]}"#),
         Row(
-            "Filters by a prefix, or by a key and a prefix",
+            "Filters by keys and prefixes",
             given: ["PUT app {\"a\":1,\"b\":2,\"c.d\":3,\"c.e\":4,\"c\":5}"],
             "GET app/observe?prefix=c.&key=a&key=c&prefix=x", 200,
             exactly: #"{"values":{"a":1,"c":5,"c.d":3,"c.e":4},"changes":[]}"#),
@@ -168,7 +168,8 @@ struct ObservedStateTests {
     }
 
     @Test(
-        "Observing without a valid cursor returns a state, a reset or an error", arguments: states + resets + refusals)
+        "Observing returns the state without a cursor, a reset for a cursor outside the history, or an error",
+        arguments: states + resets + refusals)
     func rows(row: Row) throws {
         try row.check()
     }
@@ -245,7 +246,8 @@ struct ObservedChangeTests {
             "Changes of some keys of all suites", given: ["PUT a/keys/a 1", "PUT b/keys/c 1", "PUT c/keys/a 2"],
             "GET /v1/observe?suitePrefix=&key=a&since=$1", 200, nil, #"{"changes":[{"suite":"c","key":"a","new":2}]}"#),
         Row(
-            "Unchanged writes are not changes", given: ["PUT app/keys/a 1", "PUT app/keys/a 1", "PATCH app {\"a\":1}"],
+            "Writes that change nothing are not changes",
+            given: ["PUT app/keys/a 1", "PUT app/keys/a 1", "PATCH app {\"a\":1}"],
             "GET app/observe?since=$1&wait=0", 200, nil, #"{"revision":$1,"changes":[]}"#),
         Row(
             "Commits without a matching change are skipped",

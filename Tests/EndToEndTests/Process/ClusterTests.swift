@@ -163,8 +163,8 @@ struct ClusterTests {
         let cursor = try #require(try accepting.send("GET app/keys/pool").field("Settings-Cursor"))
         try accepting.kill()
         for daemon in others {
-            let seen = Request("GET /v1/pending", "Settings-At-Least: \(cursor)")
-            #expect(try daemon.send(seen).json?["pending"]?.array?.isEmpty == false)
+            let listing = Request("GET /v1/pending", "Settings-At-Least: \(cursor)")
+            #expect(try daemon.send(listing).json?["pending"]?.array?.isEmpty == false)
         }
         for daemon in others {
             for id in ids { try eventually { try daemon.send(Request("GET /v1/pending/\(id)")).status == 410 } }
@@ -189,7 +189,7 @@ struct ClusterTests {
         for daemon in others { daemon.stop() }
     }
 
-    @Test("Three daemons answer for the clients of all of them, also after one of them was killed")
+    @Test("Each of three daemons answers for the clients of all three, also after a daemon was killed")
     func clients() throws {
         let directory = try TemporaryDirectory()
         let options = ["--etcd.endpoints", etcd.endpoints.joined(separator: ",")]
@@ -222,7 +222,7 @@ struct ClusterTests {
         #expect(converged?["converged"] == true && converged?["applied"] == 3, "\(converged ?? .null)")
 
         try daemons[2].kill()
-        // The client of the killed daemon counts until it would be gone, and continues at another daemon.
+        // The client of the killed daemon still counts, and then reports to another daemon.
         let last = try daemons[1].done("PUT app/keys/pool 30").cursorText
         try eventually { try daemons[0].clientStates() == "web-1:behind web-2:behind web-3:behind" }
         try daemons[1].done(Request(#"PUT app/clients/web-3 {"applied":"\#(last)"}"#))

@@ -125,7 +125,7 @@ struct InsightTests {
                 ])
     }
 
-    /// Starts a daemon in its own process with a configuration file. The directory must exist as long as the daemon.
+    /// Starts a daemon in its own process with a configuration file.
     private func startProcess(_ options: String) throws -> (TestDaemon, TemporaryDirectory) {
         let directory = try TemporaryDirectory()
         let configuration = try directory.file("c", options)

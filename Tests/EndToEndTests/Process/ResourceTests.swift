@@ -13,7 +13,7 @@ struct MemoryTests {
         return try #require(Int(line.split(separator: " ")[1])) * 1024
     }
 
-    /// The second burst reuses the memory of the first burst, usually between two checks of the daemon.
+    /// The second burst reuses the memory of the first burst, usually between two checks of the freed memory.
     @Test("The memory that a burst has freed returns to the system, also after a second burst")
     func burst() throws {
         let directory = try TemporaryDirectory()
@@ -28,7 +28,7 @@ struct MemoryTests {
             try burst(peers)
             let full = try resident(process, "VmHWM:")
             var current = try resident(process)
-            // Each request waits for a second.
+            // The read waits for a second, which gives the daemon time to return memory.
             for _ in 0..<60 where current - before > (full - before) / 2 {
                 try peers[0].send(Request("GET app/keys/a?wait=1", "If-None-Match: \(tag)").bytes)
                 _ = try peers[0].readResponse()
@@ -114,7 +114,7 @@ struct OpenFileLimitTests {
         #expect(complaints.isEmpty)
     }
 
-    /// A child can inherit files that other tests open at the same moment.
+    /// Closes the files of other tests that the child may have inherited.
     private static let closeInherited =
         "for file in /proc/$$/fd/*; do n=${file##*/}; if (( n > 2 )); then exec {n}>&-; fi; done;"
 

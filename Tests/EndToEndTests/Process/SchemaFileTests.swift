@@ -35,7 +35,7 @@ struct SchemaFileTests {
         return ready.json?["conditions"]?["schemas"]
     }
 
-    @Test("A start sets each schema once, and the commit names the configuration as its author")
+    @Test("A start sets each schema once, and the caller of the commit is `config`")
     func setsOnce() throws {
         try file("app.json", Self.schema(of: "integer"))
         try file("com.example.player.json", Self.schema(of: "string"))
