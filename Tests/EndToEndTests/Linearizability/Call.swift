@@ -39,7 +39,7 @@ struct Call: Sendable {
     /// The result according to the answer.
     enum Outcome: Sendable {
         case shown([ShownSetting])
-        /// The write was made. `after` names exactly the settings that changed.
+        /// The write made the commit with this revision. `after` has exactly the settings that changed.
         case committed(Int64, before: [ShownSetting], after: [ShownSetting])
         case unchanged([ShownSetting])
         case refused(Refusal, [ShownSetting])
@@ -65,7 +65,6 @@ struct Call: Sendable {
 }
 
 extension Call {
-    /// True if the outcome is unknown.
     var isUnknown: Bool {
         if case .unknown = outcome { true } else { false }
     }

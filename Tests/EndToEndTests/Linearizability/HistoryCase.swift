@@ -191,7 +191,7 @@ extension HistoryCase {
     ]
 }
 
-/// Short ways to write down calls for tests of the checker.
+/// Short forms of calls for the cases.
 extension Call.ShownSetting {
     /// A setting with its value, and with its revision if the answer has it.
     static func at(_ setting: Int, _ value: Int64?, _ revision: Int64? = nil) -> Call.ShownSetting {

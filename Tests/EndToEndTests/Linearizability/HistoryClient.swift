@@ -6,8 +6,8 @@ import Testing
 
 /// A client that sends one call after another and records each call.
 ///
-/// After a lost connection, the client connects again and repeats reads and writes with an idempotency key. The outcome
-/// of any other interrupted write is unknown.
+/// If `usesRequestKeys` is true, the client connects again after a lost connection, and repeats reads and writes with an
+/// idempotency key. The outcome of any other interrupted write is unknown. Otherwise, a lost connection is an error.
 final class HistoryClient {
     /// The maximum number of lost connections for one call.
     private static let maximumRepeats = 20
@@ -131,7 +131,7 @@ struct Workload {
     /// The kinds of calls.
     enum Breadth {
         case single
-        /// Also reads of complete suites, and transactions over both suites.
+        /// Calls on single settings, reads of complete suites, and transactions over both suites.
         case connected
     }
 
@@ -149,7 +149,7 @@ struct Workload {
         lastUniqueValue = Int64(client + 1) * 1_000_000_000
     }
 
-    /// Remembers the values and revisions that an answer showed.
+    /// Remembers the settings that an answer showed with their revisions.
     mutating func learn(from outcome: Call.Outcome) {
         let shownSettings: [Call.ShownSetting] =
             switch outcome {

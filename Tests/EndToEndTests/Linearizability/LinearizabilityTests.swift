@@ -44,7 +44,7 @@ struct LinearizabilityTests {
         #expect(check.violations.isEmpty, "seed \(seed): \(check.summary)")
     }
 
-    @Test("Calls to daemons that share a log in etcd are linearizable with fresh reads")
+    @Test("Calls to daemons that share a log in etcd are linearizable if reads have Settings-Fresh")
     func shared() async throws {
         let (settings, seed, calls) = (TestedSettings(count: 6), 21 as UInt64, 60)
         let etcd = try EtcdCluster()

@@ -31,7 +31,7 @@ struct PipelinedOrderTests {
         #expect(answers.map(\.status) == [201, 403])
     }
 
-    @Test("A value is validated with the schema that its connection has set before")
+    @Test("A write is validated with the schema that an earlier request of its connection has set")
     func normalized() throws {
         let set = { (kind: String) in
             Request(#"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"\#(kind)"}}}"#)
@@ -47,7 +47,7 @@ struct PipelinedOrderTests {
         #expect(values == [1.0, 2])
     }
 
-    /// Sends a waiting read and then two writes on the same connection.
+    /// Sends a waiting read and then two writes on the same connection. `TAG` in a field stands for the current tag.
     private func waitingRead(
         _ target: String, _ fields: String..., body: (TestDaemon, RawClient, _ tag: String) throws -> Void
     ) throws {

@@ -120,7 +120,7 @@ extension TranscriptCheck {
             // shows only one change for each key, so the bytes of the commits are counted.
             let bytes = expected.reduce(0) { $0 + $1.commit.jsonBytes().count }
             if content.hasMore, bytes < 1 << 20 {
-                recordViolation("the answer announces more changes, although it has no limit")
+                recordViolation("the answer announces more changes, although the request has no limit")
             }
             return
         }

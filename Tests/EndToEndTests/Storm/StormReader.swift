@@ -140,7 +140,7 @@ struct ReadingCheck {
                 reading.life >= record.lives.count || cursor.revision <= record.lives[reading.life].last
             else {
                 return violations.append(
-                    about("the cursor is of another epoch, goes back, or is ahead of all commits of the run"))
+                    about("the cursor is of another epoch, goes back, or is ahead of all commits of the life"))
             }
             furthest = cursor.revision
             let begin = position
@@ -150,7 +150,7 @@ struct ReadingCheck {
             }
             let faults = [
                 fault(status, code, tag, body, known: reading.known),
-                earliness(reading, status, code, tag, since: commits[begin..<position]),
+                earlyAnswerFault(reading, status, code, tag, since: commits[begin..<position]),
             ]
             violations += faults.compactMap { $0.map(about) }
         case .noAnswer: violations.append(about("no answer arrived long after the end of the wait"))
@@ -199,7 +199,7 @@ struct ReadingCheck {
     }
 
     /// The fault of an answer that came before the end of the wait without a change, if any.
-    private func earliness(
+    private func earlyAnswerFault(
         _ reading: Readings.Reading, _ status: Int, _ code: String?, _ tag: Revision?, since commits: ArraySlice<Commit>
     ) -> String? {
         let ask = WatcherRequest(

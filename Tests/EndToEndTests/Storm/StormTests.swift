@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.ownThread, .serialized)
 struct StormTests {
-    /// The duration of a storm in seconds. `scripts/storm` computes the number of storms from it.
+    /// The duration of a storm in seconds. If it changes, adapt the estimate in `scripts/storm`.
     private static let length = 4.0
     /// The duration of every tenth storm, in which long waits end and quiet streams receive keep-alives.
     private static let (longLength, oneIn) = (40.0, 10)
@@ -93,8 +93,10 @@ struct ReadingCase: CustomTestStringConvertible {
 
     static let all: [ReadingCase] = [
         ReadingCase(name: "the first answer", isCorrect: true, tag: 1, cursor: 1, value: 1),
-        ReadingCase(name: "another answer", isCorrect: true, known: 1, tag: 2, cursor: 4, value: 2),
-        ReadingCase(name: "unmodified", isCorrect: true, known: 2, status: 304, tag: 2, cursor: 4, after: 2000),
+        ReadingCase(name: "a newer value", isCorrect: true, known: 1, tag: 2, cursor: 4, value: 2),
+        ReadingCase(
+            name: "a 304 at the end of the wait", isCorrect: true, known: 2, status: 304, tag: 2, cursor: 4, after: 2000
+        ),
         ReadingCase(
             name: "an unset setting", isCorrect: true, known: 2, status: 404, code: "not_set", tag: 5, cursor: 5),
         ReadingCase(name: "an old value", isCorrect: false, tag: 1, cursor: 2, value: 1),
@@ -103,13 +105,14 @@ struct ReadingCase: CustomTestStringConvertible {
             name: "the same answer again, before the end of the wait", isCorrect: false, known: 2, tag: 2, cursor: 4,
             value: 2),
         ReadingCase(
-            name: "unmodified before the end of the wait", isCorrect: false, known: 2, status: 304, tag: 2, cursor: 4),
+            name: "a 304 before the end of the wait", isCorrect: false, known: 2, status: 304, tag: 2, cursor: 4),
         ReadingCase(
-            name: "unmodified although it was modified", isCorrect: false, known: 1, status: 304, tag: 1, cursor: 4,
+            name: "a 304 although the setting was modified", isCorrect: false, known: 1, status: 304, tag: 1, cursor: 4,
             after: 2000),
         ReadingCase(
-            name: "unset although it is set", isCorrect: false, status: 404, code: "not_set", cursor: 3, after: 2000),
-        ReadingCase(name: "a dropped suite", isCorrect: false, tag: 6, cursor: 7, value: 1),
+            name: "a 404 although the setting is set", isCorrect: false, status: 404, code: "not_set", cursor: 3,
+            after: 2000),
+        ReadingCase(name: "a value of a dropped suite", isCorrect: false, tag: 6, cursor: 7, value: 1),
         ReadingCase(name: "a cursor ahead of all commits", isCorrect: false, tag: 6, cursor: 9, value: 1),
     ]
 

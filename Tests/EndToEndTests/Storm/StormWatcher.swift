@@ -96,11 +96,10 @@ extension StormWatcher {
         connection = nil
         ask.life = life
         ask.at = HistoryClient.now
-        let request = Request("GET \(target)")
-        var bytes = request
-        bytes.fields = fields
+        var request = Request("GET \(target)")
+        request.fields = fields
         do {
-            try client.send(bytes.bytes)
+            try client.send(request.bytes)
         } catch {
             record(.lost, ask)
             return nil
@@ -127,16 +126,16 @@ extension StormWatcher {
     }
 
     /// Sends one poll. Disconnects after `disconnectsAfter` milliseconds without data; never, if nil. Returns true if
-    /// more changes remain.
-    private func poll(_ question: WatcherRequest, disconnectsAfter: Int?) throws -> Bool {
-        var ask = question
+    /// more changes may remain.
+    private func poll(_ request: WatcherRequest, disconnectsAfter: Int?) throws -> Bool {
+        var ask = request
         guard case .poll(let wait, let limit, let isLatest) = ask.form else { return false }
         var target = transcript.watched.target
         if let since = ask.since { target += "since=\(since)&" }
         if let wait { target += "wait=\(wait)&" }
         if let limit { target += "limit=\(limit)&" }
         if isLatest { target += "latest&" }
-        // Another daemon of the cluster may have commits that this daemon does not have yet.
+        // With Settings-Fresh, the daemon first gets the commits of the other daemons of the cluster.
         let client = try send(&ask, String(target.dropLast()), readsRemainder ? ["Settings-Fresh: true"] : [])
         guard let client else { return true }
         let longest = ask.wait * 1000 + Int(Patience.maximumDelivery / 1_000_000)
@@ -206,8 +205,8 @@ extension StormWatcher {
 /// Streams.
 extension StormWatcher {
     /// Opens a stream, reads its events for `disconnectsAfter` milliseconds, and disconnects.
-    private func stream(_ question: WatcherRequest, disconnectsAfter: Int) throws {
-        var ask = question
+    private func stream(_ request: WatcherRequest, disconnectsAfter: Int) throws {
+        var ask = request
         var target = transcript.watched.target
         var fields = ["Accept: text/event-stream"]
         if let since = ask.since {

@@ -90,6 +90,7 @@ struct WatcherRequest: Sendable {
     /// The shortest wait before an answer without changes, in nanoseconds, minus the tolerance for clocks.
     var shortestWait: UInt64 {
         let wait = UInt64(wait) * 1_000_000_000
+        // The daemon shortens a wait of 10 seconds or more by up to a tenth.
         let shortest = wait >= 10_000_000_000 ? wait / 10 * 9 : wait
         return shortest > Patience.clockTolerance ? shortest - Patience.clockTolerance : 0
     }
@@ -104,16 +105,16 @@ enum Patience {
     static let maximumDelivery: UInt64 = 4_000_000_000
 }
 
-/// One run of the daemon, from its start to its end.
+/// One life of the daemon, from its start to its kill or stop.
 struct StormLife: Sendable {
     /// The time of the kill or of the request to stop.
     var endedAt: UInt64
     var isKilled: Bool
-    /// The last commit of the run.
+    /// The last commit of the life.
     var last: Revision
 }
 
-/// The commits of a storm according to the journals, and the runs of the daemon.
+/// The commits of a storm according to the journals, and the lives of the daemon.
 struct StormRecord: Sendable {
     var journal: JournaledCommits
     var lives: [StormLife]

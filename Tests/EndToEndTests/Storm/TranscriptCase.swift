@@ -31,8 +31,8 @@ enum Handmade {
     static let all = Watched([app], isOne: true)
     static let onlyB = Watched([app], isOne: true, keys: [(try? KeyName("b")).required])
 
-    /// Revision 1 creates two suites. Later revisions change one suite, two of its keys, the other suite and a schema,
-    /// and drop a suite.
+    /// Revision 1 creates the suites `app` and `net`. Revision 4 changes `net`. The other revisions change keys of `app`,
+    /// set its schema and drop the suite.
     static let commits = [
         commit(1, [change("a", nil, 1, 1), change("k", nil, 1, 1, in: net)], [created(app), created(net)]),
         commit(2, [change("a", 1, 2, 2)]),
@@ -45,7 +45,7 @@ enum Handmade {
             [SuiteChange(suite: app, kind: .dropped, oldRevision: revision(6))]),
     ]
 
-    /// One run of the daemon, which was killed after 1000 s.
+    /// One life of the daemon, which was killed after 1000 s.
     static let record = StormRecord(
         journal: JournaledCommits(epoch: epoch, commits),
         lives: [StormLife(endedAt: 1_000_000_000_000, isKilled: true, last: revision(7))], history: 100,
@@ -212,10 +212,10 @@ extension TranscriptCase {
             "a schema missed by a stream", "the next commits are", .state(["b": 1, "c": 1], at: 5),
             .event([b7, c7], at: 7, dropped: true)),
         .incorrect(
-            "a commit that comes twice by polls", "unexpected: [", first, .changes([a2], since: 1, to: 2),
+            "a commit that comes in two polls", "unexpected: [", first, .changes([a2], since: 1, to: 2),
             .changes([a2, b3, c3], since: 2, to: 3)),
         .incorrect(
-            "a commit that comes twice by a stream", "the next commits are", first, .event([a2], at: 2),
+            "a commit that comes twice in a stream", "the next commits are", first, .event([a2], at: 2),
             .event([a2], at: 2)),
         .incorrect(
             "a change that comes twice in one answer", "unexpected", first, .changes([a2, a2], since: 1, to: 2)),

@@ -130,7 +130,7 @@ extension TranscriptCheck {
         }
         if received.ask.life < record.lives.count, cursor.revision > record.lives[received.ask.life].last {
             recordViolation(
-                "the cursor \(cursor.revision) is ahead of all commits of run \(received.ask.life) of the daemon")
+                "the cursor \(cursor.revision) is ahead of all commits of life \(received.ask.life) of the daemon")
             return false
         }
         furthest = max(furthest, cursor.revision)
@@ -273,7 +273,7 @@ extension Transcript.Step {
             let since = ask.since.map { "since \($0)" } ?? "without a cursor"
             let marks = (ask.isHalfClosed ? " half-closed" : "") + (ask.isSlow ? " slow" : "")
             let took = received.at > ask.at ? (received.at - ask.at) / 1_000_000 : 0
-            return "run \(ask.life), \(ask.form) \(since)\(marks), after \(took) ms: \(received.content.brief)"
+            return "life \(ask.life), \(ask.form) \(since)\(marks), after \(took) ms: \(received.content.brief)"
         }
     }
 }
