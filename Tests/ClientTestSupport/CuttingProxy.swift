@@ -57,7 +57,7 @@ package final class CuttingProxy: Sendable {
         }
     }
 
-    /// Connects the following connections of clients to another daemon.
+    /// Connects later connections of clients to another daemon.
     package func redirect(to port: UInt16) {
         target.port.withLock { $0 = port }
     }

@@ -1,12 +1,12 @@
 internal import Dispatch
 package import TestSupport
 
-/// Waits for tests that run in a task. The wait blocks a thread of its own, because the events may come from other
-/// tasks, which need the threads of Swift's pool.
+/// A wait for an event, for tests that run in a task. The wait blocks its own thread, because the event may come from
+/// another task, which needs a thread of Swift's pool.
 extension EventLog {
-    /// Returns true when the event was added this many times. Returns false after 60 waits of `Deadline.patience`
-    /// seconds each. The limit is long because other tests may block the threads of Swift's pool until they end, and
-    /// the task that adds the event starts after that.
+    /// Returns true when the event has been added this many times. Returns false after 60 waits of `Deadline.patience`
+    /// seconds each. The limit is long because other tests may block all threads of Swift's pool, and the task that
+    /// adds the event starts only after these tests have ended.
     package func waits(for event: String, times: Int = 1) async -> Bool {
         await withCheckedContinuation { continuation in
             DispatchQueue(label: "waiting for \(event)").async {

@@ -20,8 +20,6 @@ package final class ListeningSocket: Sendable {
 
     /// Opens a socket. For port 0, the kernel chooses a free port.
     package init(_ address: RawAddress, backlog: Int32, in directory: TemporaryDirectory? = nil) throws {
-        // A static function opens the descriptor: if this initializer threw later, `deinit` could close the descriptor
-        // of another owner.
         descriptor = try Self.listening(address, backlog: backlog)
         self.directory = directory
         rawAddress =
@@ -49,8 +47,8 @@ package final class ListeningSocket: Sendable {
         _ = close(descriptor)
     }
 
-    /// Opens two sockets with the same port on 127.0.0.1 and ::1, which are both `localhost`. The backlog is that of
-    /// the IPv4 socket, the first socket of the pair. Tries again if another program has the port on 127.0.0.1.
+    /// Opens two sockets with the same port: an IPv4 socket on 127.0.0.1 with this backlog, and an IPv6 socket on ::1.
+    /// Both addresses are `localhost`. Tries again if another program has the port on 127.0.0.1.
     package static func pair(backlog: Int32) throws -> (ListeningSocket, ListeningSocket) {
         var failure: any Error = RawClient.Failure.timeout
         for _ in 0..<20 {

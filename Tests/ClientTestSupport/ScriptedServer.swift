@@ -64,8 +64,8 @@ package final class ScriptedServer: Sendable {
     package let log = EventLog()
     private let listener: ListeningSocket
 
-    /// Starts a server on a Unix domain socket. The first argument of the script is the number of the connection, from
-    /// 0.
+    /// Starts a server on a Unix domain socket. The first argument of the script is the number of the connection,
+    /// counted from 0.
     package convenience init(_ script: @escaping @Sendable (Int, Peer, EventLog) -> Void) throws {
         let listener = try ListeningSocket(backlog: 128)
         try self.init(on: listener, at: listener.address(), script)

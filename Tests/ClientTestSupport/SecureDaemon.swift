@@ -55,7 +55,7 @@ package final class SecureDaemon {
 
     /// Waits until the daemon counts this number of watchers. Returns false after three minutes.
     ///
-    /// The function waits on a thread of its own, because the thread pool of tasks is small.
+    /// The function waits on its own thread, because the thread pool of tasks is small.
     package func waits(forWatchers count: Int) async throws -> Bool {
         let client = try plainClient().blocking
         return await withCheckedContinuation { continuation in

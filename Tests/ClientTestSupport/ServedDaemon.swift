@@ -74,7 +74,7 @@ package final class ServedDaemon: Sendable {
 
     /// Waits until the daemon has this number of watchers. Returns false after three minutes.
     ///
-    /// The function waits on a thread of its own, because the thread pool of tasks is small.
+    /// The function waits on its own thread, because the thread pool of tasks is small.
     package func waits(forWatchers count: Int) async -> Bool {
         await withCheckedContinuation { continuation in
             DispatchQueue(label: "waiting for watchers").async { [self] in

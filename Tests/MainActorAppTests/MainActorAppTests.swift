@@ -8,7 +8,7 @@ struct MainActorAppTests {
         Defaults.removeAll()
     }
 
-    @Test("An app on the main actor reads and writes its keys in a global that shadows Defaults")
+    @Test("A program on the main actor reads and writes its keys with its own global Defaults")
     func access() async throws {
         Defaults[\.launchCount] += 1
         Defaults.launchCount += 1
@@ -33,7 +33,7 @@ struct MainActorAppTests {
         #expect(countOfDetachedTask == 8)
     }
 
-    @Test("Properties of an app on the main actor are settings, and a handler can return to the main actor")
+    @Test("Properties of a main-actor class read and write settings, and a handler can switch to the main actor")
     func properties() async throws {
         let log = EventLog()
         var model: AppModel? = AppModel { log.add("shown") }

@@ -30,8 +30,8 @@ func misuse(_ key: DefaultsKey<Int>) {
     print(count)
 }
 
-// Each line of this function must compile. The compiler option of scripts/check-misuse makes it an error if an
-// expression takes more than one second.
+// Each line of this function must compile. With the compiler option of scripts/check-misuse, an expression that takes
+// more than one second to compile is an error.
 func use() {
     Defaults["k"] = "text"
     Defaults["k"] = 1

@@ -10,12 +10,12 @@ struct WriterKeys: DefaultsKeyStore {
 
 /// Writes numbers with setters, async methods and transactions.
 ///
-/// The number determines the keys: a multiple of 11 is stored under `first` and `second` in one transaction. Another
+/// The number determines the keys: a multiple of 11 is stored under `first` and `second` in one transaction. Any other
 /// number is stored under `first` or `second`, added to `sum` or appended to `numbers`, depending on its remainder
-/// modulo 4. An async method writes it if it is also a multiple of 13, and a setter writes it otherwise.
+/// modulo 4. An async method writes a multiple of 13, and a setter writes any other number.
 ///
-/// For each number, the writer prints "wrote N" when the call has returned. It prints "skipped N" before that if the
-/// call wrote nothing, and "confirmed N" when the daemon has confirmed N and all numbers before N.
+/// For each number, the writer prints "wrote N" when the call has returned. Before this line, the writer prints
+/// "skipped N" if the call wrote nothing. It prints "confirmed N" when the daemon has confirmed all numbers up to N.
 struct MixedWriter {
     let writer: DefaultsAdapter<WriterKeys>
 
@@ -54,10 +54,9 @@ struct MixedWriter {
     }
 
     /// Runs the body, and prints "confirmed N" if the daemon has confirmed the number. Prints "skipped N" if the body
-    /// writes but could not read the old value, so that it wrote nothing. Prints neither if the write waits in the
-    /// outbox.
+    /// wrote nothing, because it could not read the old value. Prints no line if the write waits in the outbox.
     ///
-    /// - Parameter isWrite: True if the body writes the number, false if it only sends the waiting writes.
+    /// - Parameter isWrite: True if the body writes the number, false if the body only sends the waiting writes.
     @discardableResult
     private func confirm(_ number: Int, isWrite: Bool = true, _ body: () async throws -> Void) async -> Bool {
         do {

@@ -5,8 +5,8 @@ import Synchronization
 /// A program for tests in which several processes use the same suite:
 ///
 ///     settings-worker sum TIMES        increments a key with the merge rule `sum` TIMES times
-///     settings-worker count            increments a key without a merge rule until the phase ends; prints "met" when it
-///                                      has made 300 increments and met one conflict
+///     settings-worker count            increments a key without a merge rule until the phase ends; prints "met" after
+///                                      at least 300 increments and one conflict
 ///     settings-worker text VALUE       stores a value and exits at once
 ///     settings-worker complain         writes to a key with an invalid name, which the default log reports on standard
 ///                                      error, and prints "going on"
@@ -36,10 +36,10 @@ enum SettingsWorker {
             report(times)
         case ("text", _):
             Defaults.text = arguments.last
-            // The process must exit without the handlers that `exit` runs.
+            // The value must be stored even if the process exits without its exit handlers.
             _exit(0)
         case ("complain", _):
-            // This adapter has the default log. An empty name is no valid name of a key.
+            // This adapter has the default log. An empty text is not a valid name of a key.
             DefaultsAdapter(suite: "complaints", keyStore: WorkerKeys(), outbox: .none)[
                 key: DefaultsKey<Int?>("")] = 1
             print("going on")

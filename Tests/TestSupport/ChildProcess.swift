@@ -15,7 +15,7 @@ package final class ChildProcess {
 
     /// The exit of a child, with its complete output.
     package struct End: Equatable {
-        /// The exit code, or the negative number of the signal that ended the child.
+        /// The exit code, or the negated number of the signal that ended the child.
         package let code: Int32
         package let output: String
         package let errors: String
@@ -82,7 +82,7 @@ package final class ChildProcess {
         var variables = environment.map { strdup($0) } + [nil]
         defer { for text in words + variables { free(text) } }
         // A child inherits ignored signals from the shell that runs the tests, and blocked signals from the threads of
-        // Dispatch. Programs started by the child would inherit them, too.
+        // Dispatch. The programs that the child starts would inherit these signals, too.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -181,7 +181,7 @@ package final class ChildProcess {
         while hasEnded[.output] != true || hasEnded[.errors] != true {
             try read(until: deadline, for: "the exit of the program")
         }
-        // Both outputs are closed and no other process has them open, so the child exits now.
+        // No process has the other ends of the two sockets open, so the child has exited or is exiting.
         var status: Int32 = 0
         waitpid(process, &status, 0)
         isReaped = true
@@ -191,10 +191,10 @@ package final class ChildProcess {
             errors: String(decoding: receivedBytes[.errors] ?? [], as: UTF8.self))
     }
 
-    private func read(until deadline: Deadline, for what: String) throws {
+    private func read(until deadline: Deadline, for event: String) throws {
         let streams: [(Stream, Int32)] = [(.output, output), (.errors, errors)].filter { hasEnded[$0.0] != true }
         let ready = deadline.wait(for: POLLIN, on: streams.map(\.1))
-        guard !ready.isEmpty else { throw Failure(description: "waited too long for \(what)") }
+        guard !ready.isEmpty else { throw Failure(description: "waited too long for \(event)") }
         for (stream, descriptor) in ready.map({ streams[$0] }) {
             var chunk = [UInt8](repeating: 0, count: 65_536)
             let count = chunk.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }

@@ -1,7 +1,7 @@
 package import Dispatch
 internal import Glibc
 
-/// The time at which a wait ends although the expected event did not occur.
+/// The time at which a test stops waiting for an event.
 package struct Deadline {
     /// The longest wait of a test in seconds. The limit is long enough for a busy machine, so only a defect exceeds it.
     package static let patience = 180
@@ -19,7 +19,8 @@ package struct Deadline {
     /// The remaining time as the timeout of `poll`; 0 after the deadline.
     var milliseconds: Int32 { Int32(max(0, time - Self.now)) }
 
-    /// Waits until a descriptor is ready and returns the indices of all ready descriptors; empty after the deadline.
+    /// Waits until a descriptor is ready, and returns the indices of all ready descriptors. Returns an empty array
+    /// after the deadline.
     func wait(for events: Int32, on descriptors: [Int32]) -> [Int] {
         var polled = descriptors.map { pollfd(fd: $0, events: Int16(events), revents: 0) }
         while poll(&polled, nfds_t(polled.count), milliseconds) < 0, errno == EINTR {}

@@ -20,7 +20,7 @@ package final class EtcdCluster: Sendable {
     private let members: Mutex<[Member]>
     private let directory: TemporaryDirectory
 
-    /// Starts the members. Returns before they accept calls; see `awaitStart()`.
+    /// Starts the members. Returns before the members accept calls; see `awaitStart()`.
     package init(members count: Int = 1, options: [String] = []) throws {
         let directory = try TemporaryDirectory()
         let free = try (0..<2 * count).map { _ in try LocalPort.free() }
@@ -90,7 +90,7 @@ package final class EtcdCluster: Sendable {
         guard end.code == 0 else { throw ChildProcess.Failure(description: "etcdctl \(arguments): \(end)") }
     }
 
-    /// Sends a signal to a member. SIGSTOP and SIGCONT pause and resume it.
+    /// Sends a signal to a member. SIGSTOP pauses the member, and SIGCONT resumes it.
     package func signal(_ number: Int, _ signal: Int32) {
         members.withLock { $0[number].process?.signal(signal) }
     }

@@ -21,8 +21,7 @@ package final class EventLog: Sendable {
         all.count { $0 == event }
     }
 
-    /// Waits until the events satisfy the condition. Returns false if they do not satisfy it within
-    /// `Deadline.patience`.
+    /// Waits until the events satisfy the condition. Returns false after `Deadline.patience` seconds.
     package func wait(_ condition: ([String]) -> Bool) -> Bool {
         let end = DispatchTime.now() + .seconds(Deadline.patience)
         while !condition(all) {
@@ -31,7 +30,7 @@ package final class EventLog: Sendable {
         return true
     }
 
-    /// Waits until an event was added this many times. Returns false in the same case as `wait(_:)`.
+    /// Waits until an event has been added this many times. Returns false after `Deadline.patience` seconds.
     package func wait(for event: String, times: Int = 1) -> Bool {
         wait { events in events.count { $0 == event } >= times }
     }

@@ -25,8 +25,8 @@ package struct EventStreamParser: Sendable {
     private var data: [UInt8] = []
     private var id: [UInt8] = []
 
-    /// - Parameter lastEventID: The last event ID that the client sends at the reconnection. According to the standard,
-    ///   the end of the first block of lines replaces it with the ID that this stream has sent so far.
+    /// - Parameter lastEventID: The last event ID of the connection before this connection. According to the standard,
+    ///   the end of the first block of lines sets the ID to the empty text, unless a line of the block has an ID.
     package init(lastEventID: String = "") {
         self.lastEventID = lastEventID
     }
@@ -110,7 +110,7 @@ package final class EventStreamReader {
         }
     }
 
-    /// Reads another piece of the body; false at its end.
+    /// Reads another piece of the body. Returns false at the end of the body.
     private func readMore() throws -> Bool {
         guard !hasEnded, let piece = try client.readBodyPart(of: head) else {
             hasEnded = true

@@ -17,7 +17,7 @@ package enum RawAddress: Hashable, Sendable {
         }
     }
 
-    /// Calls the closure with the address in the form of the kernel.
+    /// Calls the closure with the address as a `sockaddr` and its size.
     package func withSocketAddress(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
         switch self {
         case .ipv4(let port):

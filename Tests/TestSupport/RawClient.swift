@@ -21,9 +21,9 @@ package final class RawClient {
     private var isOpen = true
     /// The limit on the duration of a call, in seconds.
     private let patience: Int
-    /// The received and unused bytes.
+    /// The received bytes that no method has returned yet.
     var pending = ReceivedBytes()
-    /// The received and unused bytes of a chunked body, without the framing of chunks.
+    /// The received bytes of a chunked body that no method has returned yet, without the framing of chunks.
     var decoded = ReceivedBytes()
 
     /// Connects. A small `receiveBuffer` makes the kernel buffer little data for a client that does not read.
@@ -79,8 +79,8 @@ package final class RawClient {
         }
     }
 
-    /// Sends the bytes in parts, split at these positions, and calls the closure after each part, usually to wait until
-    /// the peer has read it.
+    /// Sends the bytes in parts, split at these positions, and calls the closure after each part. Most closures wait
+    /// until the peer has read the part.
     package func send(_ bytes: [UInt8], splitAt positions: some Sequence<Int>, after: () throws -> Void) throws {
         var start = 0
         for end in positions.map({ $0 }) + [bytes.count] {
@@ -131,7 +131,7 @@ package final class RawClient {
         !Self.readable(among: [self], within: 0).isEmpty
     }
 
-    /// Waits until data or the end can be read; false if nothing arrived in time.
+    /// Waits until data or the end of the connection can be read. Returns false if nothing arrived in time.
     package func isReadable(within milliseconds: Int) -> Bool {
         guard pending.isEmpty && decoded.isEmpty else { return true }
         return !Deadline(milliseconds: milliseconds).wait(for: POLLIN, on: [descriptor]).isEmpty
@@ -151,8 +151,8 @@ package final class RawClient {
         if polled[1].revents != 0 { endSending() }
     }
 
-    /// Waits until data can be read from some of the clients and returns their indices; empty if nothing arrived in
-    /// time.
+    /// Waits until data can be read from some of the clients, and returns the indices of these clients. Returns an
+    /// empty array if nothing arrived in time.
     package static func readable(among clients: [RawClient], within seconds: Int = Deadline.patience) -> [Int] {
         let buffered = clients.indices.filter { !clients[$0].pending.isEmpty || !clients[$0].decoded.isEmpty }
         guard buffered.isEmpty else { return buffered }
@@ -199,8 +199,9 @@ extension RawClient {
         return try readResponse()
     }
 
-    /// Reads an answer with its body. `toHead` means that the answer is to a HEAD request and has no body, whatever its
-    /// fields say.
+    /// Reads an answer with its body.
+    ///
+    /// - Parameter toHead: True for the answer to a HEAD request, which has no body, whatever its fields say.
     package func readResponse(toHead: Bool = false) throws -> RawResponse {
         var response = try readHead()
         if !toHead { response.body = try readBody(of: response) }
@@ -252,7 +253,8 @@ extension RawClient {
         }
     }
 
-    /// Reads the next part of a body: a chunk, or the available data of a body without chunks. Nil at its end.
+    /// Reads the next part of a body: a chunk, or the available data of a body without chunks. Returns nil at the end
+    /// of the body.
     package func readBodyPart(of head: RawResponse) throws -> [UInt8]? {
         if head.isChunked { return try readChunkBytes().map { Array($0) } }
         do {
@@ -290,8 +292,8 @@ extension RawClient {
     }
 }
 
-/// The received and unused bytes. Removing bytes from the start costs time in proportion to the removed bytes, not to
-/// the remaining bytes.
+/// A queue of received bytes. Removing bytes from the start costs time in proportion to the removed bytes, not to the
+/// remaining bytes.
 struct ReceivedBytes {
     private var bytes: [UInt8] = []
     private var start = 0

@@ -7,7 +7,7 @@ internal import Synchronization
 /// proxy adds Settings-At-Least with the newest cursor of earlier answers, so that a daemon answers only when it has
 /// the commits that the test has seen.
 ///
-/// It supports only request bodies with a Content-Length. It blocks, with one thread for each connection.
+/// The proxy supports only request bodies with a Content-Length. Each connection has its own thread, which blocks.
 final class RequestSpreader: Sendable {
     let port: UInt16
     private let listener: Int32
@@ -67,7 +67,7 @@ final class RequestSpreader: Sendable {
     private func addingNewestCursor(to head: String) -> String {
         let newest = newest.withLock { $0 }
         guard let newest, Self.field("Settings-At-Least", in: head) == nil else { return head }
-        // Swift counts CR LF as one character.
+        // `dropLast` removes the last CR LF, which Swift counts as one character.
         return head.dropLast() + "Settings-At-Least: \(newest.cursor)\r\n\r\n"
     }
 
@@ -79,8 +79,8 @@ final class RequestSpreader: Sendable {
         return targets[Int.random(in: targets.indices)]
     }
 
-    /// Forwards an answer piece by piece. If the client closes its side meanwhile, closes the same side of the
-    /// connection to the daemon (`forwardingEndOf`). Returns false if it is the last answer of its connection.
+    /// Forwards an answer piece by piece. If the client closes its sending side meanwhile, closes the sending side of
+    /// the connection to the daemon. Returns false if the answer is the last answer of its connection.
     private func pass(from daemon: RawClient, at target: UInt16, to client: RawClient, toHead: Bool) throws -> Bool {
         daemon.waitForData(forwardingEndOf: client)
         var head = String(decoding: try daemon.receive { $0.remove(through: "\r\n\r\n") }, as: UTF8.self)

@@ -58,14 +58,14 @@ package enum FuzzBudget {
         return (0..<UInt64(max(1, Double(iterations) * share))).map { first &+ $0 }
     }
 
-    /// True for the cases that a test of very many numbered cases runs: all cases with 1,000 iterations, every second
-    /// case with 500.
+    /// True if an exhaustive test runs the case with this number. With 1,000 iterations, the test runs all cases,
+    /// and with 500 iterations every second case.
     package static func includes(case number: Int) -> Bool {
         number.isMultiple(of: max(1, 1_000 / iterations))
     }
 
-    /// The number in an environment variable; nil if the variable is not set. Ends the tests if the variable has another
-    /// value, because a test with another seed would not repeat the failure.
+    /// The number in an environment variable; nil if the variable is not set. Ends the tests if the variable has
+    /// another value, because a test with another seed would not repeat the failure.
     private static func number(_ name: String, _ allowed: ClosedRange<UInt64>) -> UInt64? {
         guard let text = ProcessInfo.processInfo.environment[name] else { return nil }
         guard let number = UInt64(text), allowed.contains(number) else {

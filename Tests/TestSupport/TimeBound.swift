@@ -1,9 +1,9 @@
 internal import Glibc
 package import Testing
 
-/// Runs the closure and fails if its CPU time exceeds the time of a linear algorithm on a slow machine. A linear
-/// algorithm takes well under a second, a quadratic algorithm takes minutes. Only the CPU time of this thread counts,
-/// so other processes do not matter.
+/// Runs the closure, and fails if its CPU time exceeds the time of a linear algorithm on a slow machine. The callers
+/// choose a size with which a linear algorithm takes well under a second, and a quadratic algorithm takes minutes. Only
+/// the CPU time of this thread counts, so other processes do not matter.
 package func expectLinearTime<Result>(
     sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Result
 ) rethrows -> Result {
