@@ -31,7 +31,7 @@ struct AccessTests {
     }
 
     @Test(
-        "A change inside a value keeps the type of the value, in all three forms of access",
+        "A change of an element or a member of a value is stored, in all three forms of access",
         arguments: BackendKind.allCases)
     func nested(_ kind: BackendKind) throws {
         let world = try kind.world()
@@ -125,7 +125,7 @@ struct AccessTests {
         #expect(defaults.libraries.isEmpty && defaults.launchCount == 0)
         #expect(!defaults.isSet(\.libraries) && !defaults.isSet(\.launchCount))
         defaults[\.launchCount] = 0
-        #expect(defaults.isSet(\.launchCount), "an assignment stores also the default")
+        #expect(defaults.isSet(\.launchCount), "an assignment stores the value even if it is the default")
     }
 
     @Test(
@@ -194,7 +194,7 @@ struct AccessTests {
     }
 
     @Test
-    func `The properties of an adapter and of a scope hide no key`() throws {
+    func `Internal members of an adapter and a scope do not hide keys with the same names`() throws {
         struct Inner: DefaultsKeyStore {
             static let prefix = "inner"
             var core: DefaultsKey<Int> { .init(Self["core"], defaultValue: 1) }
@@ -214,7 +214,7 @@ struct AccessTests {
         #expect(defaults.inner.core == 11 && defaults.inner.keeper == 12)
     }
 
-    @Test("A function over a key store works with an adapter and with a nested store")
+    @Test("A function that takes some KeyedAccess accepts an adapter and the scope of a nested store")
     func anyAccess() throws {
         func raiseVolume(_ access: some KeyedAccess<PlayerKeys>) -> Double {
             access.volume += 0.25
@@ -242,7 +242,7 @@ struct AccessTests {
     }
 
     @Test(
-        "A read without a stored value returns the default of the key of this read, also if two keys share a name",
+        "Without a stored value, each of two keys with the same name returns its own default",
         arguments: BackendKind.allCases)
     func defaults(_ kind: BackendKind) throws {
         let defaults = try kind.world().adapter()
@@ -255,7 +255,7 @@ struct AccessTests {
         #expect(defaults[key: DefaultsKey<Double>("n", defaultValue: 0)] == 3)
     }
 
-    @Test("Each of several keys with one name applies its own limits to every read", arguments: BackendKind.allCases)
+    @Test("Keys with the same name apply their own limits to every read", arguments: BackendKind.allCases)
     func rules(_ kind: BackendKind) throws {
         let world = try kind.world()
         let defaults = world.adapter()

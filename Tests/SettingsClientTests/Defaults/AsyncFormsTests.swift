@@ -126,7 +126,7 @@ struct AsyncFormsTests {
             if runs == 1 { other.player.volume = 1 }
             t.ratio = volume
         }
-        #expect(runs == 2 && defaults.ratio == 1, "a value that was read in the nested store has changed")
+        #expect(runs == 2 && defaults.ratio == 1, "the transaction has read the volume, which has changed")
         #expect(world.drainIssues() == [])
     }
 

@@ -6,11 +6,11 @@ import Testing
 @Suite(.ownThread)
 struct AsyncKeyFormsTests {
     @Test(arguments: BackendKind.allCases)
-    func `A key that no store declares has the same async methods`(_ kind: BackendKind) async throws {
+    func `The async methods accept a key that no key store declares`(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let defaults = world.adapter()
         let count = DefaultsKey<Int>("count", defaultValue: 2)
-        // The same setting with another default. A read returns the default of the key of the read.
+        // The same setting with another default. A read uses the default of the key with which it is called.
         let other = DefaultsKey<Int>("count", defaultValue: 5)
         #expect(try await defaults.value(key: count) == 2)
         #expect(try await defaults.value(key: other) == 5)

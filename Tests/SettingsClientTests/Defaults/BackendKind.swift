@@ -6,7 +6,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// The kind of backend that stores a suite. Most tests of an adapter run with all kinds.
+/// The kind of backend that stores a suite. Most tests of an adapter run with each kind in `allCases`.
 enum BackendKind: CaseIterable, Sendable {
     /// The memory of this program.
     case memory
@@ -17,8 +17,8 @@ enum BackendKind: CaseIterable, Sendable {
     /// A daemon, over a Unix domain socket.
     case unixSocket
 
-    /// The kinds with which most tests run. The tests of the HTTP client compare the two kinds of sockets, so only a
-    /// few tests of adapters also use TCP.
+    /// All kinds except `tcp`. Only a few tests of adapters use TCP, because the tests of the HTTP client compare TCP
+    /// with Unix domain sockets.
     static let allCases: [BackendKind] = [.memory, .memoryWithFiles, .unixSocket]
     static let allCasesWithTCP = allCases + [.tcp]
 
@@ -40,7 +40,7 @@ enum BackendKind: CaseIterable, Sendable {
     }
 }
 
-/// A suite, the adapters that use it like several programs, and the issues that the adapters report.
+/// A suite, adapters that stand for the programs that use the suite, and the issues that the adapters report.
 final class World: Sendable {
     private let makeBackend: @Sendable () -> any SuiteBackend
     /// The daemon that stores the suite. Nil for a suite in memory. Each adapter retains the daemon.

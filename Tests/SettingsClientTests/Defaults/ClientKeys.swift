@@ -60,8 +60,8 @@ struct EqualizerKeys: DefaultsKeyStore {
     var bands: DefaultsKey<[Int]> { .init(Self["bands"], defaultValue: []) }
 }
 
-/// Calls the body with a value to change in place. The body can also change the setting with another adapter, so that a
-/// conflict happens.
+/// Changes a value in place with the body. The body can also change the setting with another adapter, to cause a
+/// conflict.
 func change<Value>(_ value: inout Value, _ body: (inout Value) throws -> Void) rethrows {
     try body(&value)
 }

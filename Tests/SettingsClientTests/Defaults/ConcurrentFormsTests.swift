@@ -22,7 +22,7 @@ struct ConcurrentFormsTests {
     }
 
     @Test
-    func `A known value is read without waiting for writes of other tasks`() async throws {
+    func `A read of a loaded value does not wait for writes of other tasks`() async throws {
         #expect(defaults.theme == .light)
         let log = EventLog()
         let read = DispatchSemaphore(value: 0)
@@ -35,7 +35,7 @@ struct ConcurrentFormsTests {
         }
         #expect(await log.waits(for: "writing"))
         #expect(try await defaults.value(\.theme) == .light)
-        #expect(try await defaults.value(\.loginTries) == 1, "the suite is loaded and has no value")
+        #expect(try await defaults.value(\.loginTries) == 1, "the suite is loaded, and loginTries has no stored value")
         for _ in writes { read.signal() }
         for write in writes { try await write.value }
         #expect(log.count("timed out") == 0)
@@ -51,7 +51,7 @@ struct ConcurrentFormsTests {
         #expect(defaults.launchCount == 0 && backend.log.count("launchCount") == 0)
     }
 
-    @Test("A task that is cancelled while its write is being sent throws `kept`, and the write is done")
+    @Test("A task that is cancelled while its write is being sent throws `kept`, and the value is stored")
     func cancelledMeanwhile() async throws {
         let log = EventLog()
         let cancelled = DispatchSemaphore(value: 0)
@@ -69,7 +69,7 @@ struct ConcurrentFormsTests {
         #expect(defaults.launchCount == 2 && backend.log.count("launchCount") == 1)
     }
 
-    @Test("A transaction that is cancelled while it waits for another change of the process does not run")
+    @Test("A transaction that is cancelled while it waits for another change in the process does not run")
     @MainActor
     func cancelledBeforeLock() async throws {
         try await defaults.ready()

@@ -6,7 +6,9 @@ import Testing
 
 @Suite(.ownThread)
 struct ConflictTests {
-    @Test("With .sum, a conflict adds the local difference to the new value", arguments: BackendKind.allCases)
+    @Test(
+        "After a conflict, a key with merge .sum adds the local difference to the new value",
+        arguments: BackendKind.allCases)
     func sums(_ kind: BackendKind) throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
@@ -29,7 +31,7 @@ struct ConflictTests {
     }
 
     @Test(arguments: BackendKind.allCases)
-    func `A sum that leaves the key's limits is refused`(_ kind: BackendKind) throws {
+    func `A merged sum outside the key's limits is refused`(_ kind: BackendKind) throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         change(&one.meters) { meters in
@@ -40,7 +42,9 @@ struct ConflictTests {
         #expect(world.drainIssues().map(\.key) == ["meters"])
     }
 
-    @Test("With .append, a conflict appends the local elements to the new value", arguments: BackendKind.allCases)
+    @Test(
+        "After a conflict, a key with merge .append appends the local elements to the new value",
+        arguments: BackendKind.allCases)
     func appending(_ kind: BackendKind) throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
@@ -59,11 +63,13 @@ struct ConflictTests {
             two.recent = ["y"]
             recent.removeFirst()
         }
-        #expect(one.recent == ["y"], "removing an element cannot be merged as appended elements")
+        #expect(one.recent == ["y"], "merge .append cannot merge the removal of an element")
         #expect(world.drainIssues().map(\.error.isConflict) == [true])
     }
 
-    @Test("With .append, a conflict adds the local elements of a set to the new set", arguments: BackendKind.allCases)
+    @Test(
+        "After a conflict, a set with merge .append adds the local elements to the new set",
+        arguments: BackendKind.allCases)
     func sets(_ kind: BackendKind) throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
@@ -78,7 +84,7 @@ struct ConflictTests {
     }
 
     @Test(
-        "Without a merge rule, the value of the other program is kept, and the conflict is reported",
+        "Without a merge rule, the value of the other program stays after a conflict, and an issue is reported",
         arguments: BackendKind.allCases)
     func withoutRule(_ kind: BackendKind) throws {
         let world = try kind.world()
@@ -138,7 +144,7 @@ struct ConflictTests {
     }
 
     @Test(arguments: BackendKind.allCases)
-    func `A secret that was changed and changed back is no conflict`(_ kind: BackendKind) async throws {
+    func `A secret that another program changed and changed back causes no conflict`(_ kind: BackendKind) async throws {
         let world = try kind.world(schema: try Schema(of: ClientKeys.self) { \.token })
         let (one, two) = (world.adapter(), world.adapter())
         one.token = "a"
@@ -157,7 +163,7 @@ struct ConflictTests {
     }
 
     @Test(arguments: BackendKind.allCases)
-    func `A value that was changed and changed back is no conflict`(_ kind: BackendKind) throws {
+    func `A value that another program changed and changed back causes no conflict`(_ kind: BackendKind) throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         one.launchCount = 1
@@ -175,7 +181,7 @@ struct ConflictTests {
         #expect(world.drainIssues() == [])
     }
 
-    @Test("A change of another key is no conflict", arguments: BackendKind.allCases)
+    @Test("A change of another key causes no conflict", arguments: BackendKind.allCases)
     func otherKeys(_ kind: BackendKind) throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
@@ -187,7 +193,7 @@ struct ConflictTests {
         #expect(world.drainIssues() == [])
     }
 
-    @Test("Increments with .sum by eight threads in two programs are never lost", arguments: BackendKind.allCases)
+    @Test("Changes with a merge rule by eight threads in two programs are never lost", arguments: BackendKind.allCases)
     func counting(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let programs = [world.adapter(), world.adapter()]

@@ -26,7 +26,7 @@ struct DeadlineTests {
     }
 
     @Test(arguments: BackendKind.allCases)
-    func `A pending action is confirmed, reverted, extended or cancelled`(_ kind: BackendKind) async throws {
+    func `A pending action can be confirmed, reverted, extended or cancelled`(_ kind: BackendKind) async throws {
         let defaults = try kind.world().adapter()
         let kept = try #require(try await defaults.set(\.launchCount, 1, .confirm(within: .seconds(3600))))
         #expect(defaults.launchCount == 1)
@@ -52,7 +52,7 @@ struct DeadlineTests {
     }
 
     @Test(arguments: BackendKind.allCases)
-    func `A change that changes nothing has no pending action`(_ kind: BackendKind) async throws {
+    func `A write that changes nothing creates no pending action`(_ kind: BackendKind) async throws {
         let defaults = try kind.world().adapter()
         try await defaults.set(\.launchCount, 1)
         #expect(try await defaults.set(\.launchCount, 1, .until(.seconds(3600))) == nil)
@@ -87,7 +87,7 @@ struct DeadlineTests {
     ]
 
     @Test(arguments: BackendKind.allCases)
-    func `A refused deadline throws the error of the daemon and changes nothing`(_ kind: BackendKind) async throws {
+    func `A write with a refused deadline throws an error and changes nothing`(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let defaults = world.adapter()
         for (deadline, field) in Self.refusedDeadlines {
@@ -134,7 +134,8 @@ struct DeadlineTests {
         #expect(runs == 2 && defaults.launchCount == 8)
     }
 
-    @Test func `A change with a deadline follows earlier writes, and the outbox never contains it`() async throws {
+    @Test func `A change with a deadline fails while an earlier write waits, and never enters the outbox`() async throws
+    {
         let (defaults, backend) = try BackendKind.memory.world().interruptibleAdapter(ClientKeys())
         try await defaults.ready()
         backend.isServerUnreachable = true

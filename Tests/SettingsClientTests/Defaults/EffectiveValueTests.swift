@@ -6,7 +6,7 @@ import Testing
 @Suite(.ownThread)
 struct EffectiveValueTests {
     @Test(
-        "A key is set if a value is stored, and has a value if any layer above the defaults has a value",
+        "isSet is true for a stored value, and hasKey also for a launch argument or a registered default",
         arguments: BackendKind.allCases)
     func presence(_ kind: BackendKind) throws {
         let defaults = try kind.world().adapter(arguments: ["-loginTries", "3"])
@@ -47,7 +47,7 @@ struct EffectiveValueTests {
         #expect(world.drainIssues() == [])
     }
 
-    @Test("Removing an unset key is no error, also in a suite that does not exist", arguments: BackendKind.allCases)
+    @Test("Removing an unset key causes no error, even in a suite that does not exist", arguments: BackendKind.allCases)
     func removal(_ kind: BackendKind) throws {
         let world = try kind.world()
         let defaults = world.adapter()
@@ -60,7 +60,7 @@ struct EffectiveValueTests {
         #expect(world.drainIssues() == [])
     }
 
-    @Test("removeAll removes the values of all programs in the suite", arguments: BackendKind.allCases)
+    @Test("removeAll also removes the values that other programs have stored", arguments: BackendKind.allCases)
     func removingAll(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())

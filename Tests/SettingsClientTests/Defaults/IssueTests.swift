@@ -68,7 +68,7 @@ struct IssueTests {
     }
 
     @Test(
-        "A key whose default is outside its limits has its default and cannot be stored",
+        "A key whose default is outside its limits reads as the default and refuses writes",
         arguments: BackendKind.allCases)
     func unusable(_ kind: BackendKind) throws {
         let world = try kind.world()

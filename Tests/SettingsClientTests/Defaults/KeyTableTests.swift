@@ -57,7 +57,7 @@ struct KeyTableTests {
     }
 
     @Test
-    func `Keys and key paths that are created at each use do not grow the table beyond its capacity`() {
+    func `Keys and key paths that are created at each use do not grow the table without limit`() {
         let defaults = DefaultsAdapter.inMemory(keyStore: Keys())
         for index in 0...KeyTable.capacity {
             #expect(defaults[key: DefaultsKey<Int>("name \(index)", defaultValue: index)] == index)

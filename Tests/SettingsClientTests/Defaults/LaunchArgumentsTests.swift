@@ -9,7 +9,7 @@ struct LaunchArgumentsTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let arguments: [String]
         let key: String
-        /// The values that the argument can mean, for different types of the key.
+        /// The values that the argument can mean for keys of different types.
         let candidates: [JSONValue]
 
         init(_ arguments: String, _ key: String, _ candidates: JSONValue...) {
@@ -53,7 +53,6 @@ struct LaunchArgumentsTests {
 
     @Test("An invalid launch argument is ignored, and the issue names the argument, the key and the rule")
     func invalidValue() throws {
-        // A world is a suite, here in memory, with the adapters that use it and the issues that they report.
         let world = try BackendKind.memory.world()
         let arguments = ["-player.volume", "5", "--set", "launchCount=\"x\"", "-token", "secrets"]
         let defaults = world.adapter(arguments: arguments)
@@ -68,7 +67,7 @@ struct LaunchArgumentsTests {
     }
 
     @Test(
-        "An argument --set without JSON is ignored, and the issue names the argument, the key and the rule",
+        "An argument --set without valid JSON is ignored, and the issue names the argument, the key and the rule",
         arguments: ["launchCount={", "launchCount"])
     func invalidJSON(_ assignment: String) throws {
         let world = try BackendKind.memory.world()
@@ -82,7 +81,7 @@ struct LaunchArgumentsTests {
         #expect(!texts.joined().contains("secrets"), "no message repeats a secret")
     }
 
-    @Test("Each spelling of a launch argument is read as each type that it can express", arguments: rows)
+    @Test("A launch argument has a candidate value for each type that its text can express", arguments: rows)
     func candidates(_ row: Row) {
         #expect(LaunchArguments(row.arguments).candidates(for: row.key) == row.candidates)
     }

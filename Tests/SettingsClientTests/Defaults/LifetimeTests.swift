@@ -14,7 +14,7 @@ struct LifetimeTests {
         subscript(limit limit: Int) -> DefaultsKey<Int> { .init("limited", defaultValue: limit, in: 0...limit) }
     }
 
-    @Test("Key paths with captured values do not grow memory")
+    @Test("Key paths that capture new values do not grow the key table without limit")
     func capturedPaths() {
         let defaults = DefaultsAdapter.inMemory(keyStore: IndexedKeys())
         for index in 0..<10_000 {
@@ -29,7 +29,7 @@ struct LifetimeTests {
         #expect(defaults[\.[1]] == 50)
     }
 
-    @Test("A thousand released adapters leave no threads, descriptors or memory")
+    @Test("A thousand released adapters leave no follower, and the last adapter is deallocated")
     func manyAdapters() throws {
         let backend = InMemoryBackend(suite: try SuiteName("app"))
         weak var last: AdapterCore?

@@ -8,7 +8,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
-/// The load of the suite, and callers that wait for it.
+/// The load of the suite, and callers that wait for the load.
 @Suite(.ownThread)
 struct LoadingTests {
     private let backend: ScriptedBackend
@@ -45,7 +45,8 @@ struct LoadingTests {
                 .set(1), to: try KeyName("visits"), in: backend.suite, if: nil, requestKey: .unique(),
                 PendingChange.MergePlan(base: nil, new: 1, delta: nil, valueIfUnset: nil)))
         do {
-            // The earlier run ended after the daemon had carried out its write, and before it had the answer.
+            // The previous run of the program ended after the daemon had carried out the write, and before the program
+            // had the answer.
             var store = OutboxStore(in: directory.path, of: owner)
             try store.append(change, number: 1)
             _ = try await backend.write(change)
@@ -112,7 +113,7 @@ struct LoadingTests {
         #expect(defaults.launchCount == 4)
     }
 
-    @Test("Async methods at the same time share an attempt to load, and a later call makes another attempt")
+    @Test("Concurrent async methods share attempts to load, and a later call makes another attempt")
     func sharedAttempt() async {
         backend.isServerUnreachable = true
         await withTaskGroup(of: Bool.self) { group in

@@ -25,12 +25,12 @@ private enum Other {
     }
 }
 
-/// A global constant must be `Sendable`, because any thread can use it.
+/// This global constant compiles only if its type is `Sendable`.
 private let accountSettings = sharedSettings.namespace(Settings.Account.self)
 
 @Suite(.ownThread)
 struct NamespaceSettingsTests {
-    @Test("A namespace needs only a type with an adapter")
+    @Test("A namespace type with an adapter reads and writes its settings with static methods")
     func statics() throws {
         typealias Account = Settings.Account
         Settings.Account.set(true, forKey: .isUserLoggedIn)
@@ -62,7 +62,9 @@ struct NamespaceSettingsTests {
         #expect(Other.Renamed.name(of: .email) == "other.account.email")
     }
 
-    @Test("A second type with the namespace of another type is refused", arguments: BackendKind.allCases)
+    @Test(
+        "A second type with the same namespace is refused, and its reads and writes are reported",
+        arguments: BackendKind.allCases)
     func conflicts(_ kind: BackendKind) throws {
         let world = try kind.world()
         let defaults = world.adapter()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.ownThread)
 struct OperatorTests {
-    @Test("?= stores only if nothing is stored", arguments: BackendKind.allCases)
+    @Test("?= stores a value only if no value is stored", arguments: BackendKind.allCases)
     func ifAbsent(_ kind: BackendKind) throws {
         let world = try kind.world()
         let defaults = world.adapter()
@@ -71,7 +71,9 @@ struct OperatorTests {
         #expect(defaults["fresh"].int == 42)
     }
 
-    @Test("In async code, the right side of ?= can be awaited", arguments: BackendKind.allCases)
+    @Test(
+        "setIfAbsent awaits its closure, and stores a value only if no value is stored", arguments: BackendKind.allCases
+    )
     func asynchronous(_ kind: BackendKind) async throws {
         let defaults = try kind.world().adapter()
         func name() async -> String { "async" }

@@ -18,7 +18,7 @@ struct OwnGlobalTests {
         #expect(own.launchCount == 1 && own.username == "me")
     }
 
-    @Test("A property with the global of the module uses the suite of this global")
+    @Test("A property that is declared with in: Defaults uses the global of the module")
     func property() {
         struct Player {
             @SwiftyUserDefault(keyPath: \.player.volume, in: Defaults) var volume

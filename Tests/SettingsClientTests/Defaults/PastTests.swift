@@ -7,7 +7,7 @@ import Testing
 /// Past values of settings, the history, undo and restore.
 @Suite(.ownThread)
 struct PastTests {
-    @Test("The past value of a key is read at a revision and at an instant", arguments: BackendKind.allCases)
+    @Test("The past value of a key can be read at a revision and at an instant", arguments: BackendKind.allCases)
     func values(_ kind: BackendKind) async throws {
         let defaults = try kind.world().adapter()
         #expect(try await defaults.value(\.theme, at: .revision(0)) == .light)
@@ -93,7 +93,7 @@ struct PastTests {
     }
 
     @Test(
-        "The changes since a moment are listed, and can be restored for one key or all keys",
+        "The changes since a moment can be listed, and reverted for one key or all keys",
         arguments: BackendKind.allCases)
     func restore(_ kind: BackendKind) async throws {
         let world = try kind.world()
@@ -136,7 +136,7 @@ struct PastTests {
         var look: DefaultsKey<Theme> { .init("look", defaultValue: .light, renamedFrom: ["theme"]) }
     }
 
-    @Test("A renamed key has the history of its former name", arguments: BackendKind.allCases)
+    @Test("The history of a renamed key contains the changes under its former name", arguments: BackendKind.allCases)
     func renamed(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let old = world.adapter()

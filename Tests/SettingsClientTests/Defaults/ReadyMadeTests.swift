@@ -11,15 +11,15 @@ import Testing
 /// in a child process with its own environment.
 @Suite(.ownThread)
 struct ReadyMadeTests {
-    @Test("The Defaults of SettingsClient use the address in the environment")
+    @Test("The Defaults of SettingsClient use the address and the suite in the environment")
     func environment() async {
         await #expect(processExitsWith: .success) {
             exit(try ReadyMadeTests.usesServerOfEnvironment() ? EXIT_SUCCESS : EXIT_FAILURE)
         }
     }
 
-    /// Returns true if writes to `Defaults` reach the daemon and the suite in the environment. The body is a function,
-    /// so that the daemon is deallocated, and thereby stopped, before `exit`.
+    /// Returns true if writes to `Defaults` reach the daemon and the suite in the environment. The code is in a
+    /// function, so that the daemon is deallocated, and therefore stopped, before `exit`.
     private static func usesServerOfEnvironment() throws -> Bool {
         let directory = try TemporaryDirectory()
         let daemon = try DaemonProcess(data: directory.path + "/data")
@@ -95,7 +95,7 @@ struct ReadyMadeTests {
         let environment: ProgramEnvironment
         /// The expected name of the suite.
         let suite: String
-        /// The reason why the environment is invalid. Nil if it is valid.
+        /// The reason why the environment is invalid. Nil if the environment is valid.
         let refusal: String?
 
         init(

@@ -36,7 +36,7 @@ struct RunTimeKeysTests {
         #expect(many < 4 * few, "\(many) s for each of 16,000 keys, and \(few) s for each of 1000 keys")
     }
 
-    @Test("Each key has its own value and default among thousands")
+    @Test("Each of 3000 keys has its own value and its own default")
     func values() {
         let defaults = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())
         func key(_ number: Int) -> DefaultsKey<Int> { DefaultsKey<Int>("k.\(number)", defaultValue: -number) }

@@ -65,7 +65,7 @@ struct ScopeTests {
         var height: DefaultsKey<Int> { .init("desk.\(owner).height", defaultValue: 70) }
     }
 
-    @Test("All forms of access use the keys of the adapter's instance")
+    @Test("All forms of access use the keys of the key store instance with which the adapter was created")
     func instance() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: UserKeys(user: "joe"))
         var both = defaults.updates(of: \.color, \.desk.height).makeAsyncIterator()
@@ -93,14 +93,14 @@ struct ScopeTests {
         #expect(defaults.color == "blue!")
     }
 
-    @Test("A key or store of an instance is evaluated once per path and adapter")
+    @Test("An adapter evaluates each computed key and each nested store once per key path")
     func evaluations() {
         let keys = UserKeys(user: "joe")
         for _ in 1...2 {
             let defaults = DefaultsAdapter.inMemory(keyStore: keys)
             for _ in 1...100 { _ = (defaults.color, defaults[\.color], defaults.desk.height) }
         }
-        // `defaults.color` and `defaults[\.color]` are one path.
+        // `defaults.color` and `defaults[\.color]` have the same key path.
         #expect(keys.evaluations.all.filter { $0 == "color of joe" }.count == 2)
         #expect(keys.evaluations.all.filter { $0 == "desk of joe" }.count == 2)
     }
@@ -142,13 +142,13 @@ struct ScopeTests {
     }
 
     @Test
-    func `A stored nested store without its own prefix ends a debug build when the adapter is created`() async {
+    func `A stored nested store without its own prefix ends a debug program when the adapter is created`() async {
         await #expect(processExitsWith: .failure) { _ = DefaultsAdapter.inMemory(keyStore: StoringWithoutPrefix()) }
         await #expect(processExitsWith: .failure) { _ = DefaultsAdapter.inMemory(keyStore: StoringWithOuterPrefix()) }
     }
 
     @Test
-    func `A computed nested store without its own prefix ends a debug build at its first use`() async {
+    func `A computed nested store without its own prefix ends a debug program at its first use`() async {
         await #expect(processExitsWith: .failure) {
             _ = DefaultsAdapter.inMemory(keyStore: Outer()).withoutPrefix.size
         }

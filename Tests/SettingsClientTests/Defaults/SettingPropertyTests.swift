@@ -18,8 +18,8 @@ private struct Appearance {
     @SwiftyUserDefault(keyPath: \.ofProgram, in: Defaults) var ofProgram
 }
 
-/// Declarations where `@Setting var` does not compile: static properties and properties of a `Sendable` class. They are
-/// `Setting` constants instead.
+/// `Setting` constants for static properties and for properties of a `Sendable` class, where `@Setting var` does not
+/// compile.
 private final class Model: Sendable {
     static let theme = Setting(\.theme, in: shared)
     let volume = Setting(\.player.volume, in: shared)
@@ -61,7 +61,7 @@ struct SettingPropertyTests {
     }
 
     @Test(
-        "A property returns the newest value without options, and with the options cached and observed together",
+        "A property returns the newest value, unless cached is its only option",
         arguments: BackendKind.allCases)
     func plain(_ kind: BackendKind) async throws {
         let world = try kind.world()
@@ -145,13 +145,14 @@ struct SettingPropertyTests {
         #expect(throws: Thrown.self) { try fail(&cached.$count.value) }
         #expect(throws: Thrown.self) { try fail(&defaults.launchCount) }
         #expect(!defaults.isSet(\.launchCount))
-        // For `@Setting var`, the compiler makes the accessor, which stores the value even if the body throws. If this
-        // expectation fails, a newer compiler behaves like `$count.value`; then correct the documentation of `Setting`.
+        // For `@Setting var`, the compiler generates the accessor, which stores the value even if the body throws. If
+        // this expectation fails, a newer compiler does not store the value. Then correct the documentation of
+        // `Setting`.
         #expect(throws: Thrown.self) { try fail(&cached.count) }
         #expect(defaults.launchCount == 5)
     }
 
-    @Test("A property publishes its updates", arguments: BackendKind.allCases)
+    @Test("A property can be observed with a handler and in a loop", arguments: BackendKind.allCases)
     func updates(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())

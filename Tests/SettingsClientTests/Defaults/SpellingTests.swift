@@ -31,7 +31,7 @@ struct SpellingTests {
         Defaults.removeAll()
     }
 
-    @Test("An adapter can use a suite of a daemon or memory")
+    @Test("An adapter stores its settings in a suite of a daemon or in memory")
     func adapters() throws {
         let ofSuite = DefaultsAdapter(suite: "com.my.app", keyStore: DefaultsKeys(), writes: .confirmed)
         let named = DefaultsAdapter(suite: try SuiteName("com.my.app"), keyStore: TypeKeys(), writes: .confirmed)
@@ -104,7 +104,7 @@ struct SpellingTests {
         #expect(Defaults["color"].string == "1 2 3" && Defaults["colors"].value == ["a": ["0 0 0", .null]])
     }
 
-    @Test("A key can be tested, removed, and removed with all other keys")
+    @Test("A setting can be tested and removed, and all settings can be removed together")
     func presence() {
         #expect(!Defaults.hasKey(\.theme) && !Defaults.isSet(\.theme))
         Defaults.theme = .light

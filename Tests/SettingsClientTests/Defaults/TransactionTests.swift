@@ -25,7 +25,7 @@ struct TransactionTests {
     }
 
     @Test(arguments: BackendKind.allCases)
-    func `All reads of a transaction are of one revision, also without writes`(_ kind: BackendKind) async throws {
+    func `All reads of a transaction are of the same revision, even without writes`(_ kind: BackendKind) async throws {
         let defaults = try kind.world().adapter()
         defaults.launchCount = 1
         defaults.loginTries = 1
@@ -103,7 +103,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("A transaction runs again once the sources of registered keys are known") @MainActor
+    @Test("A transaction runs again when the client knows the sources of keys with registered defaults") @MainActor
     func registeredKeys() async throws {
         let schema = try Schema(of: ClientKeys.self) {
             \.theme; \.launchCount; \.loginTries
@@ -132,7 +132,7 @@ struct TransactionTests {
     }
 
     @Test(arguments: BackendKind.allCases)
-    func `A change that throws has no effect, and the earlier changes of the transaction are done`(_ kind: BackendKind)
+    func `A change that throws has no effect, and the other changes of the transaction are stored`(_ kind: BackendKind)
         async throws
     {
         let world = try kind.world()

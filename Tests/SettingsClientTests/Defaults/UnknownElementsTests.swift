@@ -3,7 +3,7 @@ import SettingsClientCompatibility
 import SettingsClientTesting
 import Testing
 
-/// Elements of an enumeration that a newer program stored. The program of these tests does not have the cases.
+/// Stored elements of an enumeration with cases that only a newer version of the program declares.
 struct UnknownElementsTests {
     enum Feature: String, CaseIterable, DefaultsSerializable {
         case search, voice

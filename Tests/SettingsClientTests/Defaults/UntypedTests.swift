@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.ownThread)
 struct UntypedTests {
-    @Test("Values of every kind are assigned and removed", arguments: BackendKind.allCases)
+    @Test("Values of all supported types can be assigned, read and removed", arguments: BackendKind.allCases)
     func assignment(_ kind: BackendKind) throws {
         let world = try kind.world()
         let defaults = world.adapter()
@@ -86,7 +86,7 @@ struct UntypedTests {
         Row(value: ["a": 1], int: nil, double: nil, bool: nil, string: nil),
     ]
 
-    @Test("Numbers, Booleans and text are converted as the table shows", arguments: rows)
+    @Test("A stored value is converted to the requested type if the conversion is possible", arguments: rows)
     func conversions(_ row: Row) throws {
         let defaults = try BackendKind.memory.world().adapter()
         defaults["x"] = row.value
@@ -98,7 +98,9 @@ struct UntypedTests {
         #expect(defaults["x"].dictionaryValue.keys.sorted() == row.value.object.map { Array($0.names) } ?? [])
     }
 
-    @Test("A missing value is nil, or the empty value", arguments: BackendKind.allCases)
+    @Test(
+        "A missing or unreadable value reads as nil, and intValue and similar properties return an empty value",
+        arguments: BackendKind.allCases)
     func missing(_ kind: BackendKind) throws {
         let defaults = try kind.world().adapter()
         let none = defaults["none"]
@@ -111,7 +113,7 @@ struct UntypedTests {
     }
 
     @Test(
-        "Operators change the stored value, and start with the operand if no value is stored",
+        "Operators change the stored value, or start from the registered default or an empty value",
         arguments: BackendKind.allCases)
     func operators(_ kind: BackendKind) throws {
         let world = try kind.world()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.ownThread)
 struct FileLocationTests {
-    @Test("The directory is the chosen directory, or the user's directory for state or caches")
+    @Test("The client stores files in the chosen directory, or in the user's directory for state or caches")
     func directories() throws {
         let suite = try SuiteName("com.example.app")
         func directory(_ files: FileLocation, _ kind: FileLocation.Kind, _ environment: [String: String]) -> String? {

@@ -11,7 +11,7 @@ import Testing
 @Suite(.ownThread)
 struct BeginningTests {
     @Test(
-        "Threads that begin to observe at the same time each get all changes after the beginning",
+        "Threads that begin to observe at the same time each get the first change after the beginning",
         .timeLimit(.minutes(10)))
     func simultaneously() {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
@@ -20,15 +20,15 @@ struct BeginningTests {
             let key = DefaultsKey<Int>("key\(thread)", defaultValue: 0)
             for round in 1...500 {
                 let received = Mutex<Int?>(nil)
-                let isReceived = DispatchSemaphore(value: 0)
+                let updateArrived = DispatchSemaphore(value: 0)
                 let observation = defaults.observe(key: key) { update in
                     received.withLock { $0 = $0 ?? update.newValue }
-                    isReceived.signal()
+                    updateArrived.signal()
                 }
                 defaults[key: key] = round
                 // Ends the wait if the observer has missed the first change.
                 defaults[key: key] = -round
-                _ = isReceived.wait(timeout: .now() + .seconds(Deadline.patience))
+                _ = updateArrived.wait(timeout: .now() + .seconds(Deadline.patience))
                 if received.withLock({ $0 }) != round { missed.withLock { $0.append(round) } }
                 observation.cancel()
             }

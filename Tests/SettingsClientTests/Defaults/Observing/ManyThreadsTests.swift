@@ -104,7 +104,9 @@ struct ManyThreadsTests {
         var received: [Int] = []
     }
 
-    @Test("A handler that is registered on the main actor runs on another thread", arguments: BackendKind.allCases)
+    @Test(
+        "A handler that is registered on the main actor can pass updates to the main actor",
+        arguments: BackendKind.allCases)
     @MainActor func mainActor(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
@@ -117,7 +119,6 @@ struct ManyThreadsTests {
                 log.add("\(update.newValue)")
             }
         }
-        // The main actor is suspended here, and no write and no handler may need it.
         await onThreads(1) { _ in two.launchCount = 1 }
         #expect(await log.waits(for: "1"))
         one.launchCount += 1
@@ -127,8 +128,8 @@ struct ManyThreadsTests {
         withExtendedLifetime(observation) {}
     }
 
-    /// Runs the body on this number of threads at the same time, and suspends until all have ended. The threads are not
-    /// threads of Swift's pool.
+    /// Runs the body on this number of threads at the same time, and suspends until all calls have returned. The
+    /// threads are not threads of Swift's pool.
     private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
         await withCheckedContinuation { continuation in
             DispatchQueue(label: "threads of a test").async {

@@ -54,7 +54,7 @@ struct ObservationLifetimeTests {
     }
 
     @Test(
-        "A cancelled observation calls no handler, also if another thread than the writer cancelled it",
+        "A cancelled observation calls no handler, even if another thread is writing",
         arguments: BackendKind.allCases
     )
     func cancelling(_ kind: BackendKind) throws {
@@ -92,7 +92,7 @@ struct ObservationLifetimeTests {
         let isCancelled = Atomic(false)
     }
 
-    @Test("Cancelling an observation waits for its running handler, and releasing it does not")
+    @Test("Cancelling an observation waits for its running handler, and releasing an observation does not")
     func waiting() throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let log = EventLog()
@@ -175,11 +175,11 @@ struct ObservationLifetimeTests {
         #expect(log.wait(for: "3 3"))
         observation?.cancel()
         observation = nil
-        // The observers' queue may still retain the adapter, and the client thread ends the subscription.
+        // The queue of the observers may still retain the adapter, and the client thread ends the subscription later.
         try eventually { core == nil && backend.followerCount == 0 }
     }
 
-    @Test("Observing with key paths that capture new values does not grow memory")
+    @Test("Observing with key paths that capture new values does not grow the key table without limit")
     func capturedPaths() {
         struct IndexedKeys: DefaultsKeyStore {
             subscript(index: Int) -> DefaultsKey<Int> { .init("key\(index % 4)", defaultValue: index % 4) }
@@ -195,7 +195,7 @@ struct ObservationLifetimeTests {
         #expect(defaults.core.observers.count == 0)
     }
 
-    @Test("A slow handler gets the newest update of each key, and its old values have no gaps")
+    @Test("A slow handler gets the newest value of each key, and each old value is the previous new value")
     func slowHandlers() throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let log = EventLog()
@@ -231,7 +231,7 @@ extension SuiteName {
     /// A suite for tests.
     static var sample: SuiteName {
         guard let name = try? SuiteName("com.example.app") else {
-            preconditionFailure("the name is a valid name of a suite")
+            preconditionFailure("com.example.app is not a valid suite name")
         }
         return name
     }

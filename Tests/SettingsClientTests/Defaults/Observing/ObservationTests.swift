@@ -19,7 +19,7 @@ struct ObservationTests {
 
         var value: Int { count.load(ordering: .acquiring) }
 
-        /// Tracks the reads of the closure. The next change of a read value is counted.
+        /// Tracks the reads of the closure, and counts the next change of a value that the closure has read.
         func track(_ read: () -> Void) {
             withObservationTracking(read) { self.count.add(1, ordering: .acquiringAndReleasing) }
         }
@@ -111,7 +111,7 @@ struct ObservationTests {
     }
 
     @Test
-    func `A read before the suite is loaded is announced when the suite is loaded`() async throws {
+    func `A value that was read before the load is announced when the suite is loaded`() async throws {
         let memory = InMemoryBackend(suite: .sample)
         let link = FlakyBackend(memory)
         let other = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(memory))
@@ -185,7 +185,7 @@ struct ObservationTests {
     }
 
     @MainActor
-    @Test("Reads on the main actor are tracked on the main actor")
+    @Test("The sequence Observations on the main actor returns a changed value")
     func mainActor() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         var iterator = Observations { defaults.username }.makeAsyncIterator()
@@ -254,7 +254,7 @@ struct ObservationTests {
         #expect(defaults.loginTries == 9 && .now - start < .seconds(2))
     }
 
-    @Test("A task that observes a key gets the value that is written after two tasks have written concurrently")
+    @Test("A task that observes a key gets the last value after concurrent writes of two other tasks")
     func overlappingChanges() async throws {
         for _ in 0..<30 {
             let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())

@@ -7,7 +7,7 @@ import Testing
 @Suite(.ownThread)
 struct ObserveTests {
     @Test(
-        "A handler gets the writes of all programs, for each form of naming a key",
+        "A handler gets the writes of all programs, whether a key path or a key names the setting",
         arguments: BackendKind.allCases)
     func naming(_ kind: BackendKind) async throws {
         let world = try kind.world()
@@ -35,7 +35,7 @@ struct ObserveTests {
     }
 
     @Test(
-        "An update has effective values: launch arguments precede stored values, and these precede defaults",
+        "An update has the effective value: the launch argument, the stored value or the default, in this order",
         arguments: BackendKind.allCases)
     func layers(_ kind: BackendKind) async throws {
         let world = try kind.world()
@@ -189,7 +189,7 @@ struct ObserveTests {
         withExtendedLifetime(late) {}
     }
 
-    @Test("An update of an observation of several keys names its key", arguments: BackendKind.allCases)
+    @Test("If an observation has several keys, each update names its key", arguments: BackendKind.allCases)
     func severalKeys(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
@@ -247,7 +247,7 @@ struct ObserveTests {
     }
 
     @Test(
-        "A key with an invalid name or with a default outside its limits is observed as its default",
+        "An observer of a key with an invalid name or an invalid default gets the default",
         arguments: BackendKind.allCases)
     func unusable(_ kind: BackendKind) async throws {
         let world = try kind.world()

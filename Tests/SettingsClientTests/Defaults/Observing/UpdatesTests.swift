@@ -11,7 +11,7 @@ import Testing
 @Suite(.ownThread)
 struct UpdatesTests {
     @Test(
-        "A sequence returns each change after the creation of the sequence, in order",
+        "A sequence returns each change after its creation, in order",
         arguments: BackendKind.allCases)
     func calling(_ kind: BackendKind) async throws {
         let world = try kind.world()
@@ -32,7 +32,9 @@ struct UpdatesTests {
         #expect(world.drainIssues() == [])
     }
 
-    @Test("A sequence returns effective values, also by key and with options", arguments: BackendKind.allCases)
+    @Test(
+        "A sequence of a key path, of a key or of the whole suite returns effective values",
+        arguments: BackendKind.allCases)
     func layers(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let defaults = world.adapter(arguments: ["-loginTries", "3"])
@@ -144,7 +146,7 @@ struct UpdatesTests {
         #expect(await last.next()?.newValue == 2, "an iterator works after its sequence is released")
     }
 
-    @Test("A slow loop gets the newest update of each key, and its old values have no gaps")
+    @Test("A slow loop gets the newest value of each key, and each old value is the previous new value")
     func slow() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         try await defaults.ready()
