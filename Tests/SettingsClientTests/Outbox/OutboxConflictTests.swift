@@ -56,7 +56,7 @@ struct OutboxConflictTests {
         mine["text"] = "a"
         try await theirs.synchronize()
         one.link.disconnect()
-        // The client tries to send the first of these writes only.
+        // The client tries to send only the first of the following writes.
         mine.visits += 1
         mine.visits += 1
         mine.meters += 2.5
@@ -81,7 +81,7 @@ struct OutboxConflictTests {
         #expect(world.drainIssues().map(\.key) == ["launchCount"])
     }
 
-    @Test("A change that is sent again after a conflict is done once, also if the answer is lost and the program ends")
+    @Test("A change that is sent again after a conflict is done once, even if the answer is lost and the program ends")
     func conflictAndCrash() async throws {
         var one: OutboxWorld.Program? = world.program()
         let two = world.program()
@@ -120,7 +120,7 @@ struct OutboxConflictTests {
         #expect(world["launchCount"] == 6 && world.drainIssues() == [])
     }
 
-    @Test("A kept sum starts from the default if the value was removed")
+    @Test("A kept addition starts from the default if another program has removed the value")
     func startingFromDefault() async throws {
         let (one, two) = (world.program(), world.program())
         one.defaults.visits = 5
@@ -175,7 +175,7 @@ struct OutboxConflictTests {
         #expect(issues.map(\.key) == [nil] && issues.map(\.error.isConflict) == [true])
     }
 
-    @Test("A kept sum over a registered default does not start from the default of the schema")
+    @Test("A kept addition starts from the registered default, not from the default of the schema")
     func registered() async throws {
         let world = try OutboxWorld(
             schema: try Schema(

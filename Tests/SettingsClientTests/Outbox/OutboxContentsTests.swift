@@ -55,18 +55,18 @@ struct OutboxContentsTests {
             .write(2, try samples.write(.change(.add(2)), as: "again")), .write(3, try samples.set(3)))
     }
 
-    @Test("An outbox file that is cut at any byte contains its complete lines and no damage")
+    @Test("The complete lines of an outbox file that is cut at any byte are read, and no damage is reported")
     func truncation() throws {
         let bytes = try sample()
-        var kinds: Set<[Int64]> = []
+        var numberLists: Set<[Int64]> = []
         for length in 0..<bytes.count {
             let contents = try OutboxContents(Array(bytes[..<length]))
             let whole = bytes[..<length].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
             let expected = try OutboxContents(Array(bytes[..<whole]))
             #expect(contents.writes.elementsEqual(expected.writes, by: ==) && contents.damagedCount == 0)
-            kinds.insert(contents.writes.map(\.number))
+            numberLists.insert(contents.writes.map(\.number))
         }
-        #expect(kinds == [[], [1], [1, 2], [2]])
+        #expect(numberLists == [[], [1], [1, 2], [2]])
     }
 
     @Test("A changed byte of an outbox file never loses or changes a write without a report")
@@ -92,7 +92,7 @@ struct OutboxContentsTests {
         }
     }
 
-    @Test("An outbox file of a later version is refused, and an unknown line of this version is damage")
+    @Test("An outbox file of a later version is refused, and an unknown line of this version counts as damaged")
     func future() throws {
         let later = CheckedLine.line(of: Array(#"{"outbox":2,"anything":"else"}"#.utf8))
         #expect(throws: OutboxLineError.future(2)) { try OutboxContents(later + OutboxLine.ended(1).bytes) }

@@ -93,7 +93,7 @@ struct OutboxFaultTests {
         #expect(try names.count == 2 && harness.bytes("0000000007-x.outbox") == later)
     }
 
-    @Test("Outbox files of another server and other files stay; a draft without a running program is removed")
+    @Test("Outbox files of another server and other files stay, and a draft that no program has locked is removed")
     func others() throws {
         let other = FileOwner(server: "http://other", suite: samples.suite)
         var foreign: OutboxStore? = harness.store(owner: other)

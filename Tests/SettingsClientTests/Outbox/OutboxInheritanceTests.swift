@@ -41,7 +41,7 @@ struct OutboxInheritanceTests {
         #expect(world["theme"] == "dark" && world.fileCount == 0 && world.drainIssues() == [])
     }
 
-    @Test("An adapter that is released while a write waits is deallocated, and its write stays in the file")
+    @Test("An adapter that is released while a write waits is deallocated, and the write stays in the outbox file")
     func releasedAdapter() throws {
         var program: OutboxWorld.Program? = world.program(isServerUnreachable: true)
         program?.defaults.launchCount = 1
@@ -106,7 +106,7 @@ struct OutboxInheritanceTests {
         #expect(world["launchCount"] == 1 && world.drainIssues().filter { $0.attempt != .check } == [])
     }
 
-    @Test("A setter waits at most its timeout, and its write is sent later")
+    @Test("A setter waits no longer than its timeout, and its write is sent later")
     func timeout() throws {
         #expect(world.leaveWaitingWrite())
         let program = world.program(timeout: .milliseconds(1))

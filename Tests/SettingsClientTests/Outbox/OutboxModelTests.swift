@@ -47,8 +47,8 @@ struct OutboxModelTests {
         var program: OutboxWorld.Program? = world.program()
         var model = Model()
         var (visits, tags, recent) = (0, Set<String>(), ["start"])
-        // Either only one program writes, which may then remove all values, or another program also adds to the merged
-        // keys.
+        // If two programs write, no program removes all values, and the other program writes only keys with a merge
+        // rule.
         let hasSingleProgram = random.chance(oneIn: 2)
         for step in 0..<60 {
             let comment: Comment = "seed \(seeded.seed), step \(step)"
@@ -144,7 +144,7 @@ struct OutboxModelTests {
     }
 
     /// Returns true if the client knows the value of the key. A change in place of an unknown value starts from the
-    /// default, and is a conflict later if another value is stored.
+    /// default, and causes a conflict later if another value is stored.
     private func isKnown(_ name: String, in defaults: DefaultsAdapter<ClientKeys>) -> Bool {
         _ = defaults[name].value
         guard let key = try? KeyName(name) else { return false }
@@ -166,31 +166,30 @@ struct OutboxModelTests {
         return isDone
     }
 
-    @Test("A crash after any call of the file system loses no write and repeats none")
+    @Test("A crash after any call of the file system loses no write and repeats no write")
     func everyStep() async throws {
         var calls = 0
-        while try await failsAfterCall(calls) { calls += 1 }
+        while try await failsAfterCalls(calls) { calls += 1 }
         #expect(calls > 30)
     }
 
-    /// Runs a program that writes during an outage and meets a conflict. After `lastCall` calls of the file system, all
+    /// Runs a program that writes during an outage and meets a conflict. After `count` calls of the file system, all
     /// calls and all requests fail. Returns false if the program made no further call.
-    private func failsAfterCall(_ lastCall: Int) async throws -> Bool {
+    private func failsAfterCalls(_ count: Int) async throws -> Bool {
         let world = try OutboxWorld()
-        let comment: Comment = "after \(lastCall) calls"
+        let comment: Comment = "after \(count) calls"
         let other = world.program()
         other.defaults.visits = 100
         var program: OutboxWorld.Program? = world.program()
         #expect(program?.defaults.visits == 100)
         program?.link.disconnect()
-        let callsLeft = Mutex(lastCall)
+        let callsLeft = Mutex(count)
         world.files.fail { _, _ in
             callsLeft.withLock { left in
                 left -= 1
                 return left < 0 ? EIO : nil
             }
         }
-        // After the last call, all requests fail, too.
         program?.link.setFate { callsLeft.withLock { $0 } < 0 ? .notSent : .answered }
         var (accepted, doubtful) = (0, 0)
         var logged: [Int64] = []
@@ -229,10 +228,10 @@ struct OutboxModelTests {
         for _ in 0..<12 {
             var program: OutboxWorld.Program? = world.program(isServerUnreachable: random.chance(oneIn: 3))
             let fates = Self.fates(random.next())
-            // After this number of calls of the file system, all calls and all answers fail until the program has
-            // ended.
+            // After this number of calls that change files, all such calls fail and no request gets an answer until the
+            // program has ended.
             let callsLeft = Mutex(random.below(60))
-            let faultSeed = Mutex(SeededGenerator(seed: random.next()))
+            let faultGenerator = Mutex(SeededGenerator(seed: random.next()))
             let hasRandomFaults = random.chance(oneIn: 2)
             world.files.fail { call, _ in
                 guard [.makeDirectory, .write, .truncate, .syncData, .syncDirectory, .rename, .remove].contains(call)
@@ -241,11 +240,11 @@ struct OutboxModelTests {
                     left -= 1
                     return left < 0
                 }
-                return isOver || hasRandomFaults && faultSeed.withLock({ $0.chance(oneIn: 5) }) ? ENOSPC : nil
+                return isOver || hasRandomFaults && faultGenerator.withLock({ $0.chance(oneIn: 5) }) ? ENOSPC : nil
             }
             program?.link.setFate {
                 guard callsLeft.withLock({ $0 < 0 }) else { return fates() }
-                return faultSeed.withLock({ $0.chance(oneIn: 2) }) ? .notSent : .answerLost
+                return faultGenerator.withLock({ $0.chance(oneIn: 2) }) ? .notSent : .answerLost
             }
             for _ in 0..<random.below(12) {
                 number += 1

@@ -41,7 +41,7 @@ struct OutboxStoreTests {
         var store = harness.store()
         try store.add(samples.set(1))
         try store.replaceFirst(by: samples.set(2))
-        #expect(files.log.all.suffix(3) == ["write", "syncData", "syncDirectory"], "the file was renamed before")
+        #expect(files.log.all.suffix(3) == ["write", "syncData", "syncDirectory"], "the rename is synced, too")
         try store.replaceFirst(by: samples.set(3))
         #expect(files.log.all.suffix(2) == ["write", "syncData"])
         files.fail(.syncData)
@@ -124,7 +124,7 @@ struct OutboxStoreTests {
     @Test("The time per write does not grow with the number of writes")
     func many() throws {
         var store = harness.store()
-        // Writes the lines of the other writes directly, because the store would wait for the disk for each write.
+        // Creates a file with 5,000 writes that an ended program could have left.
         let write = try samples.set(1)
         try store.add(write)
         let name = try #require(names.first)

@@ -33,7 +33,7 @@ struct OutboxTests {
         #expect(world["libraries"] == .array((1...20).map { .string("\($0)") }))
     }
 
-    @Test("A kept removeAll keeps its position in the queue and hides later values of other programs")
+    @Test("A kept removeAll removes the values of earlier writes and keeps the values of later writes")
     func removeAll() async throws {
         let program = world.program()
         let defaults = program.defaults
@@ -51,7 +51,7 @@ struct OutboxTests {
         #expect(defaults.launchCount == 0 && defaults.username == "you" && world.drainIssues() == [])
     }
 
-    @Test("A kept removal in a missing suite is no error")
+    @Test("A kept removal in a missing suite causes no error")
     func removalWithoutValue() async throws {
         let program = world.program()
         #expect(program.defaults.launchCount == 0)
@@ -90,7 +90,7 @@ struct OutboxTests {
         #expect(kept.description == "the write waits for the daemon: nobody is there")
     }
 
-    @Test("Writes of many threads are sent in the order of each thread, across restarts of the server")
+    @Test("Writes of several threads are sent in the order of each thread, even with an interrupted connection")
     func threads() throws {
         let program = world.program()
         let defaults = program.defaults

@@ -105,7 +105,7 @@ struct OutboxTroubleTests {
         program.link.reconnect()
         try await defaults.synchronize()
         #expect(world["issue of launchCount"] == "precondition_failed")
-        // The handler writes the same key whose queued writes are being refused. This must not deadlock.
+        // The handler writes the key whose queued writes are being refused. The program must not deadlock.
         let next = world.program { issue in
             if issue.attempt == .write { box.withLock({ $0 })?.launchCount = 77 }
         }

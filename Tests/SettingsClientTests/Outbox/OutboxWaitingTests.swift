@@ -73,7 +73,7 @@ struct OutboxWaitingTests {
         let (reported, isReportedFirst) = (Promise<Void>(), Promise<Bool>())
         let waiter = Promise<WriteResult>()
         waiter.fulfill(.failure(.queued("no answer")))
-        // The client thread is still busy with storing the write.
+        // Simulates a client thread that is still storing the write.
         ClientThread.shared.execute {
             isReportedFirst.fulfill(reported.wait(until: .now + .milliseconds(100)) != nil)
         }

@@ -12,7 +12,7 @@ final class OutboxWorld: Sendable {
     /// A program. It ends when the test releases it.
     struct Program {
         let defaults: DefaultsAdapter<ClientKeys>
-        /// Its connection to the server.
+        /// The connection of the program to the server.
         let link: FlakyBackend
 
         /// The value of a key that the program reads.
@@ -84,7 +84,7 @@ final class OutboxWorld: Sendable {
         return store.inherit().writes
     }
 
-    /// The number of writes in all files, also in the file that a running program has locked.
+    /// The number of writes in all outbox files, including the file that a running program has locked.
     var storedCount: Int {
         get throws {
             let folder = directory.path + "/outbox"

@@ -82,7 +82,7 @@ struct SendOutcomeTests {
         }
     }
 
-    @Test("Only a change with a merge plan has conflicts, and only about its own value")
+    @Test("Only a refusal about the value of a single change with a merge plan is a conflict")
     func conflicts() throws {
         let plan = PendingChange.ConflictReaction.merge(
             PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 0))
@@ -115,29 +115,29 @@ struct SendOutcomeTests {
 
     static let cases = [
         Case(
-            testDescription: "the old value again",
+            testDescription: "the current value equals the old value",
             plan: PendingChange.MergePlan(base: 5, new: 6, delta: nil, valueIfUnset: nil),
             current: 5,
             action: .set(6)),
         Case(
-            testDescription: "another value without a rule",
+            testDescription: "another value, without a merge rule",
             plan: PendingChange.MergePlan(base: 5, new: 6, delta: nil, valueIfUnset: nil),
             current: 7, action: nil),
         Case(
-            testDescription: "a sum over another number",
+            testDescription: "a sum, and the current value is another number",
             plan: PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 0),
             current: 7,
             action: .change(.add(1)), isGuarded: false),
         Case(
-            testDescription: "a sum, now unset, with a default",
+            testDescription: "a sum, and the value was removed, with a default",
             plan: PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 100),
             current: nil, action: .set(101)),
         Case(
-            testDescription: "a sum, now unset, without a default",
+            testDescription: "a sum, and the value was removed, without a default",
             plan: PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: nil), current: nil,
             action: .set(6)),
         Case(
-            testDescription: "a sum, now text",
+            testDescription: "a sum, and the current value is text",
             plan: PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 0),
             current: "x", action: nil),
         Case(
@@ -149,17 +149,19 @@ struct SendOutcomeTests {
             plan: PendingChange.MergePlan(base: nil, new: "a", delta: .concat("a"), valueIfUnset: nil),
             current: "x", action: .change(.concat("a")), isGuarded: false),
         Case(
-            testDescription: "elements of a set, in canonical order",
+            testDescription: "added elements of a set, in canonical order",
             plan: PendingChange.MergePlan(base: [], new: ["b"], delta: .union(["b"]), valueIfUnset: []),
             current: ["c", "a"],
             action: .set(["a", "b", "c"])),
         Case(
-            testDescription: "a removal of the old value again",
+            testDescription: "a removal, and the current value equals the old value",
             plan: PendingChange.MergePlan(base: 5, new: nil, delta: nil, valueIfUnset: nil),
             current: 5, action: .delete),
     ]
 
-    @Test("After a conflict, the new change follows from the plan and the current value", arguments: cases)
+    @Test(
+        "After a conflict, the client computes the next change from the merge plan and the current value",
+        arguments: cases)
     func plans(_ sample: Case) throws {
         let write = try samples.write(
             .set(6), if: [.setting(samples.suite, samples.key, .stored(true))], else: .merge(sample.plan))

@@ -6,7 +6,7 @@ import Testing
 
 /// A program that writes settings and the daemon that stores them are killed at random, many times in a row.
 ///
-/// `FUZZ_ITERATIONS=40000` makes 600 rounds instead of 30. The test case shows its seed. To start with that seed, set
+/// `FUZZ_ITERATIONS=40000` makes 600 rounds instead of 15. The test case shows its seed. To start with that seed, set
 /// `FUZZ_SEED`. The seed determines which process is killed after how many writes, but not the exact moment.
 @Suite(.ownThread)
 struct KilledProcessesTests {

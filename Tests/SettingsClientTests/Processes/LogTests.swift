@@ -28,7 +28,7 @@ struct LogTests {
         }
     }
 
-    @Test("A log gets the level, a sentence, and the suite, the key, the attempt and the code of an issue")
+    @Test("A log gets the level, the message, the suite, the key, the attempt and the error code of an issue")
     func contents() throws {
         let messages = Messages()
         let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3)])
@@ -114,7 +114,7 @@ struct LogTests {
         #expect(defaults.volume == 0.25)
     }
 
-    @Test("The default log may be set before and after the first use, and adapters with a log of their own ignore it")
+    @Test("The default log can be set before and after the first use, and adapters with their own log do not use it")
     func defaultLog() async {
         await #expect(processExitsWith: .success) {
             setenv("SETTINGS_URL", "memory:", 1)
@@ -144,7 +144,7 @@ struct LogTests {
     }
 
     @Test
-    func `A program that ends after an issue has written the message to standard error`() throws {
+    func `A program that ends directly after an issue still writes the message to standard error`() throws {
         let end = try ChildProcess(["complain"], of: ChildProcess.built("settings-worker")).end()
         #expect(end.code == 0 && end.errors.contains("settings: cannot write \"\" of suite"), "\(end)")
     }

@@ -35,12 +35,12 @@ struct WorkerTests {
         try waitForWorkers()
     }
 
-    /// Waits until a worker ends. Returns the number of its increments, and how many of them were conflicts.
+    /// Waits until a worker ends. Returns the number of its increments and the number of conflicts among them.
     private func counts(_ worker: ChildProcess) throws -> (times: Int, conflicts: Int) {
         let end = try worker.end(seconds: 300)
         let counts = end.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
         try #require(end.code == 0 && counts.count == 2, "\(end)")
-        // The worker prints further lines only for issues that are no conflicts.
+        // The worker prints further lines only for issues that are not conflicts.
         let lines = Set(end.errors.split(separator: "\n"))
         #expect(lines.subtracting(["ready", "met"]).isEmpty, "\(lines)")
         return (counts[0], counts[1])
@@ -71,7 +71,7 @@ struct WorkerTests {
         #expect(try value("count") == .integer(Int64(times - conflicts)))
     }
 
-    @Test("A process that stores a value and ends has not lost the value")
+    @Test("A value that a process stores directly before it ends is not lost")
     func endedProcess() throws {
         for number in 0..<20 {
             let end = try start("text", "value \(number)").end(seconds: 120)

@@ -2,8 +2,8 @@ import SettingsModel
 
 @testable import SettingsAPI
 
-/// The numbers that several runs of `outbox-writer` in its mixed mode have written, and the check of what the daemon
-/// stores.
+/// The numbers that several runs of `outbox-writer` in its mixed mode have written, and a check of the values that the
+/// daemon stores.
 ///
 /// `Tests/OutboxWriter/MixedWriter.swift` says which number is written to which key.
 struct WrittenNumbers {
@@ -78,7 +78,7 @@ struct WrittenNumbers {
         if !state.numbers.allSatisfy({ Self.keys(of: $0) == ["numbers"] }) {
             mistakes.append("numbers has wrong elements: \(state.numbers)")
         }
-        // The daemon may also have added the returned number after the last visible number to the sum.
+        // The sum may also contain the next returned number after `last`, because no other key shows an addition.
         let uncertain = interrupted.union(returned.first { $0 > last }.map { [$0] } ?? [])
         var sums: Set = [expected.filter { Self.keys(of: $0) == ["sum"] }.reduce(0, +)]
         for number in uncertain where Self.keys(of: number) == ["sum"] { sums.formUnion(sums.map { $0 + number }) }

@@ -71,7 +71,7 @@ final class FaultyFiles: FileSystem {
         do throws(FileError) {
             try check(.write, path)
         } catch {
-            // Writes half of the bytes, as a disk that becomes full during a write does.
+            // Writes half of the bytes, because a disk can become full during a write.
             _ = try machine.write(descriptor, path, bytes.extracting(0..<(bytes.count / 2)), at: offset)
             throw error
         }

@@ -6,8 +6,8 @@ import TestSupport
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// A backend in front of another backend. A test can disconnect it, drop answers, refuse writes and delay
-/// notifications.
+/// A backend that forwards requests to another backend. A test can disconnect the other backend, drop answers, refuse
+/// writes and delay notifications.
 final class FlakyBackend: SuiteBackend {
     /// The result of a request.
     enum Fate: Sendable {
@@ -66,7 +66,7 @@ final class FlakyBackend: SuiteBackend {
         state.withLock { $0.isConnected = true }
         while true {
             let delayed = state.withLock { state in
-                // Notifications that arrive meanwhile are delivered after the delayed notifications.
+                // A notification that arrives meanwhile is delayed, too, so that it is delivered in order.
                 if state.delayed.isEmpty { state.delaysNotifications = false }
                 defer { state.delayed = [] }
                 return state.delayed

@@ -4,7 +4,7 @@ import Synchronization
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// A backend in front of another backend. A test can make it unreachable, and read how many requests it has forwarded.
+/// A backend that forwards requests to another backend and counts them. A test can make this backend unreachable.
 final class InterruptibleBackend: SuiteBackend {
     /// The numbers of requests that the backend has forwarded.
     struct Counts {
