@@ -76,7 +76,7 @@ struct BusyDaemonTests {
         try await defaults.ready()
     }
 
-    /// Sends all writes. On a busy machine, that may take longer than the timeout of the adapter.
+    /// Sends all writes. On a busy machine, one attempt may take longer than the timeout of the adapter.
     private func synchronizePatiently(_ defaults: DefaultsAdapter<ClientKeys>) async throws {
         for _ in 0..<100 where (try? await defaults.synchronize()) != nil { return }
         try await defaults.synchronize()
@@ -89,7 +89,7 @@ struct BusyDaemonTests {
         done.waitForever()
     }
 
-    /// Refusals of all writes, and the issues about them.
+    /// Answers that refuse a write, and the reason that the client reports for each answer.
     private static let refusals: [(answer: String, reason: String)] = [
         (
             ScriptedServer.answer(
@@ -165,7 +165,9 @@ struct BusyDaemonTests {
         case inPlace, ifAbsent, ofRenamedKey, removalOfRenamedKey
     }
 
-    @Test("A daemon that answers nothing delays one setter for one timeout", arguments: Setter.allCases)
+    @Test(
+        "A daemon that does not answer delays a setter for one timeout, even if the setter needs several requests",
+        arguments: Setter.allCases)
     func silentDaemon(_ setter: Setter) throws {
         let server = try ScriptedServer { _, peer, _ in while peer.read() != nil {} }
         let timeout = Duration.seconds(2)
@@ -188,7 +190,7 @@ struct BusyDaemonTests {
     }
 
     @Test
-    func `A daemon that never answers delays one setter, and later writes wait`() async throws {
+    func `A daemon that does not answer writes delays one setter, and later setters return at once`() async throws {
         let writes = Writes(nil)
         let server = try server(writes)
         let defaults = program(server, timeout: .seconds(1))

@@ -9,7 +9,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// Programs that report to a daemon which state of a suite they have applied.
+/// The reports of programs to a daemon about the state of a suite that they have applied.
 @Suite(.ownThread)
 struct ClientReportTests {
     private let names: SampleNames
@@ -40,7 +40,7 @@ struct ClientReportTests {
         try daemon.client().blocking.send(.set(names.count, to: .integer(value), in: names.app))
     }
 
-    /// Starts the observers of a program that block until the semaphore is signalled.
+    /// Starts an observer that blocks until the semaphore is signalled.
     private typealias Observers =
         @Sendable (DefaultsAdapter<ClientKeys>, EventLog, DispatchSemaphore) -> DefaultsObservation?
 
@@ -69,7 +69,8 @@ struct ClientReportTests {
     ]
 
     @Test(
-        "A program is behind while an observer of the change runs, and current when it has returned", arguments: 0..<2)
+        "A program is behind while an observer of a change runs, and current when the observer has returned",
+        arguments: 0..<2)
     func blockedObserver(row: Int) throws {
         let daemon = try ServedDaemon()
         try set(1, daemon)
@@ -94,7 +95,7 @@ struct ClientReportTests {
         withExtendedLifetime(observation) {}
     }
 
-    @Test("A program is behind while a loop has not taken all updates, and current when it has taken them")
+    @Test("A program is behind while a loop has not taken all updates, and current afterwards")
     func loop() async throws {
         let daemon = try ServedDaemon()
         let defaults = adapter(try daemon.address(), as: "web")
@@ -107,7 +108,7 @@ struct ClientReportTests {
         try wait(for: "web:current", daemon)
     }
 
-    @Test("Observing that ends with waiting updates no longer keeps the program behind")
+    @Test("A program is current after the release of a sequence of updates that no loop has taken")
     func endedLoop() throws {
         let daemon = try ServedDaemon()
         let defaults = adapter(try daemon.address(), as: "web")
@@ -137,7 +138,7 @@ struct ClientReportTests {
         try wait(for: "web:failed", daemon)
         let client = try #require(try daemon.client().blocking.send(.clients(of: names.app)).clients.first)
         #expect(client.failure?.reason == String(reason.prefix(18 + 503)))
-        // A change of another suite is no change of this suite.
+        // A change of another suite does not end the failure.
         try daemon.client().blocking.send(.set(names.count, to: 1, in: names.net))
         defaults.core.session.refresh()
         try defaults.synchronize()
@@ -214,7 +215,7 @@ struct ClientReportTests {
         withExtendedLifetime((observation, one, two)) {}
     }
 
-    @Test("An adapter without observers and reads, and an adapter with an empty name, are not listed")
+    @Test("An adapter that neither reads nor observes, and an adapter with an empty client name, are not listed")
     func noReport() throws {
         let daemon = try ServedDaemon()
         let (silent, unused) = (adapter(try daemon.address(), as: ""), adapter(try daemon.address(), as: "unused"))
@@ -262,7 +263,8 @@ struct ClientReportTests {
         }
     }
 
-    @Test("The reason of a new name is logged once, and a request that is refused without a report restores the name")
+    @Test(
+        "The reason for a new name is logged once, and a refusal of a request without a report restores the first name")
     func newName() throws {
         var reporting = ClientReporting(ClientName("web"))
         let taken = SettingsError.problem(Problem(.forbidden, "taken"), revision: nil)
@@ -279,7 +281,7 @@ struct ClientReportTests {
         #expect(repeats == [true, true, false, false] && reporting.client == ClientName("web"))
     }
 
-    @Test("A program follows an earlier daemon, which refuses the parameters of a report, without reports")
+    @Test("If a daemon of an earlier version refuses reports, the program follows the suite without reports")
     func earlierDaemon() throws {
         let change =
             #"{"suite":"app","key":"launchCount","old":null,"new":7,"oldSource":"stored","source":"stored","#
@@ -313,7 +315,7 @@ struct ClientReportTests {
         withExtendedLifetime(observation) {}
     }
 
-    @Test("Long polls carry the report, and a handler that ends late causes one PUT")
+    @Test("Long polls contain the report, and a handler that ends after the next long poll causes one PUT")
     func requests() throws {
         let change =
             #"{"suite":"app","key":"launchCount","old":null,"new":7,"oldSource":"stored","source":"stored","#

@@ -44,9 +44,9 @@ struct FollowingTests {
                 + #""values":{"app":{"theme":\#(value)}},"changes":[]}"#)
     }
 
-    /// Returns a server that answers long polls with these answers in order, and then no longer answers. For an empty
-    /// answer, the server closes the connection. The log has `since CURSOR` for each long poll and `closed` for each
-    /// connection that the client closes.
+    /// Returns a server that answers long polls with these answers in order, and does not answer any further request.
+    /// For an empty answer, the server closes the connection. The log has `since CURSOR` for each long poll and
+    /// `closed` for each connection that the client closes.
     private func server(_ answers: [String]) throws -> ScriptedServer {
         let remaining = RemainingAnswers(answers)
         return try ScriptedServer { _, peer, log in
@@ -159,7 +159,7 @@ struct FollowingTests {
     }
 
     @Test
-    func `The follower continues from each answer, and at once if more changes exist`() throws {
+    func `The follower continues from the cursor of each answer, on one connection`() throws {
         let server = try server([changes(2, 3, more: true), changes(4), changes(5, 6)])
         let log = EventLog()
         let subscription = try follow(server, log)
@@ -287,7 +287,8 @@ struct FollowingTests {
         let received = log.all.count
         #expect(server.log.wait(for: "closed"))
         let requestCount = server.log.count("request")
-        // The thread that drives all long polls then works for another follower.
+        // Another follower keeps the thread busy that drives all long polls, so the thread could send another request
+        // of the stopped follower.
         let (other, otherLog) = (try busyServer(), EventLog())
         let another = try follow(other, otherLog)
         #expect(otherLog.wait { $0.count >= 100 })

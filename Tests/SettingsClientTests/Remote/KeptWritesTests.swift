@@ -45,8 +45,8 @@ struct KeptWritesTests {
         return false
     }
 
-    /// Sends all writes and receives all changes. Tries 60 times, because that may take longer than the timeout of the
-    /// adapter on a busy machine.
+    /// Sends all writes and receives all changes. Tries 60 times, because an attempt on a busy machine may take longer
+    /// than the timeout of the adapter.
     private func isSynchronized(_ defaults: DefaultsAdapter<ClientKeys>) async -> Bool {
         for _ in 0..<60 {
             if (try? await defaults.synchronize()) != nil { return true }
@@ -103,7 +103,7 @@ struct KeptWritesTests {
         defaults.visits += 1
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.visits) { $0 += 10 } }
         #expect(defaults.visits == 12)
-        #expect(try stored(try KeyName("visits"), daemon) == 2, "the daemon has done the write")
+        #expect(try stored(try KeyName("visits"), daemon) == 2, "the daemon has stored the value")
         proxy.dropAnswers(0)
         #expect(await isSynchronized(defaults))
         #expect(try stored(try KeyName("visits"), daemon) == 12)
@@ -346,7 +346,7 @@ struct KeptWritesTests {
         defaults.launchCount = 5
         proxy.dropAnswers(100_000)
         defaults.launchCount += 1
-        #expect(try stored(names.count, daemon) == 6, "the daemon has done the write")
+        #expect(try stored(names.count, daemon) == 6, "the daemon has stored the value")
         proxy.dropAnswers(0)
         #expect(await isSynchronized(defaults))
         #expect(try stored(names.count, daemon) == 6 && defaults.launchCount == 6 && issues.drain() == [])
@@ -369,8 +369,8 @@ struct KeptWritesTests {
             for change in changes where change.key == key { log.add("\(change.visible.value ?? .null)") }
         }
         let second = try ServedDaemon(in: directory, port: 0)
-        // Commits of another suite give the answer to the removal a later revision than the changes that the client has
-        // seen.
+        // After commits of another suite, the answer to the removal has a later revision than the changes that the
+        // client has seen.
         for number in 1...3 {
             try second.client().blocking.send(.set(names.count, to: .integer(Int64(number)), in: names.net))
         }

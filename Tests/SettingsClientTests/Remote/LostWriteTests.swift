@@ -83,7 +83,7 @@ struct LostWriteTests {
         }
         proxy.dropAnswers(1_000_000, to: "POST")
         defaults.launchCount = 2
-        #expect(defaults.launchCount == 2 && world.drainIssues() == [], "the write is sent again later")
+        #expect(defaults.launchCount == 2 && world.drainIssues() == [], "the write waits in the queue")
         proxy.dropAnswers(0)
         defaults.loginTries = 1
         #expect(log.wait(for: "1"))

@@ -106,7 +106,7 @@ struct ObserverRestartTests {
     }
 
     @Test
-    func `An adapter that only observers retain closes its connections with the last observer`()
+    func `An adapter that only an observer retains closes its connections when the observer is released`()
         async throws
     {
         let daemon = try ServedDaemon()

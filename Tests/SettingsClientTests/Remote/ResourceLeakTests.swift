@@ -7,8 +7,8 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// Released adapters leave no threads and no descriptors. Each test runs in a child process, where no other test opens
-/// descriptors or starts threads.
+/// Released adapters close their descriptors and end their threads. Each test runs in a child process, where no other
+/// test opens descriptors or starts threads.
 @Suite(.ownThread)
 struct ResourceLeakTests {
     /// The numbers of threads and descriptors of this process.
@@ -30,7 +30,8 @@ struct ResourceLeakTests {
 
         var description: String { "\(threads) threads, \(descriptors) descriptors" }
 
-        /// Waits until the process has no more threads and descriptors than this. Returns false after 30 seconds.
+        /// Waits until the process has at most this number of threads and of descriptors. Returns false after 30
+        /// seconds.
         var isReached: Bool {
             let limit = ContinuousClock.now + .seconds(30)
             while ContinuousClock.now < limit {
@@ -100,7 +101,8 @@ struct ResourceLeakTests {
                 guard defaults.loginTries == number else { return false }
             }
             let used = Count.now
-            // The client thread, the answer reader, and a thread of Dispatch that announces changes and reports states.
+            // The three threads are the client thread, the answer reader, and a thread of Dispatch that announces
+            // changes and reports states.
             guard used.threads <= before.threads + 3, used.descriptors <= before.descriptors + 103 else { return false }
         }
         return before.isReached

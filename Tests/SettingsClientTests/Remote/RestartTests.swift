@@ -57,7 +57,7 @@ struct RestartTests {
     }
 
     @Test
-    func `Increments of sums are done once while the daemon is killed repeatedly`()
+    func `Increments with merge .sum are done once while the daemon is killed repeatedly`()
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -135,7 +135,7 @@ struct RestartTests {
     }
 
     @Test
-    func `A write to a daemon with other data shows the write and all other data at once`() throws {
+    func `After a write to a daemon with other data, the write and all other data are visible at once`() throws {
         let first = try ServedDaemon()
         let world = World(at: try first.address(.unix), names.app)
         let defaults = adapterWithWrites(world)
@@ -151,7 +151,7 @@ struct RestartTests {
     }
 
     @Test
-    func `Synchronizing with a daemon with other data changes to its epoch`() async throws {
+    func `Synchronizing with a daemon with other data loads the state of its epoch`() async throws {
         let first = try ServedDaemon()
         let world = World(at: try first.address(.unix), names.app)
         let defaults = adapterWithWrites(world)
@@ -163,7 +163,7 @@ struct RestartTests {
     }
 
     @Test
-    func `A requested setting of a new epoch is shown with the other values of that epoch`() async throws {
+    func `A read that finds a new epoch also makes the other values of that epoch visible`() async throws {
         let schema = try Schema(of: ClientKeys.self) {
             \.launchCount; \.username; \.tags
         }

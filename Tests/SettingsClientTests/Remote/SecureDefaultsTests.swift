@@ -20,7 +20,7 @@ struct SecureDefaultsTests {
     }
 
     @Test
-    func `Settings over https are read, written, changed in place and removed as over http`() async throws {
+    func `Settings can be read, written, changed in place and removed over https`() async throws {
         let daemon = try SecureDaemon()
         let defaults = try adapter(try daemon.address())
         defaults[\.theme] = "dark"
@@ -50,7 +50,7 @@ struct SecureDefaultsTests {
     }
 
     @Test
-    func `A certificate that is not trusted is reported as an issue, and the async setter throws it`() async throws {
+    func `An untrusted certificate is reported as an issue, and the async setter throws an error`() async throws {
         let daemon = try SecureDaemon()
         let defaults = DefaultsAdapter(
             suite: try SuiteName("app"), keyStore: SecureKeys(), server: try daemon.address(host: "127.0.0.1"),

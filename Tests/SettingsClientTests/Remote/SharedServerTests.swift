@@ -20,7 +20,7 @@ struct SharedServerTests {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let address = proxy.server.address
-        // A report that overlaps with a write would open another connection.
+        // The empty client name turns reports off. A report that overlaps with a write would open another connection.
         let one = DefaultsAdapter(
             suite: names.app, keyStore: ClientKeys(), server: address, outbox: .none, writes: .confirmed, arguments: [],
             clientName: "")

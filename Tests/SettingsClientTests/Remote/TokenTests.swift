@@ -55,7 +55,7 @@ struct TokenTests {
         await #expect(throws: DefaultsError.self) { try await nobody.ready() }
     }
 
-    @Test("With a missing token file, reads and writes report the path, and a write is sent when the file is there")
+    @Test("With a missing token file, reads and writes report the path, and the write is sent when the file exists")
     func missingFile() async throws {
         let path = directory.path + "/late"
         let defaults = try adapter(.file(path))

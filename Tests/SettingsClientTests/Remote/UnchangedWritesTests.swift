@@ -42,7 +42,7 @@ struct UnchangedWritesTests {
     }
 
     @Test
-    func `Unchanged writes do not accumulate`() throws {
+    func `Writes that change nothing do not accumulate in the replica`() throws {
         let defaults = world.adapter()
         defaults["status"] = "ok"
         try commitToOtherSuite()

@@ -82,7 +82,7 @@ struct UnreachableDaemonTests {
         #expect(world.drainIssues() == [])
     }
 
-    /// Returns a server that answers a request for the state with an empty suite, and that never answers another
+    /// Returns a server that answers a request for the state with an empty suite, and does not answer any other
     /// request. The log has `long poll` and `write` for requests without an answer, and `closed` for each connection
     /// that the client closes.
     private func silentServer() throws -> ScriptedServer {
@@ -99,7 +99,7 @@ struct UnreachableDaemonTests {
     }
 
     @Test
-    func `A daemon that does not answer delays a setter until its deadline, and no getter`() async throws {
+    func `A daemon that does not answer delays a setter until its deadline, and delays no getter`() async throws {
         let server = try silentServer()
         let world = World(at: server.address, names.app, timeout: .milliseconds(200))
         let defaults = world.adapter()

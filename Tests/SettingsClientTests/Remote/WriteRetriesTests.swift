@@ -60,7 +60,7 @@ struct WriteRetriesTests {
         pause.map { $0 == .zero ? .immediately : .later } ?? .never
     }
 
-    @Test("The error has the reason of the last failed connection, also after a timeout")
+    @Test("The error has the reason of the last failed connection, even after a timeout")
     mutating func reason() {
         var retries = WriteRetries()
         _ = retries.pause(after: .unreachable("untrusted certificate", outcome: .notDone), using: &generator)
@@ -77,7 +77,7 @@ struct WriteRetriesTests {
         )
     }
 
-    @Test("The error of an attempt decides if a write is sent again, and its outcome", arguments: rows)
+    @Test("The error of an attempt determines if a write is sent again, and the outcome of the write", arguments: rows)
     mutating func failures(_ row: Row) {
         var fresh = WriteRetries()
         #expect(retry(after: fresh.pause(after: row.error, using: &generator)) == row.first)

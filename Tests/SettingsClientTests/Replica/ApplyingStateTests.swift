@@ -3,7 +3,7 @@ import Testing
 @testable import SettingsAPI
 @testable import SettingsClient
 
-/// The state that a program has applied, and its failures, without threads.
+/// The report of a program about the state that it has applied or could not apply. The tests use no threads.
 struct ApplyingStateTests {
     private let handlers = HandlerGroup(count: 1) {}
     private let states: [Cursor]
@@ -19,7 +19,7 @@ struct ApplyingStateTests {
         applying.endHandlers()
     }
 
-    @Test("A state that arrives while handlers run is not applied, and begins when the handlers have returned")
+    @Test("The handlers of a state begin only when the handlers of the state before it have returned")
     func order() {
         var applying = ApplyingState()
         let hasState = applying.recordFailure("early")
@@ -33,7 +33,7 @@ struct ApplyingStateTests {
         #expect(beginsNext)
     }
 
-    @Test("A failure while handlers run is a failure of their state, and ends with the next change")
+    @Test("A failure while handlers run belongs to the state of the handlers, and ends with the next change")
     func failureInHandler() {
         var applying = ApplyingState()
         apply(states[1], &applying)
@@ -45,7 +45,7 @@ struct ApplyingStateTests {
         #expect(applying.report == report)
         applying.endHandlers()
         #expect(applying.report == report)
-        // A failure of the next state does not count the failed state as applied.
+        // After a failure of the next state, the report still does not contain the failed state as applied.
         _ = applying.beginHandlers(of: states[3], handlers)
         _ = applying.recordFailure("again")
         #expect(applying.report == ClientReport(applied: states[1], failed: states[3], reason: "again"))
@@ -54,13 +54,13 @@ struct ApplyingStateTests {
         #expect(applying.report == ClientReport(applied: states[4]))
     }
 
-    @Test("A failure after the handlers have returned takes the report of the state back")
+    @Test("A failure after the handlers have returned replaces the report that the state is applied")
     func failureAfterHandlers() {
         var applying = ApplyingState()
         apply(states[2], &applying)
         _ = applying.recordFailure("no")
         #expect(applying.report == ClientReport(applied: states[0], failed: states[2], reason: "no"))
-        // A later cursor without a change of the suite is no later state.
+        // A later cursor without a change of the suite does not end the failure.
         _ = applying.beginHandlers(of: states[3], handlers)
         applying.endHandlers()
         #expect(applying.report == ClientReport(applied: states[0], failed: states[2], reason: "no"))
@@ -68,7 +68,7 @@ struct ApplyingStateTests {
         #expect(applying.report == ClientReport(applied: states[4]))
     }
 
-    @Test("A name is made of any text, and a reason has at most 1,024 bytes")
+    @Test("Any text except the empty text gives a client name, and a reason has at most 1,024 bytes")
     func texts() throws {
         #expect(ClientName(anyText: "") == nil)
         #expect(ClientName(anyText: "a\tb\u{85}c")?.text == "a-b-c")

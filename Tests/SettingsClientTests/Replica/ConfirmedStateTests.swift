@@ -16,7 +16,7 @@ struct ConfirmedStateTests {
         keys = try ["a", "b", "c"].map { try KeyName($0) }
     }
 
-    @Test func `The confirmed state equals the adopted state, also after a conversion to JSON and back`() throws {
+    @Test func `The confirmed state equals the adopted state, even after a conversion to JSON and back`() throws {
         let contents = SuiteContents(
             suite: suite, schemaRevision: try #require(Revision(2)),
             values: [SuiteContents.Entry(key: keys[0], value: .null), SuiteContents.Entry(key: keys[1], value: "b")],

@@ -46,7 +46,7 @@ struct PendingWritesInReplicaTests {
 
     private var value: JSONValue? { state.visible(key).value }
 
-    @Test("An increment is applied to the confirmed value, also if that value arrives later")
+    @Test("An increment is applied to the confirmed value, even if the confirmed value arrives later")
     mutating func laterBase() throws {
         state.beginWrite(first, [operation(.change(.add(1)))])
         #expect(value == nil && state.isKnown(key))
@@ -118,7 +118,7 @@ struct PendingWritesInReplicaTests {
         #expect(value == nil && state.entries.isEmpty)
     }
 
-    @Test("The cost per waiting write does not grow with the number of writes")
+    @Test("The time per waiting write does not grow with the number of writes")
     mutating func many() throws {
         state.adopt(try observed(5, [key: 0]))
         let operations = [operation(.change(.add(1)))]

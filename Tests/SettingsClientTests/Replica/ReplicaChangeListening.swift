@@ -3,8 +3,8 @@
 extension SuiteSession {
     /// Calls the handler with the changes among the notices. Returns the identifier of the listener.
     func listen(_ handler: @escaping @Sendable ([ObservedSetting]) -> Void) -> UInt64 {
-        addListener { news in
-            let changes = news.compactMap { if case .changed(let setting) = $0 { setting } else { nil } }
+        addListener { notices in
+            let changes = notices.compactMap { if case .changed(let setting) = $0 { setting } else { nil } }
             if !changes.isEmpty { handler(changes) }
         }
     }

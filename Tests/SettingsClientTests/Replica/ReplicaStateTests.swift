@@ -103,7 +103,7 @@ struct ReplicaStateTests {
         #expect(state.visible(key).source == .default)
     }
 
-    @Test("A write of the program is visible at once, and older changes do not hide it")
+    @Test("A write of the program is visible at once, and older changes do not hide the write")
     mutating func ownWrites() throws {
         state.adopt(try observed(5, "a"))
         let requestKey = try begin(set("mine"))
@@ -132,7 +132,7 @@ struct ReplicaStateTests {
         #expect(value == "a")
     }
 
-    @Test("The value of a write that changed nothing is visible until the replica has its revision")
+    @Test("The value of a write that changed nothing stays visible until the replica has the revision of the answer")
     mutating func unchanged() throws {
         state.adopt(try observed(5, "a"))
         let requestKey = try begin(set("b"))
@@ -226,7 +226,7 @@ struct ReplicaStateTests {
         #expect(value == "a" && state.visible(key).source == .default && state.events.isEmpty)
     }
 
-    @Test("A reset replaces all entries, also by entries of another epoch")
+    @Test("A reset replaces all entries, even if it has another epoch")
     mutating func resets() throws {
         state.adopt(try observed(5, "a"))
         let requestKey = try begin(set("b"))

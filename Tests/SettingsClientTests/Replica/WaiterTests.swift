@@ -3,7 +3,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// Timers, waiters and flushes: 60,000 at the same time, and their order.
+/// The cost of 60,000 timers, waiters or flushes at the same time, and their order.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct WaiterTests {
     private let count = 60_000

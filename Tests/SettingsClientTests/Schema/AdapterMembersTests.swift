@@ -4,8 +4,8 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
-/// Tests of the list of members that hide keys: `defaults.value` is a method even if the store has a key `value`. The
-/// key is then `defaults[\.value]`.
+/// The list of the members that hide keys: `defaults.value` is a method even if the store has a key `value`. A program
+/// then uses the key with `defaults[\.value]`.
 @Suite(.ownThread)
 struct AdapterMembersTests {
     /// The names of the public members in the source files. Reflection does not list methods and computed properties.
@@ -42,7 +42,9 @@ struct AdapterMembersTests {
         #expect(members.sorted() == AdapterMembers.names)
     }
 
-    @Test("A key with the name of a listed member needs a key path; a key with the name of another member does not")
+    @Test(
+        "A key needs a key path if its name is the name of a listed member, but not if it is the name of another member"
+    )
     func access() async throws {
         struct Keys: DefaultsKeyStore {
             var value: DefaultsKey<Int> { .init("value", defaultValue: 7) }

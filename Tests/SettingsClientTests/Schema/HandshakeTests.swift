@@ -46,7 +46,7 @@ struct HandshakeTests {
     }
 
     @Test(
-        "A throwing read throws if the types of the program and of the schema are disjoint",
+        "An async read throws an error if the types of the program and of the schema have no common value",
         arguments: BackendKind.allCases)
     func throwing(_ kind: BackendKind) async throws {
         let world = try kind.world(schema: try Schema(Self.document))
@@ -56,11 +56,11 @@ struct HandshakeTests {
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.count) { $0 += 1 } }
         #expect(
             try await defaults.value(\.volume) == 0.5,
-            "the different limits are only reported, because both allow the value")
+            "the different limits are only reported, because both ranges contain the value")
         #expect(world.drainIssues().map(\.key) == ["count", "player.volume"])
     }
 
-    @Test("A check returns all differences of the requested keys", arguments: BackendKind.allCases)
+    @Test("checkSchema throws an error with all differences of the requested keys", arguments: BackendKind.allCases)
     func checking(_ kind: BackendKind) async throws {
         let world = try kind.world(schema: try Schema(Self.document))
         let defaults = world.adapter(Keys())
@@ -80,7 +80,7 @@ struct HandshakeTests {
     }
 
     @Test(
-        "Without a schema or a suite, a check finds no difference",
+        "Without a schema or a suite, checkSchema finds no difference",
         arguments: BackendKind.allCases)
     func withoutSchema(_ kind: BackendKind) async throws {
         let world = try kind.world()
@@ -117,7 +117,8 @@ struct HandshakeTests {
         try await defaults.synchronize()
         #expect(defaults.volume == 0.5)
         #expect(
-            world.drainIssues().map(\.key) == ["player.volume"], "reported again after a schema without the difference")
+            world.drainIssues().map(\.key) == ["player.volume"],
+            "the difference is reported again after a schema without the difference")
     }
 
     @Test("A schema of another program is compared when the client receives it", arguments: BackendKind.allCases)
@@ -174,7 +175,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("A schema with writeOnly inside a key, which daemon 0.3 accepted, is used like any other schema")
+    @Test("A schema with writeOnly for a part of a value, which daemon 0.3 accepted, can be used")
     func older() async throws {
         let world = try BackendKind.memory.world(schema: try Schema(Self.document))
         let (defaults, backend) = world.interruptibleAdapter(Keys())
@@ -187,7 +188,7 @@ struct HandshakeTests {
         try await defaults.checkSchema { \.theme }
     }
 
-    @Test("While the schema cannot be requested, values are read, and the keys are compared later")
+    @Test("While the daemon does not answer requests for the schema, reads work, and keys are compared later")
     func withoutSchemaAnswer() async throws {
         let world = try BackendKind.memory.world(schema: try Schema(Self.document))
         let (defaults, backend) = world.interruptibleAdapter(Keys())

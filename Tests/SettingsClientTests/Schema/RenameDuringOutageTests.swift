@@ -33,8 +33,8 @@ struct RenameDuringOutageTests {
         #expect(try await world.stores([]))
     }
 
-    /// Creates a suite whose schema does not allow the value of the former name. The replica does not contain such a
-    /// value, so the client fetches the value before it moves the value.
+    /// Creates a suite whose schema does not allow the value of the former name. The replica does not contain invalid
+    /// values, so the client fetches the value before it moves the value.
     private func worldWithInvalidValue() async throws -> World {
         let world = try BackendKind.memory.world()
         world.adapter(OldKeys()).folders = ["a"]

@@ -90,7 +90,7 @@ struct RenameTests {
     }
 
     @Test(
-        "The latest of several former names is moved, and none if the new name is stored",
+        "The value of the latest former name is moved, unless the new name has a value",
         arguments: BackendKind.allCases)
     func severalFormerNames(_ kind: BackendKind) async throws {
         let both = try world(kind, folders: ["a"], paths: ["b"])
@@ -156,7 +156,7 @@ struct RenameTests {
         let (last, lastBackend) = removed.interruptibleAdapter(NewKeys())
         #expect(last.other == 0)
         lastBackend.beforeNextCommit { removed.adapter(OldKeys()).remove(\.folders) }
-        #expect(last.libraries == ["p"], "without the latest former name, the former name before it has the value")
+        #expect(last.libraries == ["p"], "the value of the earlier former name is moved if the latest has no value")
         #expect(world.drainIssues() + changed.drainIssues() + removed.drainIssues() == [])
     }
 
@@ -199,7 +199,9 @@ struct RenameTests {
         #expect(defaults.libraries == ["a", "b"])
     }
 
-    @Test("A change of the suite causes another attempt to move the value", arguments: BackendKind.allCases)
+    @Test(
+        "After a failed attempt to move the value, a change of the suite causes another attempt",
+        arguments: BackendKind.allCases)
     func resuming(_ kind: BackendKind) async throws {
         let world = try world(kind)
         let (defaults, backend) = world.interruptibleAdapter(NewKeys())
@@ -221,7 +223,7 @@ struct RenameTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `The handler of the issue about a kept former value can read the key`() async throws {
+    func `A log handler that gets the issue about an unreadable former value can read the key`() async throws {
         let backend = InMemoryBackend(suite: try SuiteName("app"))
         let readValues = Mutex<[Int]>([])
         let adapter = Mutex<DefaultsAdapter<NewKeys>?>(nil)
@@ -264,7 +266,7 @@ struct RenameTests {
         #expect(try await world.stores(["folders"]))
     }
 
-    @Test("A value whose former name the schema does not list is moved, too", arguments: BackendKind.allCases)
+    @Test("A value under a former name that the schema does not list is moved", arguments: BackendKind.allCases)
     func keptByPolicy(_ kind: BackendKind) async throws {
         let world = try world(kind)
         let document = World.schema(of: [

@@ -97,7 +97,7 @@ struct TestDaemonTests {
         #expect(error?.code == .pendingEnded)
     }
 
-    @Test func `one advance of the clock makes and reverts a scheduled change`() async throws {
+    @Test func `one advance of the clock can make and revert a scheduled change`() async throws {
         try await settings.ready()
         let updates = settings.updates(of: \.count)
         let start = clock.date + 3600
@@ -116,7 +116,7 @@ struct TestDaemonTests {
         #expect(values == [1, 0])
     }
 
-    @Test func `a caller does not wait for a slow daemon longer than its timeout`() async throws {
+    @Test func `a caller waits for a slow daemon at most for the timeout of the adapter`() async throws {
         let settings = DefaultsAdapter.inMemory(keyStore: Keys(), daemon: daemon, timeout: .milliseconds(20))
         daemon.setCondition(.slow(.seconds(60)))
         let error = await #expect(throws: DefaultsError.self) { try await settings.set(\.count, 1) }
@@ -131,7 +131,7 @@ struct TestDaemonTests {
         try eventually { daemon.value(forKey: "count") == 1 }
     }
 
-    @Test func `a refusal is thrown, and a setter reports it`() async throws {
+    @Test func `an async method throws a refusal, and a setter reports a refusal`() async throws {
         let issues = settings.issues
         try await settings.ready()
         daemon.setCondition(.refusing(.forbidden, "the token does not allow it"))

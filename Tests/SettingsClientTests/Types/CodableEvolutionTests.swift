@@ -12,32 +12,32 @@ struct CodableEvolutionTests {
         var port: Int
     }
 
-    /// With an additional optional field.
+    /// Has an additional optional field.
     struct WithOptionalHost: Codable, DefaultsSerializable, Equatable {
         var name: String
         var port: Int
         var host: String?
     }
 
-    /// With an additional required field.
+    /// Has an additional required field.
     struct WithRequiredHost: Codable, DefaultsSerializable, Equatable {
         var name: String
         var port: Int
         var host: String
     }
 
-    /// With another type of the field `port`.
+    /// Has another type of the field `port`.
     struct Retyped: Codable, DefaultsSerializable, Equatable {
         var name: String
         var port: String
     }
 
-    /// Without the field `port`.
+    /// Does not have the field `port`.
     struct WithoutPort: Codable, DefaultsSerializable, Equatable {
         var name: String
     }
 
-    /// With the name `title` for the field `name`. Decoding reads both names.
+    /// Has the name `title` for the field `name`. Decoding reads both names.
     struct Renamed: Codable, DefaultsSerializable, Equatable {
         var title: String
         var port: Int
@@ -86,7 +86,7 @@ struct CodableEvolutionTests {
     }
 
     @Test(
-        "A new required field without a default makes old values unreadable and overwrites none",
+        "A new required field without a default makes old values unreadable, and a change in place keeps them",
         arguments: BackendKind.allCases)
     func addedRequiredField(_ kind: BackendKind) throws {
         let world = try world(kind)
@@ -101,7 +101,7 @@ struct CodableEvolutionTests {
     }
 
     @Test(arguments: BackendKind.allCases)
-    func `A new required field has the value in the key's default`(_ kind: BackendKind) throws {
+    func `A new required field that an old value lacks is read from the key's default`(_ kind: BackendKind) throws {
         let world = try world(kind)
         let key = DefaultsKey<WithRequiredHost>(
             "account", defaultValue: WithRequiredHost(name: "", port: 0, host: "localhost"))
@@ -115,7 +115,7 @@ struct CodableEvolutionTests {
     }
 
     @Test(
-        "A field of another type makes old values unreadable, which is reported and not overwritten",
+        "A field of another type makes old values unreadable, and a change in place reports and keeps them",
         arguments: BackendKind.allCases)
     func retyped(_ kind: BackendKind) throws {
         let world = try world(kind)
@@ -130,7 +130,8 @@ struct CodableEvolutionTests {
     }
 
     @Test(
-        "A removed field is ignored, and a write removes it", arguments: BackendKind.allCases)
+        "A field that the type no longer has is ignored, and a write removes the field", arguments: BackendKind.allCases
+    )
     func removed(_ kind: BackendKind) throws {
         let world = try world(kind)
         let key = DefaultsKey<WithoutPort?>("account")
