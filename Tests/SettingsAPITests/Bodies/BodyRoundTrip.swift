@@ -13,7 +13,7 @@ struct BodyCase: CustomTestStringConvertible, Sendable {
     }
 }
 
-/// Reads a body from the text, and expects that the body is written as the same text, and that this text is read as an
+/// Reads a body from the text. Expects that writing the body gives the same text, and that reading this text gives an
 /// equal body.
 @discardableResult
 func expectRoundTrip<Body: JSONReadable & JSONWritable & Equatable>(
@@ -25,7 +25,7 @@ func expectRoundTrip<Body: JSONReadable & JSONWritable & Equatable>(
     return body
 }
 
-/// The error of reading a body; nil if it is valid.
+/// Reads a body from the text. Returns the error; nil if the body is valid.
 func bodyError<Body: JSONReadable>(_ text: String, as type: Body.Type) throws -> BodyError? {
     let json = try JSONValue(parsing: text)
     do {

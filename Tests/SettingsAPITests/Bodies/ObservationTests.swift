@@ -55,7 +55,7 @@ struct ObservationTests {
         #expect(SettingsObservation.changes(changes).cursor == changes.cursor)
     }
 
-    @Test("Each change in the changes of one suite has that suite")
+    @Test("Each change in an answer for one suite has the suite of the answer")
     func suiteOfChanges() throws {
         let body = try #require(Self.changes.first)
         let answer = try ObservedChanges(json: JSONValue(parsing: body.text))
@@ -130,7 +130,7 @@ struct ObservationTests {
         #expect(try StreamEvent(name: "commit", data: JSONValue(parsing: event.jsonBytes()), ofSuite: suite) == event)
     }
 
-    @Test("A stream commit written by the daemon is equal after reading")
+    @Test("A state and a commit event made from values are equal after writing and reading")
     func fromValues() throws {
         let (app, key, cursor) = (try SuiteName("app"), try KeyName("k"), try #require(Cursor("7f3a.43")))
         let contents = SuiteContents(
@@ -150,7 +150,7 @@ struct ObservationTests {
         #expect(try StreamEvent(name: "commit", data: JSONValue(parsing: event.jsonBytes()), ofSuite: app) == event)
     }
 
-    @Test("An event of a newer server is ignored")
+    @Test("Reading an event with an unknown name returns nil")
     func unknownEvent() throws {
         #expect(try StreamEvent(name: "heartbeat", data: 1, ofSuite: nil) == nil)
     }

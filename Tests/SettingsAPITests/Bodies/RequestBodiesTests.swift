@@ -161,7 +161,7 @@ struct RequestBodiesTests {
         try body.expectRefusal(as: InPlaceOperation.self)
     }
 
-    @Test("A request body written by a client is equal after reading")
+    @Test("A transaction made from values is equal after writing and reading")
     func fromValues() throws {
         let (app, key) = (try SuiteName("app"), try KeyName("launchCount"))
         let transaction = Transaction(

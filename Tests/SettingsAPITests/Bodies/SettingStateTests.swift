@@ -55,7 +55,7 @@ struct SettingStateTests {
         #expect(try SettingState(json: JSONValue(parsing: text)).value == 1)
     }
 
-    @Test("A concealed setting has no value and no violation with a value")
+    @Test("A concealed setting contains neither a value nor a violation")
     func concealed() throws {
         let text =
             #"{"suite":"app","key":"k","value":"hunter2","source":"stored","revision":18,\#(Self.time),"#

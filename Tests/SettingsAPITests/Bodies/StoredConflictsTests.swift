@@ -23,7 +23,7 @@ struct StoredConflictsTests {
         return schema.conflicts(storing: settings, steps: &steps)
     }
 
-    @Test("Stored values that the schema allows are no conflict")
+    @Test("Stored values that the schema allows cause no conflict")
     func fitting() throws {
         #expect(try conflicts(["count": 2, "name": "x"]).isEmpty)
         #expect(try conflicts([:]).isEmpty)
@@ -40,7 +40,7 @@ struct StoredConflictsTests {
             ])
     }
 
-    @Test("A conflict of a secret has no value")
+    @Test("The conflict of a secret does not contain its stored value")
     func secret() throws {
         let found = try conflicts(["token": "hunter2", "name": "x"])
         #expect(found.keys.map(\.stored) == [nil])
@@ -55,7 +55,7 @@ struct StoredConflictsTests {
         #expect(try conflicts(["token": "abc", "name": "x"]).isEmpty)
     }
 
-    @Test("A conflict of a former secret has no value if the new schema does not list its key")
+    @Test("The conflict of a former secret has no value, whether or not the new schema lists its key")
     func formerSecret() throws {
         let stored = StoredSetting(key: try KeyName("password"), value: "hunter2", isSecret: true)
         let unlisted = try Schema(["additionalProperties": false])

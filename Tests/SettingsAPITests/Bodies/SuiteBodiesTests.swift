@@ -26,7 +26,7 @@ struct SuiteBodiesTests {
         try expectRoundTrip(body.text, as: SuiteState.self)
     }
 
-    @Test("The values of a suite are found by key and keep the order of the body")
+    @Test("Reading the state of a suite keeps the cursor and the order of the values")
     func values() throws {
         let text = #"{"suite":"app","revision":21,"schemaRevision":3,"cursor":"7f3a.40","values":{"b":1,"a":{"c":[]}}}"#
         let state = try SuiteState(json: JSONValue(parsing: text))

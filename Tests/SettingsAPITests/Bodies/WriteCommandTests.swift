@@ -30,7 +30,7 @@ struct WriteCommandTests {
             let text = command.jsonText()
             let read = try WriteCommand(json: JSONValue(parsing: text))
             #expect(read == command, "\(text)")
-            // Two schemas with different texts are equal, so the JSON is compared, too.
+            // Schemas with different texts can be equal. Therefore the test also compares the JSON.
             #expect(read.jsonText() == text)
         }
     }

@@ -37,7 +37,7 @@ struct ChangeTests {
         try expectRoundTrip(body.text, as: Change.self)
     }
 
-    @Test("A change of one suite omits the name of the suite, and reading it takes the name from its context")
+    @Test("The form `ofOneSuite` of a change omits the suite; reading adds the suite, or refuses another suite")
     func ofOneSuite() throws {
         let text =
             #"{"key":"launchCount","old":41,"new":42,"oldSource":"default","source":"stored","revision":43,\#(Self.time)}"#
@@ -53,7 +53,7 @@ struct ChangeTests {
         #expect(throws: BodyError.self) { try Change(json: elsewhere, ofSuite: SuiteName("other")) }
     }
 
-    @Test("A stored null is a value, and a missing member is no value")
+    @Test("A null is a value if the source is stored, and no value if the source is unset")
     func nullOrNone() throws {
         let text =
             #"{"suite":"app","key":"k","old":null,"new":null,"oldSource":"unset","source":"stored","revision":1,\#(Self.time)}"#
@@ -64,7 +64,7 @@ struct ChangeTests {
         #expect(change.oldStored == nil)
     }
 
-    @Test("A concealed change has a key and no values")
+    @Test("A concealed change has its key and source, but no values")
     func concealed() throws {
         var change = try Self.change(old: "old password", new: "new password", 9)
         change.record.oldInvalidValue = "older password"
@@ -130,7 +130,7 @@ struct ChangeTests {
         }
     }
 
-    @Test("A journal line omits replaced stored values, unless the commit also changes a suite")
+    @Test("A journal line omits the old stored values, unless the commit also has changes of suites")
     func journaled() throws {
         var commit = Commit(
             revision: try #require(Revision(9)), time: Timestamp(milliseconds: 9),
@@ -147,7 +147,7 @@ struct ChangeTests {
         #expect(try Commit(json: JSONValue(parsing: line())) == commit)
     }
 
-    @Test("A commit of an earlier version, which names the source `stored`, reads like a commit of this version")
+    @Test("A commit that names the source `stored`, as earlier versions did, equals a commit that omits this source")
     func earlierCommits() throws {
         func commit(_ sources: String) throws -> Commit {
             try Commit(

@@ -10,7 +10,7 @@ struct RevisionTests {
         #expect(Revision(Int64.max)?.number == .max)
     }
 
-    @Test("A revision advanced beyond its range is nil")
+    @Test("Advancing a revision beyond its range returns nil")
     func advancing() throws {
         let revision = try #require(Revision(5))
         #expect(revision.advanced(by: 1_000_000_000)?.number == 1_000_000_005)
@@ -82,7 +82,7 @@ struct RevisionTests {
     }
 
     @Test(
-        "A tag of another form is not a tag of this daemon",
+        "Text of another form is not a tag",
         arguments: [
             "17", "\"\"", "\"", "\"17", "17\"", "W/\"17\"", "\"abc\"", "\"17\"\u{301}", "\"\u{301}17\"", "\"17-\"",
             "\"17-0k3f9a\"", "\"17-0k3f9a22\"", "\"17-0K3F9A2\"", "\"-0k3f9a2\"", "\"17-gzip\"",
@@ -101,7 +101,7 @@ struct RevisionTests {
         #expect(try bodyError("\"40\"", as: Cursor.self) != nil)
     }
 
-    @Test("An idempotency key is 1 to 64 printable bytes")
+    @Test("A request key has 1 to 64 printable ASCII characters")
     func requestKey() {
         let longest = String(repeating: "~", count: 64)
         for text in ["a", "3f 9a", longest] { #expect(RequestKey(text)?.text == text) }

@@ -39,7 +39,7 @@ struct TimestampTests {
         #expect(Timestamp(text) == nil)
     }
 
-    @Test("Each day of 800 years is equal after writing and parsing, and is one day after the previous day")
+    @Test("For each day of 800 years, the text parses to the same time and sorts after the text of the previous day")
     func everyDay() throws {
         let first = try #require(Timestamp("1599-12-31T12:34:56.789Z"))
         var previous = first.description

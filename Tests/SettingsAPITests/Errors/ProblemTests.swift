@@ -52,7 +52,7 @@ struct ProblemTests {
         #expect(Problem(.unknownKey, status: 422, "").status == 422)
     }
 
-    @Test("A code of a newer server is kept, and its status decides whether it is transient")
+    @Test("A problem keeps an unknown code, and its status decides whether the problem is transient")
     func unknownCode() throws {
         let body = try JSONValue(parsing: #"{"status":429,"code":"too_many_suites","title":"T","detail":"D","x":{}}"#)
         let problem = Problem(status: 429, body: body)
@@ -77,7 +77,7 @@ struct ProblemTests {
         #expect(Problem(status: status, body: json).description == description)
     }
 
-    @Test("Reading a problem skips entries that cannot be read and keeps the other entries")
+    @Test("Reading a problem ignores invalid members and elements, and treats an invalid outcome as unknown")
     func partly() throws {
         let body = try JSONValue(
             parsing: #"{"errors":[1,{"keyword":"k","detail":"d"}],"outcome":"perhaps","oldest":-1,"pointer":"x"}"#)
@@ -88,7 +88,7 @@ struct ProblemTests {
         #expect(problem.pointer == nil)
     }
 
-    @Test("The outcome of a write is known only if the server states it or refused the write")
+    @Test("A write is known as not done only if the server says so or has refused the write")
     func outcome() {
         var problem = Problem(.storageFailed, "")
         #expect(!problem.isKnownNotDone)

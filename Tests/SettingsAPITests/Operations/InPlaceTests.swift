@@ -25,7 +25,7 @@ struct InPlaceTests {
             Sum("the largest integer, exactly", .integer(.max - 1), 1, .integer(.max)),
             Sum("the smallest integer, exactly", .integer(.min + 1), -1, .integer(.min)),
             Sum("the smallest integer to the largest integer", .integer(.max), .integer(.min), -1),
-            Sum("beyond 2 to the 53, exactly", 9_007_199_254_740_993, 1, 9_007_199_254_740_994),
+            Sum("an integer above 2^53, exactly", 9_007_199_254_740_993, 1, 9_007_199_254_740_994),
             Sum("an integer to a double", 3.14, 10, 13.14),
             Sum("a double to an integer", 10, 3.14, 13.14),
             Sum("a whole double to an integer", 41, 1.0, 42.0),
@@ -55,7 +55,7 @@ struct InPlaceTests {
     }
 
     @Test(
-        "An operation on an unsuitable value fails with the reason",
+        "An operation that cannot be applied to the value fails with the reason",
         arguments: [
             (.add(1), "41", "add needs a number, but the value is a string"),
             (.add(1), .null, "add needs a number, but the value is null"),
@@ -87,7 +87,7 @@ struct InPlaceTests {
 
     static let notFinite = "the sum exceeds the range of finite numbers"
 
-    @Test("The message without values does not contain the value")
+    @Test("The detail without values does not contain the operands")
     func withoutValues() {
         let error = #expect(throws: OperationError.self) { try InPlaceOperation.add(1).applied(to: .integer(.max)) }
         #expect(error?.detailWithoutValues == "the sum exceeds the range of 64-bit integers")

@@ -92,7 +92,7 @@ struct JSONPatchLimitTests {
         #expect(try inwards.applied(to: ["a": InPlaceTests.nested(126), "b": [:]])["a"] == nil)
     }
 
-    @Test("A pointer with very many tokens is reported as not found")
+    @Test("A step with a pointer of 50,000 tokens fails with a short message")
     func longPointer() throws {
         let long = JSONPointer(Array(repeating: "a", count: 50_000))
         for step in [
@@ -119,7 +119,7 @@ struct JSONPatchLimitTests {
         #expect(value == copy)
     }
 
-    @Test("Messages without values do not contain the value")
+    @Test("Messages without values contain neither values nor member names")
     func withoutValues() throws {
         let value: JSONValue = ["hunter2": "hunter2", "list": ["hunter2"]]
         let steps: [JSONPatch.Step] = [

@@ -65,10 +65,10 @@ struct JSONPatchTests {
             Case(
                 "add over an existing member", #"{"a":1,"b":2}"#, #"[{"op":"add","path":"/a","value":3}]"#,
                 #"{"a":3,"b":2}"#),
-            Case("add as the whole value", "[1]", #"[{"op":"add","path":"","value":2}]"#, "2"),
+            Case("add at the root replaces the whole value", "[1]", #"[{"op":"add","path":"","value":2}]"#, "2"),
             Case("replace the whole value", "[1]", #"[{"op":"replace","path":"","value":{"a":1}}]"#, #"{"a":1}"#),
             Case("replace an element", "[1,2]", #"[{"op":"replace","path":"/1","value":null}]"#, "[1,null]"),
-            Case("move to the whole value", #"{"a":{"b":1}}"#, #"[{"op":"move","from":"/a","path":""}]"#, #"{"b":1}"#),
+            Case("move to the root", #"{"a":{"b":1}}"#, #"[{"op":"move","from":"/a","path":""}]"#, #"{"b":1}"#),
             Case(
                 "move to the same position", #"{"a":1,"b":2}"#, #"[{"op":"move","from":"/a","path":"/a"}]"#,
                 #"{"a":1,"b":2}"#
@@ -84,7 +84,7 @@ struct JSONPatchTests {
                 #"[{"op":"copy","from":"/a","path":"/b"},{"op":"add","path":"/a/-","value":2}]"#,
                 #"{"a":[1,2],"b":[1]}"#),
             Case(
-                "each step sees the result of the step before", "{}",
+                "each step sees the result of the previous step", "{}",
                 #"[{"op":"add","path":"/a","value":{}},{"op":"add","path":"/a/b","value":[]},"#
                     + #"{"op":"add","path":"/a/b/-","value":1},{"op":"test","path":"/a/b/0","value":1}]"#,
                 #"{"a":{"b":[1]}}"#),
@@ -112,7 +112,7 @@ struct JSONPatchTests {
                 "add below a missing member", #"{"foo":"bar"}"#, #"[{"op":"add","path":"/baz/bat","value":"qux"}]"#,
                 #"step 1 of the patch, add at /baz/bat: the object has no member "baz""#),
             Case(
-                "a name that is misspelt", #"{"colour":1}"#, #"[{"op":"remove","path":"/color"}]"#,
+                "a misspelt name", #"{"colour":1}"#, #"[{"op":"remove","path":"/color"}]"#,
                 #"step 1 of the patch, remove at /color: the object has no member "color"; did you mean colour?"#),
             Case(
                 "replace a missing member", "{}",
@@ -184,7 +184,7 @@ struct JSONPatchTests {
     }
 
     @Test(
-        "A patch whose test step fails has the code precondition_failed",
+        "A patch whose test step fails is refused with the code precondition_failed",
         arguments: [
             Case(
                 "another string", #"{"baz":"qux"}"#, #"[{"op":"test","path":"/baz","value":"bar"}]"#,
@@ -228,10 +228,10 @@ struct JSONPatchTests {
             RefusedBody("add without a value", #"[{"op":"add","path":"/a"}]"#, at: "/0", stating: [#""value""#]),
             RefusedBody("move without from", #"[{"op":"move","path":"/a"}]"#, at: "/0", stating: [#""from""#]),
             RefusedBody(
-                "a path without its slash", #"[{"op":"remove","path":"a"}]"#,
+                "a path without a leading slash", #"[{"op":"remove","path":"a"}]"#,
                 at: "/0/path", stating: ["a JSON Pointer such as /player/volume", "got another string"]),
             RefusedBody(
-                "a tilde before another digit than 0 or 1", #"[{"op":"move","path":"/a","from":"/a~2"}]"#,
+                "a tilde before a digit other than 0 or 1", #"[{"op":"move","path":"/a","from":"/a~2"}]"#,
                 at: "/0/from", stating: ["a JSON Pointer such as /player/volume", "got another string"]),
         ])
     func refused(body: RefusedBody) throws {
