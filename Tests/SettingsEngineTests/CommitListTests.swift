@@ -29,7 +29,7 @@ struct CommitListTests {
             var list = CommitList()
             var model: [Revision] = []
             var copies: [(list: CommitList, model: [Revision])] = []
-            // In some phases most changes are removals, so that the list becomes empty.
+            // In some phases, most changes are removals, so that the list becomes empty.
             var growth = 3
             for number in 1...1_500 {
                 if random.chance(oneIn: 100) { growth = random.pick([1, 2, 3, 4]) }
@@ -55,7 +55,7 @@ struct CommitListTests {
         }
     }
 
-    @Test("A list has the remaining commits after every second commit was removed, and becomes empty")
+    @Test("After 15 of every 16 commits are removed, a list has the remaining commits and can be emptied")
     func sparse() throws {
         var list = CommitList()
         for number in 1...2_000 { list.append(try Self.commit(number)) }

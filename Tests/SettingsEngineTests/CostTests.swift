@@ -8,7 +8,7 @@ import Testing
 @Suite(.ownThread)
 struct CostTests {
     @Test(
-        "A value costs one unit for each value in it, and one for each eight bytes of text",
+        "A value costs one unit for itself and each nested value, and one unit for every 8 bytes of text",
         arguments: [
             ("null", 1), ("7", 1), (#""seven b""#, 1), (#""eight by""#, 2), ("[]", 1), ("[1,2,[3]]", 5),
             (#"{"a":1}"#, 2), (#"{"a name of sixteen":"text of sixteen "}"#, 6),
@@ -31,7 +31,7 @@ struct CostTests {
         #expect(!Cost.rendering(value, within: .loopLimit).exceeds(.loopLimit))
     }
 
-    @Test("The cost of a suite is the cost of its records, and an invalid record adds a validation")
+    @Test("The cost of a suite is the cost of its records, and an invalid record adds the cost of a validation")
     func suites() throws {
         var suite = Suite(try SuiteName("app"), revision: .zero, unknownKeyRevision: .zero)
         func put(_ key: String, _ valueSource: KeyRecord.ValueSource) throws {

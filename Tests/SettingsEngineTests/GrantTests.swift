@@ -29,7 +29,7 @@ struct GrantTests {
         ("a b:read", "not a pattern"),
     ]
 
-    @Test("Text that is not a grant is refused with the correct form", arguments: refused)
+    @Test("Text that is not a grant is refused with the reason or the correct form", arguments: refused)
     func mistakes(text: String, hint: String) {
         #expect { try Grant(text) } throws: { "\($0)".contains(hint) }
     }
@@ -51,7 +51,7 @@ struct GrantTests {
         (["*:metrics,reload"], .admin, "app", .some, false), (["*:metrics,reload"], .read, "app", .some, false),
     ]
 
-    @Test("Grants allow the rights on the suites and keys that they name, and no others", arguments: matching)
+    @Test("Grants allow only the rights on suites and keys that they name", arguments: matching)
     func matches(grants: [String], right: Rights, suite: String, scope: Grants.Scope, isAllowed: Bool) throws {
         #expect(Grants(try grants.map { try Grant($0) }).allows(right, on: suite, scope) == isAllowed)
     }

@@ -92,8 +92,8 @@ struct HistoryModel {
             }
             evictBeyondLimits(after: entry)
         }
-        let left = Set(entries.map(\.revision))
-        let evicted = before.filter { !left.contains($0) }
+        let remaining = Set(entries.map(\.revision))
+        let evicted = before.filter { !remaining.contains($0) }
         oldestAvailable = max(oldestAvailable, evicted.last ?? oldestAvailable)
         return evicted
     }

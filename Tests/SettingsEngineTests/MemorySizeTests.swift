@@ -64,7 +64,7 @@ struct MemorySizeTests {
         }
     }
 
-    @Test("The replaced memory of a commit is the memory of the values and schemas stored before")
+    @Test("The replaced memory of a commit is the memory of the values and schemas that the commit replaced")
     func replaced() throws {
         #expect(try Self.commit(from: .string(Self.long), to: 1).replacedBytes > 1_000)
         #expect(try Self.commit(from: nil, to: .string(Self.long)).replacedBytes == 0)

@@ -54,7 +54,7 @@ struct OrderedTreeTests {
             var tree = OrderedTree<Item>()
             var items: [Item] = []
             var copies: [(tree: OrderedTree<Item>, items: [Item])] = []
-            // In some phases most changes are removals, so that leaves become empty and are joined.
+            // In some phases, most changes are removals, so that leaves become empty and are joined.
             var growth = 3
             let letters = 2 + random.below(4)
             for step in 0..<2_000 {
@@ -138,9 +138,7 @@ struct OrderedTreeTests {
         #expect(tree.elements.isEmpty)
     }
 
-    @Test(
-        "Names of bytes beyond ASCII are ordered by their bytes, and a name comes before longer names that begin with it"
-    )
+    @Test("Names are ordered by their UTF-8 bytes, and a name comes before longer names that begin with it")
     func byteOrder() {
         let names = ["a", "aaaaaaaa", "aaaaaaaab", "aaaaaaaa\u{E9}", "ab", "e\u{301}", "z", "\u{E9}", "\u{10000}"]
         var tree = OrderedTree<Item>()
@@ -148,7 +146,7 @@ struct OrderedTreeTests {
         #expect(tree.elements.map(\.name) == names)
     }
 
-    @Test("Appending an element whose name is not the last is refused")
+    @Test("Appending an element whose name is not after the last name is refused")
     func append() {
         var tree = OrderedTree<Item>()
         for number in 0..<1_000 {

@@ -98,7 +98,7 @@ struct PastTests {
     }
 
     @Test(
-        "With a short history, reading an instant returns the state at the instant, or 410 if later commits were evicted"
+        "With a short history, reading an instant returns its state, or history_gone if later commits were evicted"
     )
     func shortHistory() throws {
         var (answered, gone) = (0, 0)
@@ -133,7 +133,7 @@ struct PastTests {
         #expect(answered > 50 && gone > 50)
     }
 
-    @Test("An instant before the oldest retained commit of a quiet suite is readable back to its previous change")
+    @Test("A quiet suite is readable back to its last evicted commit, and not before")
     func quietSuite() throws {
         var limits = History.Limits()
         (limits.commits, limits.suiteCommits) = (8, 3)
@@ -200,7 +200,7 @@ struct PastTests {
     private static let day: Int64 = 86_400_000
 
     @Test(
-        "The time of a commit becomes the agreed time when a commit a day later follows, with no earlier time in between",
+        "A commit time becomes the agreed time when a later commit is a day newer and no commit in between is older",
         arguments: [
             ("No commit", [], nil), ("Commits within less than a day", [0, day - 1], nil),
             ("Two commits a day apart", [0, day], 0), ("A third commit after another day", [0, day, 2 * day], day),
@@ -220,7 +220,7 @@ struct PastTests {
         #expect(time.earliest(maximumAge: .max) == nil)
     }
 
-    @Test("A clock that is years ahead for an hour evicts no commit")
+    @Test("A clock that is years ahead for three commits evicts no commit")
     func wrongClock() throws {
         var limits = History.Limits()
         limits.age = 10 * Self.day
@@ -284,24 +284,24 @@ struct PastTests {
 
     @Test("Undoing a commit reverts its changes, and undoing the undo restores them, unless a key changed later")
     func undo() throws {
-        var (done, refused) = (0, 0)
+        var (undone, refused) = (0, 0)
         for random in FuzzBudget.generators(share: 0.02) {
             let run = try Run(random, commits: 40)
             for (before, after) in zip(run.pastStates, run.pastStates.dropFirst()) {
                 var copy = run
-                let touched = try #require(run.state.commitAt(after.revision), run.context)
+                let commit = try #require(run.state.commitAt(after.revision), run.context)
                 let isLast = PlainSuites.names.allSatisfy { name in
                     run.pastStates.allSatisfy { $0.revision < after.revision || $0.suites[name] == after.suites[name] }
                 }
                 switch try copy.write(.undo(UndoRequest(after.revision), of: nil, onConflict: .keep)) {
                 case .success(let revision):
-                    done += 1
+                    undone += 1
                     guard let revision, let last = copy.pastStates.last else { continue }
-                    for change in touched.changes {
+                    for change in commit.changes {
                         let (suite, key) = (change.suite.text, change.key.text)
                         try #require(last.suites[suite]?.stored[key] == before.suites[suite]?.stored[key], copy.context)
                     }
-                    for change in touched.suiteChanges where change.kind != .created {
+                    for change in commit.suiteChanges where change.kind != .created {
                         let suite = change.suite.text
                         try #require(last.suites[suite]?.schema == before.suites[suite]?.schema, copy.context)
                     }
@@ -323,7 +323,7 @@ struct PastTests {
                 }
             }
         }
-        #expect(done > 10 && refused > 10)
+        #expect(undone > 10 && refused > 10)
     }
 
     @Test("A restore brings back the earlier values that the schema allows")
@@ -364,7 +364,7 @@ struct PastTests {
 }
 
 extension State {
-    /// The commit with a revision in the history.
+    /// The commit in the history with the revision.
     fileprivate func commitAt(_ revision: Revision) -> Commit? {
         history.all.first { $0.revision == revision }?.commit
     }

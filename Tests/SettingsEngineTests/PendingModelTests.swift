@@ -4,8 +4,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Random writes with deadlines (`Settings-Confirm`, `Settings-Until`, `Settings-Effective`). The test compares their
-/// effects with `PendingModel`: plain dictionaries and a list of deadlines.
+/// Makes random writes with deadlines (`Settings-Confirm`, `Settings-Until`, `Settings-Effective`), and compares their
+/// effects with `PendingModel`.
 @Suite(.ownThread)
 struct PendingModelTests {
     private struct Run {
@@ -50,7 +50,7 @@ struct PendingModelTests {
 
         mutating func count(_ event: String) { counts[event, default: 0] += 1 }
 
-        /// An ordinary write, which may have a deadline.
+        /// Makes a write in the state and in the model. The write may have deadlines.
         mutating func write(_ command: WriteCommand, _ deadlines: WriteRequest.Deadlines?) throws {
             var request = WriteRequest(command)
             request.deadlines = deadlines
@@ -184,7 +184,7 @@ struct PendingModelTests {
             }
         }
 
-        /// Sends a request of a client (confirm, revert, cancel or extend) about a random action.
+        /// Sends a request (confirm, revert, cancel or extend) about an action, which may have ended or never existed.
         mutating func request(_ id: PendingID, _ pendingRequest: PendingRequest) throws {
             let action = model.actions[id]
             let isWrite = if case .write? = action?.task { true } else { false }
@@ -268,7 +268,7 @@ struct PendingModelTests {
                 case 0..<6: try run.write(try writes.next(), nil)
                 case 6..<10: try run.write(try writes.next(), deadlines(&writes.random))
                 case 10..<12: run.clock += Int64(writes.random.below(20_000))
-                // The wall clock may be set, also backwards.
+                // The administrator sets the wall clock forward or back.
                 case 12: run.clock += Int64(writes.random.below(400_000)) - 200_000
                 case 13..<16:
                     let known = run.model.actions.keys.sorted()
@@ -287,7 +287,7 @@ struct PendingModelTests {
             }
             for (event, count) in run.counts { counts[event, default: 0] += count }
         }
-        // Each kind of event occurs, so that the comparison means something.
+        // The comparison tests an event only if the event occurs.
         for event in [
             "scheduled", "with a deadline", "ended by a drop", "reverted", "refused", "in effect until", "carried out",
             "requests", "undone",

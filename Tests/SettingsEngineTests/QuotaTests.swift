@@ -4,14 +4,14 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Makes random writes with quotas that are equal to the amount of stored data after the write, one less, or half of
-/// it.
+/// Makes random writes with quotas that are equal to the amount of stored data after the write, to this amount minus
+/// one, or to half of the amount.
 @Suite(.ownThread)
 struct QuotaTests {
-    /// A quota and the number that it limits, in total or for each suite.
+    /// A quota and the amounts that it limits: one amount for the whole state, or an amount for each suite.
     private struct Bound {
         let quota: WritableKeyPath<Quotas, Int>
-        /// The current numbers. The key nil has the number of a quota on the total.
+        /// Returns the amounts in a state by suite. An amount for the whole state has the key nil.
         let counts: (State) -> [SuiteName?: Int]
 
         static var all: [Bound] {
@@ -60,12 +60,12 @@ struct QuotaTests {
                 var after = state
                 try after.apply(commit, schema: decision.schema)
                 for bound in Bound.all {
-                    let (then, now) = (bound.counts(state), bound.counts(after))
-                    let most = now.values.max() ?? 0
-                    for limit in [most, most - 1, most / 2] {
+                    let (oldCounts, newCounts) = (bound.counts(state), bound.counts(after))
+                    let largest = newCounts.values.max() ?? 0
+                    for limit in [largest, largest - 1, largest / 2] {
                         var quotas = Quotas.none
                         quotas[keyPath: bound.quota] = limit
-                        let isOver = now.contains { $0.value > limit && $0.value > then[$0.key] ?? 0 }
+                        let isOver = newCounts.contains { $0.value > limit && $0.value > oldCounts[$0.key] ?? 0 }
                         for isDryRun in [false, true] {
                             var request = request
                             request.isDryRun = isDryRun
@@ -92,7 +92,7 @@ struct QuotaTests {
         #expect(refused > 100 && allowed > 100)
     }
 
-    @Test("A suite that was emptied and dropped counts towards no quota")
+    @Test("The size of a state counts no removed schema, no removed value and no dropped suite")
     func emptied() throws {
         var staged = StagedState(State(epoch: try #require(Epoch("e0"))))
         let app = try SuiteName("app")

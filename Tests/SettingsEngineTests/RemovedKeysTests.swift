@@ -8,7 +8,7 @@ import Testing
 /// A tombstone is the record of a removed key, with the revision of the removal.
 @Suite(.ownThread)
 struct RemovedKeysTests {
-    @Test("The newest tombstones are kept, and the revision of keys without a tombstone is that of no earlier removal")
+    @Test("The newest tombstones are kept, and the revision of unknown keys is at least that of each lost tombstone")
     func random() throws {
         for var random in FuzzBudget.generators(share: 0.003) {
             let initial = try #require(Revision(Int64(random.below(5))))

@@ -19,7 +19,7 @@ struct WatchingTests {
         }
     }
 
-    @Test("A stream returns each commit once and in order, for any size of its pieces")
+    @Test("A stream returns each commit once and in order, whatever cost and bytes one step may use")
     func streams() throws {
         for random in FuzzBudget.generators(share: 0.02) {
             var world = try World(random)

@@ -23,7 +23,7 @@ struct WriteCostTests {
         return try state.decide(WriteRequest(command), revision: revision, time: Timestamp(milliseconds: 1000))
     }
 
-    /// The reason why a write is refused; nil if it is accepted.
+    /// Expects that a write is refused, and returns the problem.
     private func refusal(_ command: WriteCommand) -> Problem? {
         #expect(throws: Problem.self) { try decide(command) }
     }
@@ -44,7 +44,7 @@ struct WriteCostTests {
         #expect(commit.changes.count == operations.count)
     }
 
-    @Test("A setting with many failed conditions is listed a few times, and all failed conditions are counted")
+    @Test("If many conditions on one setting fail, the problem lists four of them and counts all")
     mutating func manyConditions() throws {
         try write(.setting(Transaction.Operation(suite: suite, key: key, .set(1))))
         let conditions = [Transaction.Condition](
@@ -58,7 +58,7 @@ struct WriteCostTests {
         #expect(detail.hasSuffix("; 999 more conditions failed"), "\(detail)")
     }
 
-    @Test("A refusal lists all unknown keys, with suggestions for the first keys")
+    @Test("A refusal lists all unknown keys, with suggestions for the first 16 keys, in linear time")
     mutating func manyUnknownKeys() throws {
         var properties = JSONObject()
         for number in 0..<2_000 { properties["key\(number)"] = ["type": "integer"] }
@@ -74,9 +74,9 @@ struct WriteCostTests {
         #expect(suggesting == 16)
     }
 
-    @Test("A schema is not replaced or removed if finding its secrets would take too long")
+    @Test("A schema is not replaced or removed if finding its secrets would exceed the limit of steps")
     mutating func secretsOfSchema() throws {
-        // The first pattern takes some hundred steps for each letter.
+        // Matching the first pattern takes a few hundred steps for each letter.
         let document: JSONValue = [
             "type": "object", "additionalProperties": false,
             "patternProperties": ["^(?:a{0,10}){10}b?$": [:], "^secret[.]": ["writeOnly": true]],

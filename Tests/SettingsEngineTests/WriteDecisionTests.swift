@@ -7,11 +7,12 @@ import Testing
 /// Decides and applies random writes, and compares the state with plain dictionaries and with remembered states.
 @Suite(.ownThread)
 struct WriteDecisionTests {
-    /// A state with the expected contents.
+    /// A state, and its expected contents as plain dictionaries.
     private struct Run {
         var state: State
         var plain = PlainSuites()
-        var issued = Revision.zero
+        /// The revision of the last commit.
+        var lastRevision = Revision.zero
         let seed: UInt64
 
         init(seed: UInt64, limits: History.Limits = History.Limits()) throws {
@@ -19,10 +20,10 @@ struct WriteDecisionTests {
             self.seed = seed
         }
 
-        /// Decides a write, applies its commit, and compares everything that can be read.
+        /// Decides a write, compares the answer or the refusal with the dictionaries, and applies the commit.
         mutating func write(_ command: WriteCommand, isDryRun: Bool = false) throws -> Commit? {
-            let context: Comment = "seed \(seed), after \(issued): \(command)"
-            let revision = try #require(issued.advanced(by: 1))
+            let context: Comment = "seed \(seed), after \(lastRevision): \(command)"
+            let revision = try #require(lastRevision.advanced(by: 1))
             var request = WriteRequest(command)
             request.isDryRun = isDryRun
             var expected = plain
@@ -31,19 +32,19 @@ struct WriteDecisionTests {
                 let time = Timestamp(milliseconds: 1_000 + revision.number)
                 let decision = try state.decide(request, revision: revision, time: time)
                 guard case .success(let changed) = outcome else {
-                    Issue.record("was not refused, \(context)")
+                    Issue.record("the write was not refused, \(context)")
                     return nil
                 }
                 try expect(decision.answer, changed, context)
                 try #require((decision.commit != nil) == (changed != nil && !isDryRun), context)
                 guard let commit = decision.commit else { return nil }
-                issued = revision
+                lastRevision = revision
                 try state.apply(commit, schema: decision.schema)
                 plain = expected
                 return commit
             } catch let problem as Problem {
                 guard case .failure(let refusal as PlainSuites.Refusal) = outcome else {
-                    Issue.record("was refused: \(problem.description), \(context)")
+                    Issue.record("the write was refused: \(problem.description), \(context)")
                     return nil
                 }
                 #expect(problem.code.map { refusal.codes.contains($0) } ?? false, "\(problem.description), \(context)")
@@ -98,7 +99,7 @@ struct WriteDecisionTests {
         }
     }
 
-    @Test("Replaying a journal gives the same state")
+    @Test("Applying the commits from journal lines gives the same state")
     func replayed() throws {
         for random in FuzzBudget.generators(share: 0.01) {
             var writes = try RandomWrites(random)
@@ -144,7 +145,7 @@ struct WriteDecisionTests {
                 remembered[run.state.revision] = run.state
             }
             let now = run.state
-            for (moment, then) in remembered {
+            for (moment, earlier) in remembered {
                 for name in PlainSuites.names {
                     let suite = try SuiteName(name)
                     let context: Comment = "seed \(random.seed), \(name) at \(moment) seen from \(now.revision)"
@@ -161,7 +162,7 @@ struct WriteDecisionTests {
                     let isDropped = now.history.commits(after: moment).contains { kept in
                         kept.commit.suiteChanges.contains { $0.suite == suite && $0.kind == .dropped }
                     }
-                    let before = then.suite(suite)
+                    let before = earlier.suite(suite)
                     var past = try now.recentPast.suite(suite, at: moment)
                     if isDropped, let revision = before?.revision, revision <= floor {
                         past?.revision = revision
@@ -172,7 +173,7 @@ struct WriteDecisionTests {
         }
     }
 
-    @Test("A commit that does not follow the last commit is refused with both revisions")
+    @Test("A commit that does not fit the revision or the suites of the state is refused")
     func mismatches() throws {
         var run = try Run(seed: 0)
         let app = try SuiteName("app")

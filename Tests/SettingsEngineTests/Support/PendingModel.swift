@@ -4,7 +4,7 @@ import SettingsModel
 
 /// Suites as plain dictionaries with pending actions: the model for random tests of `PendingActions`.
 struct PendingModel {
-    /// The task at a deadline.
+    /// The task that the daemon carries out at a deadline.
     enum Task {
         /// Reverts a commit. `before` has the suites before the commit. `recreated` has the suites that later commits
         /// created.
@@ -33,7 +33,7 @@ struct PendingModel {
         }
     }
 
-    /// The names of the suites that the commit with a revision changed.
+    /// The names of the suites that the commit with the revision changed.
     static func suitesChanged(from before: PlainSuites, to after: PlainSuites, at revision: Revision) -> Set<String> {
         Set(
             PlainSuites.names.filter { name in
@@ -84,6 +84,6 @@ struct PendingModel {
         _ = plain.finish(&next, at: revision)
     }
 
-    /// The suites that commits dropped, by revision.
+    /// The suites that each commit dropped, by the revision of the commit.
     var droppedSuites: [Revision: Set<String>] = [:]
 }
