@@ -33,7 +33,7 @@ final class APIServer {
         let epoch = Epoch("e0")
         guard let epoch else { throw RawClient.Failure.malformed("no epoch") }
         var writeLimits = WriteLimits()
-        // Large bodies of one test may take longer than 10 s together on a busy machine.
+        // On a busy machine, the large bodies of one test may take longer than the default of 10 seconds.
         writeLimits.queueTimeout = UInt64(Deadline.patience) * 1_000_000_000
         store = Store(
             State(epoch: epoch, limits: limits), log: log, limits: writeLimits,
@@ -63,7 +63,6 @@ final class APIServer {
         }
     }
 
-    /// The number of watchers.
     var watcherCount: Int { watchers.total }
 
     /// Waits until there is this number of watchers.
@@ -74,7 +73,7 @@ final class APIServer {
         }
     }
 
-    /// Makes the event loop compare its deadlines with the clock now, because a clock of a test starts no timer.
+    /// Makes the event loop check its deadlines now, because the clock of a test does not wake the event loop.
     func checkDeadlines() {
         server.checkDeadlines()
     }
@@ -95,7 +94,7 @@ final class APIServer {
         isBlocked = true
     }
 
-    /// Continues the parsing of large bodies. Does nothing if it is not blocked.
+    /// Continues the parsing of large bodies. Does nothing if the parsing is not blocked.
     func unblockParsing() {
         guard isBlocked else { return }
         isBlocked = false

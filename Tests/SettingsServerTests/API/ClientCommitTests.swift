@@ -7,7 +7,8 @@ import Testing
 
 @testable import SettingsWeb
 
-/// Compares the decision whether a client has applied a state with a search of all commits.
+/// The daemon decides whether a client has applied a revision. The test compares the decision with a search of all
+/// commits.
 @Suite(.ownThread)
 struct ClientCommitTests {
     private static let suites = ["app", "net"]
@@ -50,7 +51,7 @@ struct ClientCommitTests {
     }
 
     @Test(
-        "A client has applied a state if no later commit up to the state concerns it, also with an incomplete history",
+        "A client has applied a revision if no commit after its report concerns it, also if commits were evicted",
         arguments: 0..<20)
     func model(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)

@@ -101,10 +101,10 @@ struct ClientTableTests {
                 let (suite, name) = (random.pick(Self.suites), random.pick(["a", "b", "c", "d", "e"]))
                 let caller = random.chance(oneIn: 6) ? "token:y" : "token:x"
                 let applied: Int64? = random.chance(oneIn: 3) ? nil : Int64(random.below(13))
-                let isOther = random.chance(oneIn: 8)
+                let isOtherEpoch = random.chance(oneIn: 8)
                 let failed: Int64? = random.chance(oneIn: 3) ? Int64(random.below(13)) : nil
                 let report = ClientReport(
-                    applied: try applied.map { try Self.cursor($0, epoch: isOther ? "other" : "e0") },
+                    applied: try applied.map { try Self.cursor($0, epoch: isOtherEpoch ? "other" : "e0") },
                     failed: try failed.map { try Self.cursor($0) })
                 let startsWatch = random.chance(oneIn: 2)
                 var index = clients.firstIndex { $0.suite == suite && $0.name == name }
@@ -130,10 +130,10 @@ struct ClientTableTests {
                     if let index {
                         if let failed { clients[index].failed = failed }
                         // The failure may be later than `published`, so compare the reported revision, too.
-                        if let applied, !isOther, applied >= clients[index].failed ?? .max {
+                        if let applied, !isOtherEpoch, applied >= clients[index].failed ?? .max {
                             clients[index].failed = nil
                         }
-                        if let applied { clients[index].applied = isOther ? nil : min(applied, Self.published) }
+                        if let applied { clients[index].applied = isOtherEpoch ? nil : min(applied, Self.published) }
                         // The client may have applied a revision with an earlier report.
                         if let applied = clients[index].applied, let failed = clients[index].failed,
                             applied >= failed
@@ -207,7 +207,7 @@ struct ClientTableTests {
         return state
     }
 
-    @Test("The records for other daemons are kept until a client reports, a commit is made, or their time is over")
+    @Test("The records for other daemons are reused until a client reports, a commit follows, or 3 seconds pass")
     func records() throws {
         let (time, suite, state) = (ManualClock(), try SuiteName("app"), try Self.state())
         let registry = ClientRegistry(
@@ -235,7 +235,7 @@ struct ClientTableTests {
         #expect(makesRecords(on: state))
     }
 
-    @Test("The end of a watch is a contact, also if another watch of the client waits")
+    @Test("The end of a watch counts as a contact, even if another watch of the client waits")
     func endOfWatch() {
         let presence = ClientPresence(seen: 1)
         for _ in 0..<2 { presence.recordContact(startsWatch: true, at: 1) }
@@ -246,7 +246,7 @@ struct ClientTableTests {
         #expect(!presence.isWaiting)
     }
 
-    @Test("The times of convergence count each client that was present at their start once")
+    @Test("The rollout times count each client once, and only clients that were present when the measurement began")
     func rolloutTimes() throws {
         let (suite, state) = (try SuiteName("app"), try Self.state())
         let next = try Self.nextState(after: state)

@@ -27,7 +27,7 @@ struct LargeBodyTests {
         "GET /v1/suites/\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
     }
 
-    /// The number of keys with which the answer to a read of the suite is rendered in the background.
+    /// The daemon renders the answer in the background if a suite has this number of keys.
     static let longCount = Int(Cost.loopLimit.microseconds / Cost.renderedUnit.microseconds) / 4 + 1
 
     static let schema =
@@ -51,7 +51,7 @@ struct LargeBodyTests {
         #expect(try other.exchange(Self.get("app")).status == 200)
     }
 
-    @Test("A large write takes effect in the order of its connection's requests")
+    @Test("The writes of a connection take effect in the order of the requests, also if a body is large")
     func order() throws {
         let server = try APIServer()
         let client = try server.connect()
@@ -104,7 +104,7 @@ struct LargeBodyTests {
     private static let megabyte = "\"" + String(repeating: "a", count: 1_000_000) + "\""
 
     @Test(
-        "While a client uses all memory that its bodies may use, a large body is refused and a small body accepted"
+        "If the bodies of a client use all their memory, another large body is refused and a small body is accepted"
     )
     func waitingBytes() throws {
         let time = ManualClock()
@@ -116,7 +116,7 @@ struct LargeBodyTests {
             try server.awaitWork(number + 1)
         }
         let late = try server.connect()
-        // The kernel accepts only this many bytes for a connection that the daemon does not read.
+        // The daemon does not read this connection, so sending the whole body would block.
         try late.send(String(Self.put("app/keys/late", Self.megabyte).prefix(100_000)))
         #expect(try server.connect().exchange(Self.put("app/keys/small", "1")).status == 201)
         #expect(!late.isReadable(within: 100))
@@ -169,14 +169,14 @@ struct LargeBodyTests {
         try staying.send(Self.put("app/keys/b", Self.long))
         try server.awaitWork(2)
         leaving.reset()
-        // These requests run on the same event loop, so all work posted before them is done.
+        // These requests run on the same event loop, so the loop has handled the reset before it answers them.
         for _ in 0..<2 { #expect(try server.connect().exchange(Self.get("app")).status == 404) }
         server.unblockParsing()
         #expect(try staying.readResponse().status == 201)
         #expect(server.store.state.revision == Revision(1))
     }
 
-    @Test("An expensive answer is refused while too many answers wait")
+    @Test("An expensive answer is refused while too many answers for the client wait")
     func refusedAnswers() throws {
         let server = try APIServer()
         let members = (0..<Self.longCount).map { #""key\#($0)":1"# }.joined(separator: ",")
@@ -185,7 +185,7 @@ struct LargeBodyTests {
         let gate = DispatchSemaphore(value: 0)
         let scheduler = server.rendering
         scheduler.submit(WorkScheduler.Work { _ in gate.patientWait() })
-        // The work that blocks the scheduler has begun, so it does not wait any more.
+        // Waits until the blocking job runs: a running job does not count as queued.
         try server.awaitWork(0)
         let leaving = try server.connect()
         try leaving.send(Self.get("app?prefix=k"))

@@ -25,7 +25,7 @@ struct OpenAPITests {
         #expect(paths == Resource.allCases.map(\.rawValue))
     }
 
-    @Test("Each path has the methods of its resource, and parameters for its names", arguments: Resource.allCases)
+    @Test("Each path has the methods and the path parameters of its resource", arguments: Resource.allCases)
     func methods(resource: Resource) {
         let path = document["paths"]?[resource.rawValue]
         let methods = path?.object?.members.map(\.name).filter { $0 != "parameters" } ?? []
@@ -35,7 +35,7 @@ struct OpenAPITests {
         #expect(names == resource.rawValue.split(separator: "/").filter { $0.hasPrefix("{") }.map(String.init))
     }
 
-    @Test("Each method has its parameters with the schemas of their types", arguments: Resource.allCases)
+    @Test("Each method has its query parameters with the schemas of their types", arguments: Resource.allCases)
     func parameters(resource: Resource) {
         for method in resource.methods + (resource.methods.contains(.get) ? [.head] : []) + [.options] {
             let operation = document["paths"]?[resource.rawValue]?[method.name.lowercased()]

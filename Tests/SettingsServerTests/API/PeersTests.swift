@@ -21,7 +21,7 @@ struct PeersTests {
 
         var questionCount: Int { questions.withLock { $0.count } }
 
-        /// Answers all questions; nil if the end of the log is unknown.
+        /// Answers all questions with the end of the log; nil if the end is unknown.
         func reportEndOfLog(_ end: Cursor?) {
             for completion in questions.withLock({ $0 }) { completion(end) }
         }
@@ -62,7 +62,7 @@ struct PeersTests {
         #expect(server.watcherCount == 0)
     }
 
-    @Test("A fresh read without missing commits is answered after the end of the log is known")
+    @Test("A fresh read of a daemon that misses no commit is answered when the end of the log is known")
     func current() throws {
         let others = Others()
         let server = try APIServer(peers: others.peers)
@@ -92,7 +92,7 @@ struct PeersTests {
         #expect(try json(client.readResponse()) == ["daemons": 3, "cursor": "e0.7"])
     }
 
-    @Test("While the end of the log is unknown, each answer has the duration of the outage")
+    @Test("While the staleness is set, each answer has the field `Settings-Stale` with its seconds")
     func stale() throws {
         let server = try APIServer()
         let client = try server.connect()

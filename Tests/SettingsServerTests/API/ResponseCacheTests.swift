@@ -45,7 +45,7 @@ struct ResponseCacheTests {
         #expect(try body("a", after: 1, at: 5) == nil)
     }
 
-    @Test("A full cache keeps only the newest answer")
+    @Test("An answer that exceeds a limit of the cache removes all other answers")
     mutating func bounds() throws {
         let long = [UInt8](repeating: 0, count: 3 << 20)
         for suite in ["a", "b", "c"] { try keep(long, suite, at: 1) }

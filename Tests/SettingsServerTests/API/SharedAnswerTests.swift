@@ -39,7 +39,7 @@ struct SharedAnswerTests {
     }
 
     @Test(
-        "An answer that waits for rendering does not retain evicted commits, and shows the state when it is rendered")
+        "An answer that waits for rendering retains no evicted commits, and shows the state at the time of rendering")
     func keepsNothing() throws {
         var limits = History.Limits()
         (limits.bytes, limits.suiteCommits) = (4 << 20, 0)

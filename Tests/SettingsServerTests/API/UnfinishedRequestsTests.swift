@@ -52,7 +52,7 @@ struct UnfinishedRequestsTests {
         #expect(requests.ids.isEmpty)
     }
 
-    @Test("The metric of durations omits a backup, whose duration depends on the client, but not a server operation")
+    @Test("A backup, whose duration depends on its client, waits for an event, and a server operation does not")
     func waits() {
         var requests = UnfinishedRequests()
         requests.insert(first, .serverOperation, from: current(first))

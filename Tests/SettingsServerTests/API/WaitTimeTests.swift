@@ -64,7 +64,7 @@ struct WaitTimeTests {
         }
     }
 
-    @Test("A request without `wait` waits for 30 seconds")
+    @Test("A long poll without `wait` waits for 27 to 30 seconds")
     func usual() throws {
         let server = try serverWithSetting()
         let client = try server.connect()
@@ -158,7 +158,7 @@ struct WaitTimeTests {
     }
 
     @Test(
-        "A GET with `wait` ends like a long poll",
+        "A GET with `wait` that sees no change is answered in the last tenth of the wait",
         arguments: [
             ("/keys/a?wait=20", "If-None-Match: *\r\n", 304), ("/keys/zz?wait=20", "", 404),
             ("?wait=20", "If-None-Match: *\r\n", 304), ("/observe?since=1&wait=20&key=zz", "", 200),

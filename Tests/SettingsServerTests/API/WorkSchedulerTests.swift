@@ -28,7 +28,7 @@ struct WorkSchedulerTests {
         return work
     }
 
-    /// Occupies a thread until the test opens the gate.
+    /// Occupies the thread of the scheduler until the test signals `gate`.
     private func block(_ scheduler: WorkScheduler) {
         let isRunning = DispatchSemaphore(value: 0)
         scheduler.submit(

@@ -19,13 +19,13 @@ struct WriteAnswerTests {
         log.awaitFlush()
     }
 
-    @Test("A write is answered when it is durable, and so is a write that was decided during its flush")
+    @Test("A write is answered when it is durable, also if it was decided during the flush of another write")
     func answers() throws {
         let other = try server.connect()
         try client.send(LargeBodyTests.put("app/keys/a", "2"))
         log.awaitFlush()
         try other.send(LargeBodyTests.put("app/keys/a", "3"))
-        // A read after the answer sees the durable commit.
+        // A read sees only durable commits.
         #expect(try server.connect().exchange(LargeBodyTests.get("app/keys/a?raw")).text == "1")
         #expect(!client.isReadable && !other.isReadable)
         log.releaseFlush()

@@ -62,7 +62,7 @@ struct TokenCommandTests {
         return Dictionary(rows.map { ($0["name"]?.string ?? "", $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    @Test("The JSON list has the last use of each token after a reload and a stop, or null")
+    @Test("After a reload or a stop, the JSON list has the last use of each used token, and null for other tokens")
     func lastUse() throws {
         let first = try token("create", "first", "--grant", "*:read").output.trimmingCharacters(in: .newlines)
         let second = try token("create", "second", "--grant", "a:write", "--expires", "90d").output
@@ -101,7 +101,7 @@ struct TokenCommandTests {
         (["create", "a", "--log", "debug"], 64, "does not apply to this command"),
     ]
 
-    @Test("A wrong use of `settingsd token` prints an error with a remedy", arguments: mistakes)
+    @Test("An incorrect command line of `settingsd token` prints an error with a remedy", arguments: mistakes)
     func mistake(words: [String], code: Int32, hint: String) throws {
         let end = try ChildProcess.run(["token"] + words + ["--access.tokens", file, "--data", data])
         #expect(end.code == code, "\(end.errors)")
@@ -109,7 +109,7 @@ struct TokenCommandTests {
         #expect(end.output == "")
     }
 
-    @Test("Without the option of the token file, `settingsd token` names the option")
+    @Test("Without the option for the token file, the error of `settingsd token` names the option")
     func unnamed() throws {
         #expect(try ChildProcess.run(["token", "list"]).errors.contains("--access.tokens FILE"))
     }
@@ -130,7 +130,7 @@ struct TokenCommandTests {
         }
     }
 
-    @Test("A token file that is missing or readable by others ends the start")
+    @Test("A daemon without its token file does not start, and names the command that creates the file")
     func start() throws {
         let end = try ChildProcess.run([
             "--listen", "127.0.0.1:0", "--data", data, "--access.tokens", file, "--log", "error",

@@ -54,7 +54,7 @@ struct TokenFileTests {
     }
 
     @Test(
-        "The name of a token is unique and has only plain characters",
+        "A token name that is used, empty or too long, or has a character that suite names exclude, is refused",
         arguments: ["a", "", "a b", "ä", String(repeating: "a", count: 65)])
     func names(name: String) throws {
         _ = try create("a")
@@ -65,7 +65,7 @@ struct TokenFileTests {
     @Test("A token file that other users can read is refused", arguments: [0o604, 0o640, 0o620, 0o666])
     func modes(mode: Int) throws {
         _ = try create("a")
-        // A group may have read permission for a file that belongs to root.
+        // A token file of root may be readable by a group of the process, so the test sets another group.
         if getuid() == 0, mode == 0o640 { #expect(chown(path, 0, 1) == 0) }
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
         #expect { try TokenFile(at: path) } throws: { "\($0)".contains("chmod 600") }
@@ -191,7 +191,7 @@ struct TokenFileTests {
         #expect(try TokenFile(at: path, acceptsAnyOwnerForRoot: true).tokens.map(\.name) == ["a"])
         _ = try create("b")
         let owner = try FileManager.default.attributesOfItem(atPath: path)[.ownerAccountID] as? Int
-        #expect(owner == 1, "a command of root leaves the file to its owner")
+        #expect(owner == 1, "a command of root must keep the owner of the file")
     }
 
     @Test("The temporary file of a killed command is replaced, and the temporary file of a running command is kept")

@@ -13,7 +13,7 @@ struct EtcdCallTests {
     }
 
     @Test(
-        "Base64 is padded, and only the canonical form is accepted",
+        "Base64 is written with padding, and decodes to the same bytes",
         arguments: [
             ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("\u{FF}?>", "w78/Pg=="),
         ])
@@ -54,7 +54,7 @@ struct EtcdCallTests {
         #expect(body(transaction.write) == expected)
     }
 
-    @Test("The other calls are encoded as the gateway expects")
+    @Test("A lease, an authentication, a search for the leader and a watch are encoded as the gateway expects")
     func others() {
         #expect(body(EtcdLeaseGrant(seconds: 2).write) == #"{"TTL":"2"}"#)
         #expect(body(EtcdAuthentication(name: "n", password: "p\"").write) == #"{"name":"n","password":"p\""}"#)
@@ -93,7 +93,7 @@ struct EtcdCallTests {
     }
 
     @Test(
-        "The kinds of watch messages are distinguished",
+        "A watch message is decoded as created, as puts or as cancelled",
         arguments: [
             (#"{"result":{"header":{},"created":true}}"#, EtcdWatchMessage.created),
             (
@@ -113,7 +113,7 @@ struct EtcdCallTests {
     }
 
     @Test(
-        "An etcd address is http:// with a host",
+        "An etcd address has the scheme http, a host and an optional port",
         arguments: [
             ("http://10.0.0.5:2379", "http://10.0.0.5:2379"), ("http://etcd-1", "http://etcd-1:2379"),
             ("http://[::1]:1/", "http://[::1]:1"), ("https://10.0.0.5:2379", nil), ("10.0.0.5:2379", nil),

@@ -18,7 +18,7 @@ struct EtcdClientTests {
 
     private let bytes: [UInt8] = (0...255).map { $0 }
 
-    @Test("A transaction that compares a value executes one branch and returns the found value")
+    @Test("A transaction executes the branch that its conditions select, and returns the values of its ranges")
     func transaction() throws {
         let etcd = try EtcdCluster()
         var client = Self.client(etcd.endpoints)
@@ -35,14 +35,14 @@ struct EtcdClientTests {
             success: [.put("x1", [1]), .put("x2", []), .delete("k")])
         #expect(try client.call(third, by: deadline()).hasSucceeded)
         #expect(try !client.call(third, by: deadline()).hasSucceeded)
-        let rest = try client.call(first, by: deadline())
-        #expect(rest.hasSucceeded, "the third transaction deleted the key")
+        let fourth = try client.call(first, by: deadline())
+        #expect(fourth.hasSucceeded, "the third transaction must delete the key")
         let range = EtcdRange(key: "x", end: "z", limit: 2)
         let all = try client.call(EtcdTransaction(success: [.range(range)]), by: deadline())
         #expect(all.ranges == [[EtcdPair(key: "x1", value: [1]), EtcdPair(key: "x2", value: [])]])
     }
 
-    @Test("A value of a megabyte is stored, and an error of etcd is an error of the call")
+    @Test("A value of 1 MiB is stored, and a value of 2 MiB is refused without an effect")
     func large() throws {
         let etcd = try EtcdCluster()
         var client = Self.client(etcd.endpoints)
@@ -56,10 +56,10 @@ struct EtcdClientTests {
         #expect(refusal?.outcome == .noEffect)
         #expect(
             try client.call(read, by: deadline()).ranges[0].first?.value == large,
-            "the client can still use the connection")
+            "the client must still work after the refusal")
     }
 
-    @Test("A watch returns all values from a revision on, in order and of any size")
+    @Test("A watch returns all values since a revision in order, also empty and large values")
     func watch() throws {
         let etcd = try EtcdCluster()
         var client = Self.client(etcd.endpoints)
@@ -84,14 +84,14 @@ struct EtcdClientTests {
     func members() throws {
         let etcd = try EtcdCluster()
         // After the kill, no program listens on the port of the member.
-        let away = try EtcdCluster()
-        try away.kill(0)
+        let stopped = try EtcdCluster()
+        try stopped.kill(0)
         let put = EtcdTransaction(success: [.put("k", [1])])
         for _ in 0..<8 {
-            var client = Self.client(away.endpoints + etcd.endpoints)
+            var client = Self.client(stopped.endpoints + etcd.endpoints)
             #expect(try client.call(put, by: deadline()).hasSucceeded)
         }
-        var client = Self.client(away.endpoints)
+        var client = Self.client(stopped.endpoints)
         let error = #expect(throws: EtcdError.self) {
             _ = try client.call(put, by: .now + .milliseconds(200))
         }
@@ -99,7 +99,7 @@ struct EtcdClientTests {
         #expect(error?.cause == .memberFailed)
     }
 
-    @Test("The client finds the leading member, and after the end of this member the next leading member")
+    @Test("The client finds the leading member, and the next leading member after this member is killed")
     func leaders() throws {
         let etcd = try EtcdCluster(members: 3)
         var client = Self.client(etcd.endpoints)
@@ -113,7 +113,7 @@ struct EtcdClientTests {
             let found = try #require(leader)
             #expect(
                 client.findLeader(in: found.term + 1000) == nil,
-                "a member that led in an earlier term is not the leader")
+                "the client must ignore the leader of an earlier term")
             client.prefer(found)
             #expect(try client.call(EtcdLeadership(), by: deadline()).term >= found.term)
             let isElsewhere = client.prefer(found)

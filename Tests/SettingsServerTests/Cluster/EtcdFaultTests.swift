@@ -126,7 +126,7 @@ struct EtcdFaultTests {
         try writers.check()
     }
 
-    @Test("A daemon finds the leading member, and after the end of this member the next leading member")
+    @Test("A daemon finds the leading member, and the next leading member after this member is killed")
     func leaders() throws {
         let etcd = try EtcdCluster(members: 3)
         let messages = EventLog()
@@ -174,7 +174,7 @@ struct EtcdFaultTests {
         try writers.check()
     }
 
-    @Test("A daemon with a slow connection to etcd can write; others wait less than half the time of its slowest write")
+    @Test("While a daemon has a slow connection to etcd, others pause for less than half of its slowest write")
     func slowBesideOthers() throws {
         let etcd = try EtcdCluster()
         let proxy = try TCPProxy(to: etcd.ports[0])

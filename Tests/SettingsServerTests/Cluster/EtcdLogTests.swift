@@ -29,8 +29,8 @@ struct EtcdLogTests {
         try ClusterNode(etcd.endpoints, in: directories[number], adapt)
     }
 
-    /// Makes a daemon with a time limit of 300 ms for a flush, whose state has the value 1 of `a`. Another daemon has
-    /// written this value, because on a busy machine no write may succeed within the limit.
+    /// Opens a daemon with a time limit of 300 ms for a flush. Another daemon first sets `a` to 1, because on a busy
+    /// machine, a write may take longer than this limit.
     private func hastyNode(patience: UInt64 = 10) throws -> ClusterNode {
         #expect(try node(2).write(.set(1), to: "a").problem == nil)
         let node = try ClusterNode(etcd.endpoints, in: directories[0], patience: patience) {
@@ -78,7 +78,7 @@ struct EtcdLogTests {
         #expect(try other.write(.set(1), to: "a").setting?.changed == false)
         #expect(try one.write(.set(2), to: "a", as: "k1").setting?.changed == true)
         #expect(
-            try other.write(.set(1), to: "a", as: "k2").setting?.changed == true, "the other daemon has set the value 2"
+            try other.write(.set(1), to: "a", as: "k2").setting?.changed == true, "the other daemon has set `a` to 2"
         )
         #expect(try one.write(.set(1), to: "a", guards: [.exists]).setting?.changed == false)
         let again = try other.write(.set(2), to: "a", as: "k1")
@@ -136,7 +136,7 @@ struct EtcdLogTests {
         #expect(try one.value("a") == 1)
         #expect(try one.write(.set(3), to: "a").problem?.outcome == .notDone)
         etcd.signal(0, SIGCONT)
-        // The daemon repeats the batch until the outcome is known, because no later batch exists.
+        // Other daemons write no later batch, so the daemon repeats the batch until the outcome is known.
         try eventually {
             one.store.performMaintenance()
             return try one.value("a") == 2
@@ -154,7 +154,7 @@ struct EtcdLogTests {
         #expect(try one.write(.change(.add(.integer(1))), to: "a", as: "k").problem?.outcome == .unknown)
         let replies = CollectedResults()
         #expect(try one.submit(.change(.add(.integer(1))), to: "a", as: "k", replies) == nil)
-        #expect(try one.write(.set(3), to: "b").problem?.outcome == .notDone, "the write has another request key")
+        #expect(try one.write(.set(3), to: "b").problem?.outcome == .notDone, "the write of `b` has no request key")
         #expect(replies.order.isEmpty)
         etcd.signal(0, SIGCONT)
         try eventually {
@@ -238,7 +238,7 @@ struct EtcdLogTests {
     }
 
     @Test
-    func `An etcd restored from its snapshot continues in one new epoch with exactly the restored data`() throws {
+    func `The log of a restored etcd continues in one new epoch with exactly the restored data`() throws {
         let nodes = try [node(0), node(1), node(2)]
         for value in 1...3 { #expect(try nodes[0].write(.set(.integer(Int64(value))), to: "a").problem == nil) }
         let file = directories[0].path + "/etcd.db"

@@ -17,7 +17,7 @@ struct EtcdOperationTests {
         try #require(answer.status == 200, "\(path): \(answer.text)")
     }
 
-    @Test("A daemon authenticates with the password in its file, and again after a member lost its token")
+    @Test("A daemon authenticates with the password in its file, and again after a member has lost the session token")
     func password() throws {
         let etcd = try EtcdCluster()
         let directory = try TemporaryDirectory()
@@ -41,7 +41,7 @@ struct EtcdOperationTests {
         try eventually { node.log.writeFailureReason == nil && node.log.staleness == nil }
     }
 
-    @Test("Without space in etcd, writes return 507 and have no effect, and reads continue")
+    @Test("While etcd has no space, writes return 507 and have no effect, and reads continue")
     func noSpace() throws {
         let etcd = try EtcdCluster(options: ["--quota-backend-bytes", "8388608"])
         let node = try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
@@ -79,7 +79,7 @@ struct EtcdOperationTests {
     }
 
     @Test
-    func `A write that took effect counts as done although etcd's answer was a refusal for lack of space`() throws {
+    func `A write that took effect counts as done even if etcd's answer was a refusal for lack of space`() throws {
         let etcd = try EtcdCluster()
         try etcd.awaitStart()
         let proxy = try TCPProxy(to: etcd.ports[0])

@@ -7,7 +7,7 @@ import Testing
 @testable import SettingsCluster
 
 struct LogCacheTests {
-    @Test("A data directory without a copy of the log is used also for another log, and no file is set aside")
+    @Test("A data directory without a copy of a log can be used for any log, and no file is set aside")
     func withoutCopy() throws {
         let folder = try TemporaryDirectory()
         let directory = DataDirectory(folder.path)

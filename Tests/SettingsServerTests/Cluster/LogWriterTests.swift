@@ -169,8 +169,8 @@ struct LogWriterTests {
         lock.release(keeping: nil, &client, by: deadline())
         #expect(try snapshotKeys(&client).isEmpty)
 
-        let leftPart = keys.snapshotPart(0, of: "killed")
-        _ = try client.call(EtcdTransaction(success: [.put(leftPart, [1])]), by: deadline())
+        let leftoverPart = keys.snapshotPart(0, of: "killed")
+        _ = try client.call(EtcdTransaction(success: [.put(leftoverPart, [1])]), by: deadline())
         var next = try #require(try SnapshotLock(&client, keys))
         #expect(throws: EtcdError.self) {
             try next.putSnapshot(

@@ -28,7 +28,7 @@ struct ConfigurationSourcesTests {
         #expect(Set(Option.all.map(\.variable)).count == Option.all.count)
     }
 
-    @Test("A variable sets each option") func everyOption() throws {
+    @Test("Each option can be set by its variable") func everyOption() throws {
         let defaults = Configuration()
         for option in Option.all {
             let value = try #require(defaults.sourcedDocument[option.name]?["value"])
@@ -92,7 +92,7 @@ struct ConfigurationSourcesTests {
         #expect(try read(["SETTINGSD_CONFIG": ""]).data == nil)
     }
 
-    @Test("Variables of other programs and of container services with this name are ignored")
+    @Test("Variables of other programs, and of container services named settingsd, are ignored")
     func others() throws {
         let names = [
             "SETTINGS", "settingsd_log", "SETTINGSD_PORT_7070_TCP_ADDR", "SETTINGSD_SERVICE_HOST", "SETTINGSD_PORT",
@@ -138,7 +138,7 @@ struct ConfigurationSourcesTests {
         #expect(error?.description == message)
     }
 
-    @Test("Contradicting options are reported with their sources") func contradictions() throws {
+    @Test("Contradictory options are reported with their sources") func contradictions() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.file("s.json", #"{"limits":{"targetBytes":5000,"headBytes":4000}}"#)
         let error = #expect(throws: ConfigurationError.self) { try read(["SETTINGSD_CONFIG": file]) }

@@ -33,7 +33,7 @@ struct DataLocationTests {
         (["HOME": "/h"], false, "/h/.local/state/settingsd", "the default for a user"),
         ([:], false, "/home/of/record/.local/state/settingsd", "the default for a user"),
     ])
-    func `Without a configured directory, the user's directory is used`(
+    func `Without a configured directory, the environment and the user determine the directory`(
         environment: [String: String], isRoot: Bool, path: String, reason: String
     ) throws {
         let location = try location(nil, isRoot: isRoot, environment, home: "/home/of/record")
@@ -42,7 +42,7 @@ struct DataLocationTests {
     }
 
     @Test
-    func `Without HOME, no data directory is known`() {
+    func `Without a home directory, the choice of a data directory fails`() {
         let error = #expect(throws: ConfigurationError.self) { try location() }
         #expect(
             error?.description == "cannot choose a data directory: the user has no home directory: set one with --data"

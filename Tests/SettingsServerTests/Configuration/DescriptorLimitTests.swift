@@ -7,7 +7,7 @@ import Testing
 @Suite(.ownThread)
 struct DescriptorLimitTests {
     @Test(
-        "Limits are lowered to the available descriptors, and some connections are reserved",
+        "Limits are lowered to the available descriptors, and watchers leave connections to other requests",
         arguments: [
             (
                 files: 30_000, connections: 20_000, watchers: 19_000, expectedConnections: 20_000,

@@ -52,7 +52,7 @@ struct ShippedConfigurationTests {
     }
 
     @Test
-    func `The systemd unit does not repeat a start that ended with an error that a restart does not correct`() throws {
+    func `The systemd unit does not restart a daemon that ended with an error that a restart cannot correct`() throws {
         let unit = try String(contentsOf: Self.root.appending(path: "config/settingsd.service"), encoding: .utf8)
         let codes = [ExitCode.usage, .damagedData, .cannotWrite, .configuration].map { "\($0.rawValue)" }
         #expect(unit.contains("\nRestartPreventExitStatus=\(codes.joined(separator: " "))\n"))

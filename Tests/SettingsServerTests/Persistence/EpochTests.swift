@@ -29,15 +29,15 @@ struct EpochTests {
     }
 
     @Test(
-        "A start after an unclean end that may have lost commits begins an epoch, with any durability of the start",
+        "A start begins an epoch if the last run may have lost commits, whatever durability the start has",
         arguments: cases)
-    func starts(_ table: Case) throws {
+    func starts(_ ending: Case) throws {
         let folder = DataFolder()
-        let last = try #require(try folder.fill(table.before, stops: table.isStopped)[12])
+        let last = try #require(try folder.fill(ending.before, stops: ending.isStopped)[12])
         do {
-            let (recovered, _) = try folder.open(table.after)
-            #expect(recovered.beganEpoch == table.beginsEpoch)
-            if table.beginsEpoch {
+            let (recovered, _) = try folder.open(ending.after)
+            #expect(recovered.beganEpoch == ending.beginsEpoch)
+            if ending.beginsEpoch {
                 #expect(recovered.state.epoch != last.epoch)
                 // With durability `snapshot`, the four commits after the last snapshot are lost.
                 #expect(recovered.state.revision.number >= last.revision.number - 4 + 1_000_000_000)
@@ -47,6 +47,6 @@ struct EpochTests {
         }
         // The log of the second start was released without a clean stop, as after a kill.
         let (again, _) = try folder.open(.always)
-        #expect(again.beganEpoch == (table.after != .always))
+        #expect(again.beganEpoch == (ending.after != .always))
     }
 }

@@ -160,7 +160,7 @@ struct FaultTests {
         #expect(unknown > 3)
     }
 
-    /// Reading an acknowledged commit from the past files returns the commit or nothing, but never another commit.
+    /// Expects that reading the revision of an acknowledged state returns this state or a refusal, but no other state.
     private func expectPast(_ harness: LogHarness, _ acknowledged: [State], _ title: String) throws {
         let view = PastView(try #require(harness.log?.pastFiles), try #require(harness.last))
         for state in acknowledged {
@@ -207,7 +207,7 @@ struct FaultTests {
             if keepsPast { try expectPast(harness, acknowledged, title) }
             return
         }
-        // Without a commit in it, the directory counts as new, and a start begins an epoch.
+        // A directory without a commit counts as new, so the start begins an epoch.
         if before.revision == .zero && found.revision == .zero { return }
         #expect(durability != .always, "\(title): a new epoch")
         #expect(found.epoch != before.epoch && found.revision > before.revision, "\(title): \(found.cursor)")

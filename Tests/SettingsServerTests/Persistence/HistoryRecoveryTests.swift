@@ -12,7 +12,7 @@ struct HistoryRecoveryTests {
     /// Most commits change the suite `noisy`.
     private static let suites = Array(repeating: "noisy", count: 7) + ["app", "editor", "net"]
 
-    /// Random commits of a few suites, the states after them, and a list of all commits.
+    /// Random commits of a few suites, the state after the last commit, and a list of all commits.
     private struct Run {
         var commits: RandomCommits
         var state: State
@@ -87,7 +87,7 @@ struct HistoryRecoveryTests {
         return try SnapshotReader.read(file, in: directory, limits: limits).state
     }
 
-    @Test("A history that is read from a snapshot and continues equals the original history")
+    @Test("A history that is read from snapshots between commits equals the original history")
     func same() throws {
         for var random in FuzzBudget.generators(share: 0.005) {
             let limits = Self.limits(&random)
@@ -131,7 +131,7 @@ struct HistoryRecoveryTests {
         }
     }
 
-    @Test("A history that is read with other limits respects the limits")
+    @Test("A history that is read with other limits respects these limits")
     func otherBounds() throws {
         for var random in FuzzBudget.generators(share: 0.005) {
             var run = try Run(seed: random.seed, Self.limits(&random))
@@ -162,17 +162,17 @@ struct HistoryRecoveryTests {
         setup.history.suiteBytes = 9_000
         let harness = try LogHarness(SimulatedDisk(), setup, seed: UInt64(seed))
         try harness.open()
-        var retained = 0
+        var olderCount = 0
         for _ in 0..<4 {
             for _ in 0..<12 { try harness.step() }
             let before = try #require(harness.last)
-            retained += before.history.all.count { $0.commit.revision <= before.history.evictedThrough }
+            olderCount += before.history.all.count { $0.commit.revision <= before.history.evictedThrough }
             harness.crash(.syncedOnly, seed: 0)
             try harness.open()
             let after = try #require(harness.last)
             try #require(StateDescription(after) == StateDescription(before), "seed \(seed)")
         }
-        #expect(retained > 0, "seed \(seed)")
+        #expect(olderCount > 0, "seed \(seed)")
     }
 }
 

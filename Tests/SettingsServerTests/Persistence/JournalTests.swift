@@ -34,13 +34,13 @@ struct JournalTests {
         }
     }
 
-    @Test("Lines are read completely with each size of the read buffer")
+    @Test("All lines are read completely, whatever the size of the read buffer is")
     func lines() throws {
         let disk = SimulatedDisk()
         let texts = ["", "a", "bb", String(repeating: "c", count: 100), "", "dd"]
         disk.put("file", Array(texts.joined(separator: "\n").utf8))
-        for chunk in 1...9 {
-            var reader = LineReader(try OpenFile("/data/file", .reading, in: disk), bufferSize: chunk)
+        for size in 1...9 {
+            var reader = LineReader(try OpenFile("/data/file", .reading, in: disk), bufferSize: size)
             var found: [String] = []
             var offset = 0
             while let line = try reader.next() {

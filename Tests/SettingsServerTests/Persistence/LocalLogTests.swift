@@ -17,7 +17,7 @@ struct LocalLogTests {
         return harness
     }
 
-    /// Options with which no journal becomes so long that the log makes a snapshot.
+    /// Options with a limit that no journal reaches, so the length of the journal causes no snapshot.
     private func withLargeJournal(_ durability: Durability = .always) -> LogHarness.Setup {
         LogHarness.Setup(durability: durability, journalBytes: 1 << 30)
     }
@@ -39,7 +39,7 @@ struct LocalLogTests {
         #expect(harness.last?.revision == before?.revision)
         harness.disk.fail(.write, with: nil)
         harness.performMaintenance()
-        #expect(harness.log?.writeFailureReason == nil, "the log accepts writes again")
+        #expect(harness.log?.writeFailureReason == nil, "the log must accept writes again")
         try harness.step()
         #expect(harness.last?.revision != before?.revision)
         #expect(harness.log?.writeFailureReason == nil)

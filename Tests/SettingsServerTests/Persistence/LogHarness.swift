@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The number of bytes that a log reserves for commits on their way to past files.
+/// The number of bytes that a log reserves for commits that wait for a past file.
 final class PastCharge: Sendable {
     let bytes = Mutex(0)
 }
@@ -55,7 +55,7 @@ final class LogHarness {
         state = State(epoch: try #require(Epoch("none")))
     }
 
-    /// A log that writes no messages.
+    /// A message log that discards all messages.
     static let quiet = Log(level: .error, clock: { Timestamp(milliseconds: 0) }, write: { _ in })
 
     /// Opens the directory, as a starting daemon does.

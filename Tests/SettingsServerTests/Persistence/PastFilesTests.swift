@@ -85,7 +85,7 @@ struct PastFilesTests {
     }
 
     @Test(
-        "Suites read at each past revision and instant are equal across stops, crashes and snapshots",
+        "Suites read at each past revision and instant equal the reference, also after stops and crashes",
         arguments: (1...6).filter { FuzzBudget.includes(case: $0 - 1) })
     func revisions(seed: Int) throws {
         var run = try Run(seed: UInt64(seed))
@@ -103,7 +103,7 @@ struct PastFilesTests {
     }
 
     @Test(
-        "Pages of the history, differences, undos and restores are equal across restarts",
+        "With past files, pages of the history, differences, undos and restores equal those of the reference",
         arguments: (1...4).filter { FuzzBudget.includes(case: $0 - 1) })
     func questions(seed: Int) throws {
         var run = try Run(seed: UInt64(seed))
@@ -133,7 +133,7 @@ struct PastFilesTests {
                 "\(suite), \(from) to \(to), seed \(seed)")
         }
         let next = try #require(reference.revision.advanced(by: 1))
-        var (done, refused) = (0, 0)
+        var (accepted, refused) = (0, 0)
         for revision in revisions.dropFirst() {
             let suite = try SuiteName(run.random.pick(Self.names))
             let isForced = run.random.chance(oneIn: 2)
@@ -151,10 +151,10 @@ struct PastFilesTests {
                     return try view.state.decide(request, revision: next, time: reference.time)
                 }
                 try #require(found == known, "\(command), seed \(seed)")
-                if known.hasPrefix("refused") { refused += 1 } else { done += 1 }
+                if known.hasPrefix("refused") { refused += 1 } else { accepted += 1 }
             }
         }
-        #expect(done > 50 && refused > 20)
+        #expect(accepted > 50 && refused > 20)
     }
 
     @Test("A search that stops at any past file continues from this file")
@@ -203,7 +203,7 @@ struct PastFilesTests {
         }
     }
 
-    @Test("A start with lower limits loses no past file")
+    @Test("A start with a lower limit of commits in memory loses no past state")
     func smallerBounds() throws {
         for closes in [true, false] {
             var run = try Run(seed: 7) { $0.history.commits = 100 }
@@ -271,7 +271,7 @@ struct PastFilesTests {
         var run = try Run(seed: 12) { $0.journalBytes = 1 << 20 }
         for _ in 0..<10 { try run.step() }
         #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
-        // After a failure, the log writes the past file again after a pause. The test does not wait for it.
+        // After a failure, the log pauses before it writes the past file again. The test does not wait for this retry.
         run.harness.disk.fail(.rename, with: ENOSPC)
         for _ in 0..<8 { try run.step() }
         #expect(run.harness.pastCharge.bytes.withLock(\.self) > 0)
@@ -312,7 +312,7 @@ struct PastFilesTests {
             run.harness.disk.put(damaged.name, bytes)
             try run.harness.open()
             var (gone, answered) = (0, 0)
-            // In the first round a history query finds the damage; in the second round the damage is already known.
+            // In the first round, a read finds the damage. In the second round, the damage is known.
             for isKnown in [false, true] {
                 for kept in run.reference.history.all {
                     for suite in try Self.names.map({ try SuiteName($0) }) {
@@ -351,7 +351,7 @@ struct PastFilesTests {
         for _ in 0..<30 { try run.step() }
         try run.harness.close()
         run.harness.crash(.syncedOnly, seed: 1)
-        // Restores the data files, but keeps the past files.
+        // Restores all files except the past files.
         for name in run.harness.disk.names where name != "LOCK" && !name.hasPrefix("past-") {
             run.harness.disk.put(name, nil)
         }

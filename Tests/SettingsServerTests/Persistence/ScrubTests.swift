@@ -41,7 +41,7 @@ struct ScrubTests {
         #expect(try scrub() == [])
     }
 
-    @Test("A scrub reports a changed byte with its file and position")
+    @Test("A scrub reports a changed byte with its file, and counts the damaged files")
     func flipped() throws {
         for name in files {
             let sound = try folder.read(name)

@@ -61,8 +61,8 @@ final class SimulatedDisk: FileSystem {
         }
     }
 
-    /// Ends the process with the loss of data that `survival` describes, unless a power loss has occurred, and starts it
-    /// again: no file is open afterwards.
+    /// Simulates the end of the process and its next start. Closes all files, removes all faults, and keeps only the
+    /// data that `survival` describes.
     func restart(_ survival: Survival, seed: UInt64) {
         storage.withLock { $0.restart(survival, seed) }
     }

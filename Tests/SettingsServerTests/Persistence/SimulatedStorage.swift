@@ -162,14 +162,14 @@ struct SimulatedStorage: Sendable {
         case .everything: return
         case .syncedOnly: names = durableNames
         case .some:
-            var left = durableNames
+            var surviving = durableNames
             for change in pendingNames.prefix(Int.random(in: 0...pendingNames.count, using: &random)) {
                 switch change {
-                case .set(let name, let file): left[name] = file
-                case .remove(let name): left[name] = nil
+                case .set(let name, let file): surviving[name] = file
+                case .remove(let name): surviving[name] = nil
                 }
             }
-            names = left
+            names = surviving
         }
         for (id, file) in files.sorted(by: { $0.key < $1.key }) {
             var content = file.durable

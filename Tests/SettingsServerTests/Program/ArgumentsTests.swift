@@ -144,7 +144,7 @@ struct ArgumentsTests {
             "--print-config cannot be combined with the other options or the command: omit one of them"
         ),
     ])
-    func `An error in the configuration is reported with a remedy`(line: String, message: String) {
+    func `An error in the command line is reported with a remedy`(line: String, message: String) {
         let error = #expect(throws: ProgramError.self) { try Self.options(line) }
         #expect(error?.code == .usage)
         #expect(error?.description == "settingsd: \(message)")

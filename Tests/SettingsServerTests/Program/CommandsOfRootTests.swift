@@ -30,7 +30,7 @@ struct CommandsOfRootTests {
             })
     }
 
-    /// A file that only root can read.
+    /// Makes a backup that only root can read, and returns its path.
     private func backup() throws -> String {
         let daemon = try DaemonProcess(data: directory.path + "/source")
         let client = try RawClient(port: daemon.port)

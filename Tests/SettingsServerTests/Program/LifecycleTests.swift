@@ -8,7 +8,7 @@ import Testing
 /// The daemon as a process: its start, and its reaction to signals.
 @Suite(.ownThread)
 struct LifecycleTests {
-    /// Starts a daemon that serves requests, and returns its port.
+    /// Starts a daemon, and waits until it listens.
     private func start(
         _ directory: TemporaryDirectory, _ options: [String] = []
     ) throws -> (process: ChildProcess, port: UInt16) {
@@ -137,12 +137,12 @@ struct LifecycleTests {
     @Test
     func `HUP before the end of the start causes a reload`() throws {
         let directory = try TemporaryDirectory()
-        // Reading this number of users takes the daemon some time.
+        // The daemon takes some time to read this number of users, so the signal arrives during the start.
         let users = (0..<30_000).map { #""\#($0 + 100_000)":["app:read"]"# }.joined(separator: ",")
         let file = try directory.file("c.json", #"{"access":{"users":{\#(users)}}}"#)
         let process = try ChildProcess(
             ["--config", file, "--listen", "127.0.0.1:0", "--data", directory.path + "/data"])
-        // The program ignores USR1 from its first statements on.
+        // The first statements of the program ignore USR1.
         try eventually { try process.has(SIGUSR1, in: "SigIgn") }
         process.signal(SIGHUP)
         _ = try process.line(containing: "configuration was reloaded")

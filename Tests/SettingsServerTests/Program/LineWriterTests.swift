@@ -8,7 +8,6 @@ import Testing
 struct LineWriterTests {
     private static let line = Array((String(repeating: "x", count: 99) + "\n").utf8)
 
-    /// A full pipe.
     private final class FullPipe {
         let output: Int32
         let input: Int32
@@ -37,7 +36,7 @@ struct LineWriterTests {
     }
 
     @Test(
-        "A stalled reader blocks no caller, and each line is later written or counted",
+        "A stalled reader blocks no caller, and each line is later written or counted as dropped",
         arguments: [0, O_NONBLOCK], [Duration.zero, .milliseconds(5)])
     func stalledReader(flags: Int32, delay: Duration) throws {
         let pipe = try FullPipe(flags: flags)

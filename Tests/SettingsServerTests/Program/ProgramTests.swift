@@ -26,7 +26,7 @@ struct ProgramTests {
     }
 
     @Test
-    func `check of a directory without a file of a daemon ends with exit code 73`() throws {
+    func `check of a directory that is not a data directory ends with exit code 73`() throws {
         let directory = try TemporaryDirectory()
         for name in [nil, "notes.txt"] {
             _ = try name.map { try directory.file($0, "") }

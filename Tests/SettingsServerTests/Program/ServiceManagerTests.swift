@@ -64,7 +64,7 @@ struct ServiceManagerTests {
         #expect(failed.last?.hasPrefix("\(try #require(ready.last)); the last reload failed: ") == true)
     }
 
-    @Test("The daemon reports nothing after the stop, also if a reload ends later")
+    @Test("After the report of its stop, the daemon reports no reload, but still feeds the watchdog")
     func afterStopping() throws {
         let socket = try NotifySocket(in: directory)
         let log = Log(level: .error, clock: { Timestamp.now() }, write: { _ in })
@@ -89,7 +89,7 @@ struct ServiceManagerTests {
     }
 
     @Test(
-        "The daemon does not feed a watchdog of another process",
+        "The daemon feeds no watchdog without a valid interval, and no watchdog of another process",
         arguments: [
             ([:], nil), (["WATCHDOG_USEC": "3000000"], 3_000_000_000),
             (["WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "7"], 3_000_000_000),

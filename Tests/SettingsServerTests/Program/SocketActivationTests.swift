@@ -12,7 +12,7 @@ struct SocketActivationTests {
         directory = try TemporaryDirectory()
     }
 
-    /// Starts a daemon in the way of a service manager, with the process number of the daemon in `LISTEN_PID`.
+    /// Starts a daemon as a service manager does. By default, `LISTEN_PID` is the process number of the daemon.
     private func start(
         _ descriptors: [Int32], process: String = "$$", options: [String] = [], environment: [String] = []
     ) throws -> ChildProcess {
@@ -65,7 +65,7 @@ struct SocketActivationTests {
     }
 
     @Test(
-        "A descriptor that is not a listening socket ends the start with its name",
+        "If a descriptor is not a listening socket, the start fails with the name of the descriptor",
         arguments: [
             (Int32(SOCK_DGRAM.rawValue), "listen: Protocol wrong type for socket"),
             (Int32(SOCK_STREAM.rawValue), "accept4: Invalid argument"),

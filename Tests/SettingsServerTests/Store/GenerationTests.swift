@@ -46,9 +46,9 @@ struct GenerationTests {
     }
 
     @Test(arguments: [CommitLogError.Outcome.unknown, .notDone])
-    func `If a flush fails, the writes that were decided on its commits are not done`(outcome: CommitLogError.Outcome)
-        throws
-    {
+    func `If a flush fails, the writes that were decided on its commits are refused as not done`(
+        outcome: CommitLogError.Outcome
+    ) throws {
         run.log.failNext(outcome, .full)
         try decideAhead()
         run.log.releaseFlush()

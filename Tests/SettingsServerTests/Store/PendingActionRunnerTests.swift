@@ -11,7 +11,7 @@ import Testing
 /// The runner of pending actions with clocks that the test controls.
 @Suite(.ownThread)
 struct PendingActionRunnerTests {
-    /// A store with a runner, and both clocks.
+    /// A store with a runner, a monotonic clock and a wall clock.
     private final class Run: Sendable {
         let log: ScriptedLog
         let store: Store
@@ -116,7 +116,7 @@ struct PendingActionRunnerTests {
         #expect(fourth.kinds == [])
     }
 
-    @Test("An action whose flush fails is carried out again after a second, and once only")
+    @Test("An action whose flush fails is tried again after a second, and takes effect once")
     func retry() throws {
         let run = try Run()
         run.runner.start(waitingAtMost: 10)

@@ -17,7 +17,7 @@ struct SharedLogTests {
         run = try ScriptedStore(ScriptedLog(isGated: true, isShared: true)) { $0.queueTimeout = 1_000_000_000 }
     }
 
-    /// Makes the commit of a write of another daemon.
+    /// Returns the commit that another daemon makes for a write.
     private func foreign(_ request: WriteRequest, on state: State, at revision: Int64) throws -> Commit {
         let decision = try state.decide(
             request, revision: try #require(Revision(revision)), time: Timestamp(milliseconds: 1000))
@@ -62,7 +62,7 @@ struct SharedLogTests {
         run.log.releaseFlush()
         run.log.awaitFlush()
         #expect(run.results.order.isEmpty)
-        #expect(run.store.state.revision == Revision(7), "the commit of the other daemon is published")
+        #expect(run.store.state.revision == Revision(7), "the commit of the other daemon must be published")
         run.log.releaseFlush()
         let results = run.results.wait(for: 3)
         #expect(results[1]?.problem?.code == .preconditionFailed)

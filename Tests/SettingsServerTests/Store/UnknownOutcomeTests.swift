@@ -7,8 +7,8 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// The write path over a log whose disk fails. The tests check the answers while the next start may restore a commit
-/// with an unknown outcome.
+/// The write path over a log whose disk fails. The outcome of a commit is then unknown, and the next start may restore
+/// the commit.
 @Suite(.ownThread)
 struct UnknownOutcomeTests {
     private let disk = SimulatedDisk()
@@ -38,7 +38,7 @@ struct UnknownOutcomeTests {
         return replies.wait(for: 1)[1]
     }
 
-    @Test("No answer depends on the absence of a commit that a restart may restore")
+    @Test("While a restart may restore a commit with an unknown outcome, the log refuses all later writes")
     func inDoubt() throws {
         do {
             let (store, log) = try start()

@@ -71,7 +71,7 @@ struct WritePipelineTests {
         #expect(run.store.state.revision == Revision(9))
     }
 
-    @Test("A failed sync keeps the published state, never reuses the revisions, and reports an unknown outcome")
+    @Test("After a failed sync, the published state is unchanged, the outcome is unknown, and no revision is reused")
     func unknownOutcome() throws {
         let run = try ScriptedStore()
         run.log.failNext(.unknown, .failed)
@@ -93,7 +93,7 @@ struct WritePipelineTests {
         let next = try #require(run.results.wait(for: 1)[5]?.setting)
         #expect(next.revision > Revision(2) ?? .zero, "the revisions 1 and 2 must not be used again")
         #expect(next.previous?.source == .unset)
-        #expect(run.log.predecessors == [.zero], "the next commit follows the last published commit")
+        #expect(run.log.predecessors == [.zero], "the next commit must follow the last published commit")
     }
 
     @Test
@@ -261,7 +261,7 @@ struct WritePipelineTests {
         try eventually { !run.store.isBusy }
     }
 
-    @Test("The idle handler is called when each write has its result")
+    @Test("The idle handler is called after each write has its result")
     func idle() throws {
         let run = try ScriptedStore()
         try run.blockCommitStage()

@@ -78,7 +78,7 @@ struct WriteQueueTests {
         #expect(order.joined(separator: " ") == expected, "\(rule)")
     }
 
-    @Test("A slice has as many writes as fit, and costly writes only if no cheap write waits or one is due")
+    @Test("A slice has as many writes as fit, and costly writes only if no cheap write waits or a costly write is due")
     func slices() throws {
         let tested = Queue()
         for id in 1...5 { #expect(tested.append(try write(id, of: nil), within: .max)) }
@@ -106,14 +106,14 @@ struct WriteQueueTests {
         #expect(tested.append(try write(6, of: other), within: .max))
         tested.queue.requeue(slice[1...])
         #expect(tested.queue.count == 5 && tested.queue.bytes == 500)
-        let rest = (1...5).flatMap { _ in
+        let remaining = (1...5).flatMap { _ in
             tested.removeSlice(atMost: 1, bytes: .max, now: 0, Self.limits).map(\.id.number)
         }
-        #expect(rest == [2, 6, 3, 4, 5])
+        #expect(remaining == [2, 6, 3, 4, 5])
         #expect(tested.queue.isEmpty && tested.queue.bytes == 0)
     }
 
-    @Test("Writes that return to the queue are first, in their order, and cheap writes join them")
+    @Test("Writes that return to the front of the queue leave first, in their order, together with later cheap writes")
     func front() throws {
         let tested = Queue()
         for id in 1...3 { #expect(tested.append(try write(id, of: nil), within: .max)) }
@@ -124,7 +124,7 @@ struct WriteQueueTests {
         #expect(tested.removeSlice(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [1, 2, 3, 4])
     }
 
-    @Test("The queue refuses writes beyond its bytes, and beyond half of the bytes for one caller while others wait")
+    @Test("The queue refuses writes beyond its limit of bytes, and beyond half of it for a caller while others wait")
     func bounds() throws {
         let tested = Queue()
         let (one, other) = (ClientKey.caller("one"), ClientKey.caller("other"))

@@ -6,8 +6,8 @@ import SettingsStorage
 import Synchronization
 import TestSupport
 
-/// A commit log that a test controls: it blocks flushes until `releaseFlush` is called, makes flushes fail, and has
-/// commits of other daemons.
+/// A commit log that a test controls. The test can block flushes until it calls `releaseFlush`, make flushes fail, and
+/// add commits of other daemons.
 final class ScriptedLog: CommitLog {
     private struct Contents {
         var staged: [(commit: Commit, predecessor: Revision)] = []
@@ -18,7 +18,7 @@ final class ScriptedLog: CommitLog {
         /// True if the outcome of the last commits is unknown, so that the next batch needs a flush even without
         /// commits.
         var isInDoubt = false
-        /// The result of the requirement `CommitLog.hasUnresolvedBatch`.
+        /// The value of the property `CommitLog.hasUnresolvedBatch`.
         var hasUnresolvedBatch = false
         /// Commits of other daemons that the store has not applied yet.
         var foreign: [Commit] = []
@@ -41,7 +41,7 @@ final class ScriptedLog: CommitLog {
         gate = isGated ? DispatchSemaphore(value: 0) : nil
     }
 
-    /// Lets one blocked flush continue, or the next flush if none is blocked.
+    /// Lets one blocked flush continue, or the next flush if no flush is blocked.
     func releaseFlush() {
         gate?.signal()
     }
@@ -61,7 +61,7 @@ final class ScriptedLog: CommitLog {
         contents.withLock { $0.foreign.append(commit) }
     }
 
-    /// True makes it unknown whether an earlier flush stored its commits.
+    /// Sets whether the outcome of an earlier batch is still unknown.
     func setHasUnresolvedBatch(_ hasUnresolvedBatch: Bool) {
         contents.withLock { $0.hasUnresolvedBatch = hasUnresolvedBatch }
     }

@@ -9,7 +9,9 @@ struct ConnectionTests {
         ("HTTP/1.0", "GET /a HTTP/1.0\r\n\r\n"),
         ("an answer of the handler that closes the connection", get("/last")),
     ])
-    func `The connection closes after an answer`(reason: String, request: String) throws {
+    func `The server closes the connection after an answer with Connection: close`(
+        reason: String, request: String
+    ) throws {
         let server = try TestServer()
         let client = try server.connect()
         let response = try client.exchange(request)
@@ -109,14 +111,14 @@ struct ConnectionTests {
         #expect(server.script.log.wait(for: "handled /big"))
         client.reset()
         let other = try server.connect()
-        // When this connection is the only one left, the loop has handled the reset. Each exchange takes one iteration.
+        // When no other connection is left, the loop has handled the reset. Each exchange takes one iteration.
         _ = try other.exchange(get("/b"))
         for _ in 0..<100_000 where server.server.connectionCount > 1 { _ = try other.exchange(get("/b")) }
         #expect(server.server.connectionCount == 1)
     }
 
     @Test
-    func `A malformed request after a pending request is answered after it`() throws {
+    func `A malformed request is answered after the pending request before it`() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/later") + "nonsense\r\n\r\n")
@@ -132,12 +134,12 @@ struct ConnectionTests {
         ("unknown version", "GET /a HTTP/3.0\r\n\r\n", 505),
         ("too large body", "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n", 413),
     ])
-    func `Bytes that are not a request get an error, and the connection closes`(
+    func `A request that the server cannot accept gets an error, and the connection closes`(
         name: String, request: String, status: Int
     ) throws {
         let server = try TestServer()
         let client = try server.connect()
-        // The server discards further bytes, because a reset would destroy the answer.
+        // The server must read the further bytes, because unread bytes would cause a reset that destroys the answer.
         try client.send(get("/a") + request + String(repeating: "x", count: 100_000))
         #expect(try client.readResponse().text == "GET /a ")
         let response = try client.readResponse()

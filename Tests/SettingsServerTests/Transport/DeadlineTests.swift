@@ -55,7 +55,7 @@ struct DeadlineTests {
         for _ in 0..<4 {
             time.advance(seconds: 9)
             try client.send(part)
-            // The exchange on another connection is an iteration after the part has arrived.
+            // This exchange takes an iteration of the loop, so the loop has read the part before the clock advances.
             let other = try server.connect()
             #expect(try other.exchange(get("/a")).status == 200)
             other.close()
@@ -65,10 +65,10 @@ struct DeadlineTests {
     }
 
     @Test(arguments: ["", "\r\n"])
-    func `An idle connection is closed without an answer`(empty: String) throws {
+    func `An idle connection is closed without an answer`(lineBreak: String) throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
-        let client = try begin(empty, server)
+        let client = try begin(lineBreak, server)
         time.advance(seconds: 74)
         server.checkDeadlines()
         #expect(try client.exchange(get("/a")).status == 200)
@@ -136,7 +136,7 @@ struct DeadlineTests {
             server.settle()
             #expect(server.server.connectionCount == 1)
         }
-        // The pause is shorter than the timeout for sending.
+        // The pause of at most 20 seconds is shorter than the send timeout.
         for _ in 0..<10 where server.server.connectionCount > 0 {
             time.advance(seconds: 2)
             server.checkDeadlines()

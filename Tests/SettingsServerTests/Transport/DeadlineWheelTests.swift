@@ -14,7 +14,7 @@ struct DeadlineWheelTests {
     }
 
     @Test
-    func `A deadline beyond the wheel is returned early and never late`() {
+    func `A deadline beyond the range of the wheel is returned early and never late`() {
         var wheel = makeWheel(0)
         var dueTick = wheel.insert(1, at: 1000 * second, now: 0)
         var now: UInt64 = 0

@@ -268,7 +268,7 @@ struct HTTPServerTests {
     }
 
     @Test
-    func `A stop answers requests that were sent before it`() throws {
+    func `A stop answers pending requests, partly received requests and requests behind a pending request`() throws {
         let server = try TestServer()
         let waiting = try server.connect()
         try waiting.send(get("/later"))

@@ -65,7 +65,7 @@ struct JointSendingTests {
     }
 
     @Test(arguments: [true, false])
-    func `Each watcher of a joint send gets its answer in the requested form`(isShared: Bool) throws {
+    func `Each client of a joint send gets its answer in the requested form`(isShared: Bool) throws {
         let server = try TestServer()
         let kinds = (0..<Self.count).map { Kind.allCases[$0 % Kind.allCases.count] }
         let (clients, exchanges) = try connect(server) { kinds[$0].request($0) }
@@ -92,7 +92,7 @@ struct JointSendingTests {
         let server = try TestServer()
         let (clients, exchanges) = try connect(server)
         let disconnected = Set(stride(from: 0, to: Self.count, by: 3))
-        // The peer disconnects at this moment. The loop has not been notified when it sends.
+        // The clients disconnect while this work blocks the loop, so the loop has not seen the resets when it sends.
         let (waiting, mayContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         exchanges[0].loop.run {
             waiting.signal()
@@ -109,7 +109,7 @@ struct JointSendingTests {
     }
 
     @Test
-    func `A joint answer that does not fit into the socket buffer is sent later`() throws {
+    func `The part of a joint answer that does not fit into the socket buffer is sent later`() throws {
         let server = try TestServer(sendBuffer: 1)
         let (clients, exchanges) = try connect(server, receiveBuffer: 1)
         let long = String(repeating: "0123456789abcdef", count: ParallelSend.maximumPieceLength / 16)

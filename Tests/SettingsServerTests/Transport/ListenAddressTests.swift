@@ -67,18 +67,20 @@ struct ListenAddressTests {
     @Test(
         .enabled(if: hasIPv6),
         arguments: [(failures: 15, isOpen: true), (failures: 16, isOpen: false)])
-    func `Port 0 selects a port that is free in both families`(failures: Int, isOpen: Bool) throws {
-        var left = failures
+    func `With port 0, up to 16 ports are tried until a port is free in both families`(
+        failures: Int, isOpen: Bool
+    ) throws {
+        var remainingFailures = failures
         let opened = Result {
             try Listener.open(Self.bothFamilies(port: 0)) { address throws(Listener.Failure) in
-                if !address.isIPv4, left > 0 {
-                    left -= 1
+                if !address.isIPv4, remainingFailures > 0 {
+                    remainingFailures -= 1
                     throw .system(SystemError(call: "bind", code: EADDRINUSE))
                 }
                 return try Listener(address)
             }
         }
-        #expect(left == 0)
+        #expect(remainingFailures == 0)
         #expect((try? opened.get().count) == (isOpen ? 2 : nil))
     }
 
@@ -96,7 +98,7 @@ struct ListenAddressTests {
     }
 
     @Test
-    func `An address of another machine is refused`() {
+    func `A host name that cannot be resolved is refused`() {
         let error = #expect(throws: ListenError.self) { try Listener.open(.tcp(host: "no-such-host.invalid", port: 0)) }
         #expect(error?.description.contains("not known") == true)
     }

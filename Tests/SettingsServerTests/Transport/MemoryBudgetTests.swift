@@ -35,7 +35,7 @@ struct MemoryBudgetTests {
         #expect("\(isRefused ? "no " : "")\(budget.usedBytes)" == result)
     }
 
-    @Test("Memory is short while work waits for memory, and while charges exceed the limit")
+    @Test("Memory is short while work waits for memory, and while charges exceed the capacity")
     func shortage() {
         let budget = MemoryBudget(limit: 800)
         #expect(!budget.isShort)

@@ -62,7 +62,7 @@ struct PipeliningTests {
     }
 
     @Test
-    func `A client that does not read its answers is not read, and delays no other client`() throws {
+    func `The server does not read from a client that reads no answers, and serves other clients`() throws {
         let server = try TestServer()
         let greedy = try server.connect(receiveBuffer: 4096)
         try greedy.send(get("/big") + get("/big") + get("/a"))

@@ -6,7 +6,7 @@ import TestSupport
 
 /// A request handler whose answer depends on the path. It records its calls.
 ///
-/// A request for `/later…` is answered when the test calls `answer`, `/after` only if no earlier request is unanswered,
+/// A request for `/later…` is answered when the test calls `answer`, `/after` when all earlier requests are answered,
 /// `/big` with eight megabytes, `/last` with an answer after which the connection closes, and `/slow` after two
 /// milliseconds of work. Any other request is answered with its method, path and body.
 final class ScriptedHandler: RequestHandler {

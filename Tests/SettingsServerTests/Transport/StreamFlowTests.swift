@@ -64,7 +64,7 @@ struct StreamFlowTests {
     }
 
     @Test
-    func `A drain callback runs once after its registration`() throws {
+    func `A drain callback that is registered twice runs once, when all bytes are sent`() throws {
         let server = try TestServer()
         let (client, exchange) = try beginStream(server)
         try server.onLoop(exchange) { [log = server.script.log] loop, ticket in
@@ -85,7 +85,7 @@ struct StreamFlowTests {
     }
 
     @Test
-    func `A drain callback for a later push runs after the push is sent`()
+    func `A push after the registration of a drain callback delays the callback until the push is sent`()
         throws
     {
         let server = try TestServer()
@@ -201,7 +201,7 @@ struct StreamFlowTests {
         let first = server.script.removePending("/later0")
         let isReset = DispatchSemaphore(value: 0)
         exchange.loop.run {
-            // The reset occurs before the loop is notified of it.
+            // The client resets the connection while the loop is blocked, so the loop sends before it is notified.
             isReset.patientWait()
             if let first { exchange.loop.respond(first.ticket, Script.response("first")) }
             exchange.loop.push(exchange.ticket, Array("end".utf8), isLast: true)

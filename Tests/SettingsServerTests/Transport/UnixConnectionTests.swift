@@ -35,7 +35,7 @@ struct UnixConnectionTests {
         #expect(server.script.log.wait(for: "handled /before-close"))
     }
 
-    @Test("A slow lookup of a user name delays only the connections of this user")
+    @Test("While the lookup of a user name is slow, the connections of the user wait, and the acceptor does not")
     func slowName() throws {
         let release = DispatchSemaphore(value: 0)
         let path = directory.path + "/slow"
@@ -54,7 +54,7 @@ struct UnixConnectionTests {
         server.server.runOnAcceptorQueue { isFree.signal() }
         isFree.patientWait()
         #expect(!first.isReadable(within: 50))
-        // The name of the second connection's user is already cached.
+        // Both connections have the same user, so one lookup gives the name for both.
         release.signal()
         for client in [first, second] { #expect(try client.readResponse().status == 200) }
         #expect(try server.connect().exchange(get("/third")).status == 200)
@@ -62,7 +62,7 @@ struct UnixConnectionTests {
         try eventually { server.server.connectionCount == 1 }
     }
 
-    @Test("A user without a name has its number, and a known name is not looked up again")
+    @Test("A user without a name gets its number as the name, and found names are cached")
     func names() throws {
         let names = UserNames { $0 == 7 ? "alice" : nil }
         func find(_ id: UInt32) -> String? {
@@ -94,7 +94,7 @@ struct UnixConnectionTests {
     }
 
     @Test
-    func `A pending request of a closed connection does not keep the loop busy`()
+    func `A request that arrives together with the close of its connection is handled, and the connection is released`()
         throws
     {
         let client = try server.connect()
