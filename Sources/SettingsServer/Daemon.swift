@@ -53,7 +53,7 @@ package final class Daemon: Sendable {
     private let accessLog: LineWriter
     /// Carries out reverts and scheduled writes at their deadlines.
     private let pendingActions: PendingActionRunner
-    /// The address of the client in the audit lines of pending actions, which the daemon itself carries out.
+    /// The text in the audit lines of pending actions instead of an address, because no client sent a request.
     private static let deadlinePeer = "deadline"
     /// The maximum seconds that a start waits for the pending actions whose deadlines have passed.
     private static let dueActionsSeconds = 60
@@ -103,7 +103,7 @@ package final class Daemon: Sendable {
         let schemaSetter = SchemaSetter(store, audit, log)
         let tokenUsage = TokenUsage(in: DataDirectory(path), log: log)
         (self.tokenUsage, self.policyBoard) = (tokenUsage, policyBoard)
-        // Makes a reader of older states, which uses past files: files with commits that the history has evicted.
+        // `past` makes a reader of older states. The reader also uses past files, whose commits are not in memory.
         let past = (commitLog as? LocalLog)?.pastFiles.map { files in
             { @Sendable (state: State) -> any PastReading in PastView(files, state) }
         }
@@ -265,7 +265,7 @@ package final class Daemon: Sendable {
         return RepeatingTimer(every: Int(clamping: max(1, interval / 4_000_000))) { watchdog.tick() }
     }
 
-    /// Reads the configuration again, and applies all of it or nothing. Calls `completion` with a report of the options
+    /// Reads the configuration again and applies it (see ``Reloader``). Calls `completion` with a report of the options
     /// that need a restart and of the refused schemas, or with the error.
     package func reload(_ completion: @escaping @Sendable (Result<ReloadReport, Problem>) -> Void = { _ in }) {
         reloader.reload(completion)

@@ -31,10 +31,9 @@ package struct Service: Sendable {
     let backups = BackupMaker()
     /// The other daemons that share the commit log; nil if the log is not shared.
     let peers: Peers?
-    /// Returns the counts of the pending actions (reverts and scheduled writes) that this daemon has carried out.
+    /// Counts the pending actions that this daemon has carried out, and the refused and failed attempts.
     let pendingCounts: @Sendable () -> PendingActionRunner.Counts
-    /// Reads the configuration again, and applies the whole configuration or nothing. Runs on the queue of the
-    /// reloader.
+    /// Reads the configuration again and applies it, on the queue of the reloader. Then calls the closure.
     let reload: @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void
     let debug: @Sendable (String) -> Void
     let warn: @Sendable (String) -> Void

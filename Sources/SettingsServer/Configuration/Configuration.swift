@@ -39,7 +39,7 @@ package struct Configuration: Sendable {
     package var history = History.Limits()
     package var transport = TransportLimits()
     package var watchers = WatcherLimits()
-    /// The nanoseconds after which a client that is not seen is gone.
+    /// The nanoseconds without a report or a watch after which a client of a suite is gone.
     package var clientForgetTime = ClientRegistry.defaultForgetTime
     package var rate = RequestRate()
     package var writes = WriteLimits()

@@ -9,8 +9,8 @@ enum FreedMemory {
     /// Without this setting, the allocator raises its threshold up to 32 MB when such a block is freed, and keeps
     /// blocks below the threshold.
     static func configureAllocator() {
-        // `idleSize` is how much unused memory the allocator keeps at the end of the heap. With a small size, it would
-        // return and request smaller blocks all the time. `trim` returns this memory instead.
+        // `idleSize` is how much unused memory the allocator keeps at the end of the heap. With a small size, the
+        // allocator would often return this memory and request it again. `trim` returns the memory instead.
         Heap.setThresholds(largeBlockSize: 256 << 10, idleSize: 64 << 20)
     }
 

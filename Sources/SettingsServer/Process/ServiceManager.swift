@@ -7,7 +7,8 @@ internal import Synchronization
 
 /// Reports the state of the daemon to the service manager that started it, with the protocol of systemd's `sd_notify`.
 ///
-/// After it has reported that the daemon stops, it sends no other state, because a reload may end later. Thread-safe.
+/// After the report that the daemon stops, it reports no other state: a reload that ends later would report that the
+/// daemon is ready. Thread-safe.
 package final class ServiceManager: Sendable {
     /// The path of the socket, or its abstract name after `@`.
     private let socket: String

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Reports to the watchdog of the service manager while all parts of the daemon make progress.
 ///
-/// If one of these parts hangs, the service manager gets no report and restarts the daemon. Thread-safe.
+/// If a part hangs, the service manager gets no report and restarts the daemon. Thread-safe.
 package final class Watchdog: Sendable {
     /// A part of the daemon that repeatedly executes an iteration of a loop.
     package struct Part: Sendable {

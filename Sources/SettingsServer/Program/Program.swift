@@ -12,7 +12,7 @@ package enum Program {
     package static func run() -> Never {
         // By default, HUP ends the process. The kernel keeps a blocked HUP pending until the daemon handles it.
         ProcessSignal.block([.hangUp])
-        // Without this, a write to a closed connection or log would end the process instead of returning an error.
+        // If PIPE is ignored, a write to a closed connection or log returns an error instead of ending the process.
         // USR1 and USR2 have no function here, and would also end the process.
         for signal in [ProcessSignal.brokenPipe, .user1, .user2] { signal.ignore() }
         // Replace the handler of the Swift runtime for QUIT: it prints registers and memory, which may contain secrets.

@@ -31,8 +31,8 @@ struct TokenTool {
         let directory = (try? Program.location(of: configuration).path).map { DataDirectory($0) }
         let daemon = directory.flatMap { Self.daemon(of: $0) }
         // If root runs the command, continue as the owner of the directory of the token file, so that the daemon can
-        // read a file that the command creates. If root owns this directory, `switchToOwner` changes nothing. The path
-        // of the token file may then be a symbolic link, so the loop continues with the directory of its target.
+        // read a file that the command creates. If root owns this directory, `switchToOwner` changes nothing, and the
+        // loop continues with the directory of the target, because the path may be a symbolic link.
         for path in [file, TokenFile.followingLinks(file)] {
             try ProcessUser.switchToOwner(of: path.parentDirectory ?? ".")
         }
@@ -89,7 +89,7 @@ struct TokenTool {
         return name
     }
 
-    /// Parses a duration such as `90d` from now on, and returns the time at which the duration ends.
+    /// Parses a duration such as `90d`. Returns the time at which the duration ends if it begins at `now`.
     private static func end(of duration: String, from now: Timestamp) throws(ProgramError) -> Timestamp {
         let units: [(letter: String, seconds: Int64)] = [
             ("s", 1), ("m", 60), ("h", 3600), ("d", 86_400), ("w", 604_800),
