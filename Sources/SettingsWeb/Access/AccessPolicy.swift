@@ -187,7 +187,7 @@ package final class AccessPolicy: Sendable {
         return found
     }
 
-    /// True if the credential of a caller is still valid and still has the same grants.
+    /// True if the credential of a caller is still valid, with the same grants and the same expiry.
     func isCredentialValid(of caller: Caller) -> Bool {
         guard !caller.hasExpired(at: clock()) else { return false }
         let current: Caller? =
@@ -213,7 +213,7 @@ package final class AccessPolicy: Sendable {
             peer.callerName, hasOwnGrants ? Grants(granted) : anonymous.grants, .user(peer), hasOwnGrants: hasOwnGrants)
     }
 
-    /// Returns the range of the token in `Bearer abc` or `bearer abc`; nil if the field has another format.
+    /// Returns the range of the token in `Bearer abc`, ignoring the case of `Bearer`; nil for another format.
     private static func token(in field: Span<UInt8>) -> Range<Int>? {
         let scheme: StaticString = "bearer "
         guard field.count > scheme.utf8CodeUnitCount else { return nil }
@@ -227,6 +227,6 @@ package final class AccessPolicy: Sendable {
 }
 
 extension PeerUser {
-    /// The name that a commit (a recorded change of settings) gives as its author if the user made the change.
+    /// The name of the caller in the commits of this user, such as `user:alice`.
     var callerName: String { "user:\(name)" }
 }

@@ -73,13 +73,13 @@ package final class AuditLog: Sendable {
     }
 
     private func addMissingLines(to file: OpenFile, on state: State) throws(FileError) {
-        let lines = try file.lastRevisions()
-        let firstInFile = lines.min()
-        // The record, as it was at the start, also has commits whose lines are in a file that a log rotation renamed.
-        // For revisions from the lowest revision in the current file on, only a line in this file shows that a commit
-        // was audited. For lower revisions, the record shows it.
+        let fileRevisions = try file.lastRevisions()
+        let lowestInFile = fileRevisions.min()
+        // The record also has commits whose lines are in an earlier file, which a log rotation renamed. For the
+        // revisions below the lowest revision in the current file, the record shows which were audited. From this
+        // revision on, only the lines in the file count.
         let recorded = auditedRevisions?.initialRevisions ?? []
-        let audited = recorded.filter { revision in firstInFile.map { revision < $0 } ?? true } + lines
+        let audited = recorded.filter { revision in lowestInFile.map { revision < $0 } ?? true } + fileRevisions
         // All commits up to this revision have lines. A later commit may lack a line although the next commit has one.
         guard let completeThrough = audited.dropLast(Self.maximumReordering).max() ?? audited.min() else { return }
         let present = Set(audited)
@@ -242,8 +242,8 @@ private struct AuditLine: JSONWritable, Sendable {
     let request: AuditLog.Request?
     let changes: [Change]
 
-    /// The line of a commit. Nil for a commit that only stores the `Idempotency-Key` of a write: it has no `changes` of
-    /// settings, no `suiteChanges` (a suite is created or removed, or its schema changes), and no pending action.
+    /// The line of a commit. Nil for a commit that only stores the `Idempotency-Key` of a write: it changes no settings
+    /// (`changes`), no suites or schemas (`suiteChanges`), and no pending actions (`pending`).
     init?(_ commit: Commit, from request: AuditLog.Request?, on state: State) {
         guard !commit.changes.isEmpty || !commit.suiteChanges.isEmpty || !commit.pending.isEmpty else { return nil }
         (self.commit, self.request) = (commit, request)

@@ -114,7 +114,7 @@ extension TokenFile {
         }
         let user = ProcessUser.identifier
         let acceptsAnyOwner = acceptsAnyOwnerForRoot && ProcessUser.isRoot
-        // A group of this process may read a file that belongs to root, because the group cannot change the file.
+        // A group of this process may have read permission for a file of root: the group cannot change the file.
         let isReadableByGroup =
             status.owner == 0 && status.mode & 0o037 == 0
             && (acceptsAnyOwner || ProcessUser.isMember(ofGroup: status.group))

@@ -17,7 +17,7 @@ package struct TrustedProxies: Sendable {
         var client = peer
         for line in head.values(of: .forwardedFor, in: bytes).reversed() {
             for text in bytes.text(in: line).split(separator: ",", omittingEmptySubsequences: false).reversed() {
-                // A text that is no address is from the client, which may also have forged the texts before it.
+                // Proxies add only addresses. The client sent any other text, and may have forged the texts before it.
                 guard let address = IPAddress(text.filter { $0 != " " && $0 != "\t" }) else { return client }
                 client = .tcp(address, port: 0)
                 guard trusts(client) else { return client }

@@ -16,7 +16,8 @@ struct ClientComparison {
 
     private let state: State
     private let suite: Suite
-    /// The commits of the suite after the lowest applied revision after which the history has all commits.
+    /// The commits of the suite after the lowest applied revision. A revision counts only if the history has all later
+    /// commits.
     private let commits: [RetainedCommit]
     private var meter = CostMeter(within: Cost(microseconds: 1_000_000))
 

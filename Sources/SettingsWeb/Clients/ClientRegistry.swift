@@ -81,7 +81,7 @@ package final class ClientRegistry: Sendable {
         let sources = table.withLock(\.sources)
         let now = clock.now()
         return sources.map { source in
-            // The time of the data is a difference of two clocks (see `receive`), so it may be after `now`. Without
+            // `receive` subtracts an age from the time of another clock, so the result may be after `now`. Without
             // `min`, the subtraction would then trap.
             let age = now - min(now, source.time)
             return ClientSource(daemon: source.daemon, ageMilliseconds: Int64(age / 1_000_000))

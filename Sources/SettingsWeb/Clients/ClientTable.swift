@@ -40,7 +40,7 @@ struct ClientTable: Sendable {
     /// The nanoseconds for which a client is listed after it is gone: a day.
     static let listingTime: UInt64 = 86_400_000_000_000
 
-    /// The nanoseconds after the last report or the last watch of a client after which the client is gone.
+    /// A client is gone when this many nanoseconds have passed since its last report and the end of its last watch.
     var forgetTime: UInt64
     /// The number of clients of all suites.
     private(set) var count = 0
@@ -89,8 +89,8 @@ struct ClientNameConflict: Error {
 
 /// Methods that record reports.
 extension ClientTable {
-    /// Records a report for each of the suites. If the name belongs to another credential in one of the suites, throws,
-    /// and records nothing.
+    /// Records a report for each of the suites. If a present client with another credential uses the name in one of the
+    /// suites, throws and records nothing.
     ///
     /// - Parameter startsWatch: true if a watch sends the report. The client then stays present until the caller calls
     ///   `endWatch` of each element of the result.
@@ -240,7 +240,7 @@ private struct DropCandidates: Sendable {
 
     mutating func add(_ candidate: Candidate) {
         if candidates.count == Self.maximumCount {
-            guard let last = candidates.first, candidate.isDropped(before: last) else { return }
+            guard let droppedLast = candidates.first, candidate.isDropped(before: droppedLast) else { return }
             candidates.removeFirst()
         }
         let index = candidates.firstIndex { !candidate.isDropped(before: $0) } ?? candidates.count
@@ -250,8 +250,8 @@ private struct DropCandidates: Sendable {
     /// Removes the candidates with a waiting watch, because at a later drop, another client may have no waiting watch
     /// and must be dropped first. If all candidates have a waiting watch, keeps only the candidate for the next drop.
     mutating func removeWaitingCandidates() {
-        guard let first = candidates.last else { return }
-        if first.isWaiting { candidates = [first] } else { candidates.removeAll(where: \.isWaiting) }
+        guard let droppedNext = candidates.last else { return }
+        if droppedNext.isWaiting { candidates = [droppedNext] } else { candidates.removeAll(where: \.isWaiting) }
     }
 }
 

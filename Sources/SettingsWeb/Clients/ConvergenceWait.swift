@@ -40,8 +40,8 @@ extension APIHandler {
     /// The nanoseconds after which a wait is evaluated although no client has reported, because clients may have become
     /// gone.
     private static let expiryInterval: UInt64 = 1_000_000_000
-    /// Evaluations of waits use at most 1/20 of the time of an event loop: after each evaluation, the loop makes none
-    /// for 19 times its duration. The first and the last evaluation of a wait do not observe this pause.
+    /// Evaluations of waits use at most 1/20 of the time of an event loop: after an evaluation, the loop makes no other
+    /// evaluation for 19 times the duration. The first and the last evaluation of a wait ignore this pause.
     private static let evaluationTimeDivisor: UInt64 = 20
 
     /// Lists the clients of a suite. With the parameter `for`, waits instead until clients have applied the state of

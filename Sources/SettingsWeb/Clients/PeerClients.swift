@@ -111,15 +111,15 @@ extension ListedClient {
 }
 
 extension ClientRegistry {
-    /// The size in bytes above which a record gets no further line. A record with one line may be larger.
+    /// The maximum size in bytes of a record with more than one line.
     private static let recordSize = 512 << 10
     /// The maximum number of clients in one line of a record. A client has less than 8 kB, even if every character of
     /// its name and of its reason is escaped. So a line has less than 800 kB, and every record is smaller than the
     /// maximum size of a request to etcd, which is 1.5 MiB.
     private static let clientsPerLine = 100
 
-    /// The nanoseconds after which records are made again although neither a client nor the state has changed, because a
-    /// client may be gone, or may have begun or ended a watch.
+    /// The nanoseconds after which records are made again although neither a client nor the state has changed, because
+    /// a client may be gone, or may have begun or ended a watch.
     private static let recordLifetime: UInt64 = 3_000_000_000
 
     /// Returns the records from which the other daemons learn which clients report to this daemon.

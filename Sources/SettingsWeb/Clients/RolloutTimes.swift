@@ -18,7 +18,7 @@ struct RolloutProgress: Sendable {
     /// The number of elements of ``RolloutTimes/percentages`` that were reached.
     private var reachedShares = 0
 
-    /// The maximum number of clients of a suite for which every commit is measured. The begin of a measurement visits
+    /// The maximum number of clients of a suite for which every commit is measured. The start of a measurement visits
     /// all clients, so with more clients, it could take most of the time of an event loop.
     private static let maximumCountForEachCommit = 1000
 
@@ -32,7 +32,7 @@ struct RolloutProgress: Sendable {
         clientCount <= Self.maximumCountForEachCommit || now.milliseconds - start.milliseconds >= 1000
     }
 
-    /// Counts a client that is present at the begin of the measurement, unless it watches a part of the suite or has
+    /// Counts a client that is present at the start of the measurement, unless it watches a part of the suite or has
     /// applied the target.
     mutating func addClient(_ client: SuiteClient) {
         guard client.subject == nil, !client.hasApplied(target) else { return }
@@ -40,8 +40,8 @@ struct RolloutProgress: Sendable {
         clientCount += 1
     }
 
-    /// Records that a counted client has applied the target, if it has not done so before. If the clients then reach a
-    /// percentage, adds the time since the commit to the histogram of the percentage.
+    /// Records the first report that a counted client has applied the target. If the clients then reach a percentage,
+    /// adds the time since the commit to the histogram of the percentage.
     mutating func recordReport(of client: SuiteClient, at now: Timestamp, in times: inout RolloutTimes) {
         guard client.hasApplied(target), awaitedClients.remove(client.number) != nil else { return }
         let appliedCount = clientCount - awaitedClients.count

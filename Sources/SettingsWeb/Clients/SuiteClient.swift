@@ -4,7 +4,7 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// When the daemon has seen a client: at a report, and while a watch of the client waits. A separate object with atomic
+/// The times at which the daemon sees a client: at a report, and while a watch of the client waits. A class with atomic
 /// properties, so that an event loop can record the end of a watch without the lock of the table. Thread-safe.
 final class ClientPresence: Sendable {
     /// The number of waiting watches that report for the client.
