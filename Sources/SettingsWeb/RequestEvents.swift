@@ -23,7 +23,8 @@ extension APIHandler {
         }
     }
 
-    /// Ends a wait at its deadline, or sends the next keep-alive of an event stream. Other requests have no alarm.
+    /// Ends a wait at its deadline, evaluates a wait for convergence, or sends the next keep-alive of an event stream.
+    /// Other requests have no alarm.
     package func alarm(_ id: Ticket) {
         guard let entry = requests.entry(id) else { return }
         switch entry.request {
@@ -37,8 +38,8 @@ extension APIHandler {
         }
     }
 
-    /// Ends waiting requests whose credentials are no longer valid, a limited number in each event loop iteration.
-    /// `endWait` then answers 401. Writes and background work continue, because they were admitted before.
+    /// Ends the waiting requests and streams whose credentials are no longer valid. Checks a limited number of requests
+    /// in each event loop iteration. Writes and background work continue, because they were admitted before.
     func endRevokedRequests() { endRevokedRequests(among: requests.ids[...]) }
 
     /// The maximum number of credentials to check in one loop iteration. A check takes microseconds.
@@ -90,7 +91,7 @@ extension APIHandler {
         }
     }
 
-    /// Sends the next piece of a response, because the kernel has accepted all bytes of the pieces before.
+    /// Sends the next piece of a response, because the kernel has accepted all bytes of the previous pieces.
     package func drained(_ id: Ticket) {
         switch requests[id] {
         case .stream(let watcher): notifier.sendNextPiece(to: watcher)
@@ -100,8 +101,8 @@ extension APIHandler {
     }
 
     /// Releases the resources of a request that leaves the table or begins to wait for something else. Clearing
-    /// `preparationFlag` cancels the background work that prepares a write. Watcher limits also count revision waits and
-    /// waits for convergence.
+    /// `preparationFlag` cancels the background work that prepares a write. The watcher limits also count revision
+    /// waits and waits for convergence.
     func release(_ request: UnfinishedRequest, _ id: Ticket) {
         switch request {
         case .write(let write): write.preparationFlag?.clear()

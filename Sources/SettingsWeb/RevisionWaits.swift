@@ -15,7 +15,7 @@ struct RevisionWait {
     /// The body; empty if `exchange` has a large body, which needs no copy.
     let body: [UInt8]
     let exchange: Exchange
-    /// The client. This request counts for its limit of watchers.
+    /// The client whose limit of watchers includes this request.
     let client: ClientCounts.Client
     /// The reservation of the memory of the copies.
     let reservation: MemoryBudget.Reservation
@@ -75,7 +75,7 @@ extension APIHandler {
     }
 
     /// Continues a request with `Settings-Fresh` when the end of the shared log (the cursor of its last commit) is
-    /// known. Ends the wait if the end is nil because it could not be read. `cursor` is the cursor of
+    /// known. If the daemon could not read the end, `end` is nil, and the wait ends. `cursor` is the cursor of
     /// `Settings-At-Least`, if the request also has this field.
     private func setEnd(_ end: Cursor?, _ cursor: Cursor?, for id: Ticket) {
         guard let entry = requests.entry(id), case .revisionWait(let wait) = entry.request else { return }
@@ -110,7 +110,7 @@ extension APIHandler {
         if case .answer(let response) = handling { answer(id, response) }
     }
 
-    /// Refuses a request whose revision was not published in time, or whose credential is no longer valid.
+    /// Ends a wait with an error: the credential is no longer valid, or the revision is not published yet.
     func endWait(_ id: Ticket, _ wait: RevisionWait, of caller: Caller?) {
         // A cursor for a caller that may not read everything contains a digest of the grants.
         let cursor = service.store.state.cursor.withGrantsDigest(of: caller?.readLimits)

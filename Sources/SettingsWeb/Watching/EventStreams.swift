@@ -8,9 +8,9 @@ internal import SettingsStorage
 /// Event streams. A ``Watcher``, which is a request that waits for changes of its subject (the suites, keys and
 /// prefixes that it names), is a stream if it gets server-sent events until the connection closes.
 ///
-/// A stream catches up first: it sends the state, or the commits after the revision that the client knows, in pieces. A
-/// piece follows when the kernel has accepted the piece before. Afterwards the stream is live: it sends each event at
-/// once. `isCatchingUp` is true until then, also in the phase `rendering`. The `answerKind` of a watcher is the content
+/// A stream catches up first: it sends the state, or the commits after the revision that the client knows, in pieces,
+/// each piece when the kernel has accepted the previous piece. Then the stream is live: it sends each event at once.
+/// `isCatchingUp` is true until then, also in the phase `rendering`. The `answerKind` of a watcher is the content
 /// of the next piece: the state (`stateEvent`) or commits (`commitEvents`). `isReset` tells the client to discard the
 /// settings that it has. The style of the events is `settings`, or `refetchRequests` for OpenFeature: each event only
 /// asks the client to fetch the flags again. A cursor is an epoch, which names a history, and a revision, which is the
@@ -117,8 +117,8 @@ extension WatchNotifier {
             rendering, AnswerKey(subject, .stateEvent(isReset: isReset, .settings)), for: watcher, upTo: state.revision)
     }
 
-    /// Renders a costly piece in the background, after which the handler calls `sendPiece`, unless a connection is
-    /// still being sent an equal piece. `mustAnswer` forbids a refusal, because the response of a stream has begun.
+    /// Renders a costly piece in the background; the handler then calls `sendPiece`. If a connection is still sending
+    /// an equal piece, sends that piece at once. `mustAnswer` forbids a refusal, because the response has begun.
     private func renderInBackground(
         _ rendering: Rendering, _ answerKey: AnswerKey, after revision: Revision = .zero, for watcher: Watcher,
         upTo reached: Revision
@@ -156,7 +156,7 @@ extension WatchNotifier {
         if isLive {
             if watcher.endsWhenLive { endStream(watcher, on: service.store.state) }
         } else if text.isEmpty {
-            // The kernel has nothing to accept, so no notification about it would follow.
+            // An empty piece needs no acceptance by the kernel, so `drained` would not be called.
             handler.runLater { [id = watcher.id] handler in
                 if let watcher = handler.requests.watcher(id) { handler.notifier.sendNextPiece(to: watcher) }
             }
@@ -221,7 +221,7 @@ extension WatchNotifier {
     func sendKeepAlive(to watcher: Watcher) {
         guard !watcher.isCatchingUp else { return setKeepAlive(watcher) }
         let state = service.store.state.withGrantsDigest(of: watcher.topic.subject.readLimits)
-        // Skips commits that do not match. Does nothing if matching commits are not sent yet.
+        // `advance` skips commits that do not match. It does nothing if a matching commit is not sent yet.
         watcher.advance(to: comparedRevision)
         watcher.needsEvaluation = false
         guard !sendNewEvents(to: watcher, on: state) else { return }

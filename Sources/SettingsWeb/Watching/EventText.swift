@@ -29,7 +29,7 @@ enum EventText {
         return refetch(Cursor(epoch: epoch, revision: commit.revision), tag, commit.time)
     }
 
-    /// OpenFeature's event where other streams get the state, or the event that the suite does not exist: the suite is
+    /// OpenFeature's event when other streams get the state, or the event that the suite does not exist: the suite is
     /// new or missing, or the history no longer has all commits after the cursor of the client.
     static func refetch(_ subject: WatchSubject, on state: State) -> [UInt8] {
         refetch(

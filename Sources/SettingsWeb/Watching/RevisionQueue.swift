@@ -46,8 +46,8 @@ struct RevisionQueue {
 }
 
 extension Cursor {
-    /// True if the other cursor has the same epoch and is not later. The epochs are the same if their names are
-    /// equal, or if one name is the other (the base) and a digest of grants, as in cursors for a caller with limits.
+    /// True if the other cursor has the same epoch and is not later. If only one of the epochs has a digest of grants,
+    /// as in a cursor for a caller that may not read everything, the digest is ignored.
     func hasReached(_ other: Cursor) -> Bool {
         (epoch.isBase(of: other.epoch) || other.epoch.isBase(of: epoch)) && revision >= other.revision
     }

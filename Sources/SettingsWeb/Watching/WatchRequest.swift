@@ -23,7 +23,7 @@ struct WatchRequest: Sendable {
     let mergesByKey: Bool
     /// The report of the client that watches; nil if the client does not report.
     let clientParameters: ClientParameters?
-    /// Keeps the client seen while the request waits; nil before the report is recorded, and if the client does not
+    /// Keeps the client present while the request waits; nil before the report is recorded, and if the client does not
     /// report.
     var clientWatch: ClientWatch?
 

@@ -8,9 +8,9 @@ internal import SettingsAPI
 final class Watcher {
     /// A phase of an event stream.
     enum StreamPhase {
-        /// The client has been sent all published events, and is sent new events at once.
+        /// The stream has sent all published events, and sends new events at once.
         case live
-        /// The client is sent earlier events in pieces, each when the kernel has accepted the piece before.
+        /// The stream sends earlier events in pieces, each piece when the kernel has accepted the previous piece.
         case catchingUp
         /// A background thread renders the next piece. The key identifies the rendering.
         indirect case rendering(BackgroundAnswers.Key)
@@ -24,7 +24,7 @@ final class Watcher {
     let topic: Topic
     /// The client whose limit of watchers includes this watcher.
     let client: ClientCounts.Client
-    /// Keeps the clients seen for which the request reports; nil for a request that does not report.
+    /// Keeps the reporting client present in the named suites; nil for a request that does not report.
     let clientWatch: ClientWatch?
     /// The client has every matching commit up to this revision (the number of a commit). The revision may be ahead of
     /// the published state, because the client may have got it from another daemon with the same history.
@@ -56,7 +56,7 @@ final class Watcher {
 
     var isStream: Bool { phase != nil }
 
-    /// True for a stream that has not been sent all published events yet: in the phases `catchingUp` and `rendering`.
+    /// True for a stream that has not sent all published events yet: in the phases `catchingUp` and `rendering`.
     var isCatchingUp: Bool {
         switch phase {
         case nil, .live: false
@@ -64,8 +64,9 @@ final class Watcher {
         }
     }
 
-    /// Advances the revision to the revision up to which all commits were compared with all topics. Unless the watcher
-    /// needs an evaluation, no commit up to there matches its topic. Watchers with equal revisions can share an answer.
+    /// Raises the revision to `comparedRevision`, up to which all commits were compared with all topics. Unless the
+    /// watcher needs an evaluation, no skipped commit matches its topic. Watchers with equal revisions can share an
+    /// answer.
     func advance(to comparedRevision: Revision) {
         if !needsEvaluation, !isCatchingUp { revision = max(revision, comparedRevision) }
     }
