@@ -54,7 +54,7 @@ package final class APIHandler: RequestHandler {
     private var requestCount = 0
     /// Identifies `mailbox` as a listener of the store, which reports publications to the mailbox.
     private let listener: ListenerID
-    /// The field `Settings-Stale` of all answers; nil while the daemon can read the commit log in etcd.
+    /// The field `Settings-Stale` of all answers; nil while the daemon can read the log in etcd, and without etcd.
     private var staleness: FieldBlock?
     private(set) lazy var notifier = WatchNotifier(service, on: loop, for: self, listener)
 

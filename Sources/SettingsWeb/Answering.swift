@@ -101,8 +101,8 @@ extension APIHandler {
         return .later
     }
 
-    /// Renders an answer in the background, once for all requests with the key. Call `setWaiting` before. The flag that
-    /// `add` returns is set while a request wants the answer. It is nil if a scheduler already computes the answer.
+    /// Renders an answer in the background, once for all requests with the key. Call `setWaiting` first. `add` returns
+    /// nil if a scheduler already computes the answer, otherwise a flag that is set while a request wants the answer.
     func renderInBackground(
         _ rendering: Rendering, _ key: BackgroundAnswers.Key, for id: Ticket, of client: ClientKey?, mustAnswer: Bool,
         input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil

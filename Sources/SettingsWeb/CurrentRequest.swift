@@ -20,7 +20,7 @@ struct CurrentRequest {
         timing = RequestTiming(arrival: arrival)
     }
 
-    /// True if proxies must not store the response, because it may contain secrets. False without access control, where
+    /// True if caches must not store the response, because it may contain secrets. False without access control, where
     /// every client may read the secrets.
     var forbidsCaching: Bool { caller?.grants.mayReadSecrets ?? false }
 
@@ -37,7 +37,7 @@ struct CurrentRequest {
     }
 }
 
-/// The data of a request that the metrics need.
+/// The data of a request that the metrics and the logs need.
 struct RequestTiming: BitwiseCopyable {
     /// When the request arrived, by the clock of the event loop, in nanoseconds.
     let arrival: UInt64

@@ -57,7 +57,7 @@ extension APIHandler {
         return response
     }
 
-    /// Returns the reason to refuse a request, as far as the head shows it; otherwise nil.
+    /// Returns the error if the head of a request shows that the request must be refused; otherwise nil.
     private func refusal(
         of head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Problem? {

@@ -131,7 +131,7 @@ extension State {
             } else {
                 body = schema.schema.text.map { Array($0.utf8) } ?? schema.schema.document.bytes()
             }
-            // A schema without redaction is returned byte for byte as a client has sent it.
+            // Without redaction, the body has the bytes of the schema as they were received.
             return Response(verbatim: body, cursor: cursor, tag: tag)
         }
     }

@@ -5,7 +5,7 @@ internal import SettingsStorage
 /// Runs functions on an event loop: other threads use the mailbox to deliver the results of writes and of background
 /// work, and to report that a new state is published. Thread-safe.
 ///
-/// `@unchecked`: `handler` is set before other threads have the mailbox, and is read only on the event loop.
+/// `@unchecked`: `handler` is set and read only on the thread of the event loop.
 final class LoopMailbox: WriteReceiver, PublicationListener, @unchecked Sendable {
     private let loop: EventLoop
     /// The handler of the loop; nil if the loop has stopped.

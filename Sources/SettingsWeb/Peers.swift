@@ -25,8 +25,8 @@ package struct Peers: Sendable {
 }
 
 extension APIHandler {
-    /// Answers `/v1/cluster` with a description of all daemons. Without access control, `caller` is nil;
-    /// otherwise it has the right `metrics`. If it may not read everything, the cursor has a digest of its grants.
+    /// Answers `/v1/cluster` with a description of all daemons. Without access control, `caller` is nil; otherwise the
+    /// caller has the right `metrics`.
     func describePeers(_ id: Ticket, for caller: Caller?) -> Handling {
         guard let peers = service.peers else {
             return .answer(Response(json: JSONValue.object(["daemons": 1]).bytes(), cursor: cursor(for: caller)))

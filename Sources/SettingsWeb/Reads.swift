@@ -167,7 +167,8 @@ extension APIHandler {
         return Response(status: 200, contentType: .json, fields: fields, body: writer.bytes)
     }
 
-    /// Finds the setting of a path; nil if no value is stored, or if it is too long to render on the event loop.
+    /// Finds the setting of a path. Returns nil if no valid value is stored, if the value is too long to render on the
+    /// event loop, or if the key has percent escapes.
     func findPlain(_ route: Route, _ bytes: Span<UInt8>) -> FoundSetting? {
         guard let suite = route.suite, let key = route.key else { return nil }
         let (suiteName, keyName) = (bytes.extracting(suite), bytes.extracting(key))

@@ -24,7 +24,7 @@ extension APIHandler {
         service.warn(Self.description(of: request, response.status, time))
     }
 
-    /// Logs a problem that refuses a credential, at most one per second and event loop. `name` is the name of the
+    /// Logs the refusal of a credential: at most one line per second and event loop. `name` is the name of the
     /// caller (the sender of the request); nil if the credential is unknown.
     func logIfUnauthorized(_ problem: Problem, _ head: RequestHead, from peer: SocketAddress, named name: String?) {
         guard problem.code == .unauthorized, head.has(.authorization) || head.has(.apiKey) else { return }

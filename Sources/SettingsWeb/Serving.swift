@@ -68,8 +68,8 @@ extension APIHandler {
             return try write(request, target, bytes, body, exchange, on: state)
         }
         let handling = try read(request, bytes, exchange, on: state)
-        // The answer may be made from a state that is newer than the request. So that this state has no writes of the
-        // following requests of the connection, the connection processes these requests only after the answer.
+        // The answer may come from a state that is published later. This state must not contain writes of the next
+        // requests of the connection, so the connection processes these requests only after the answer.
         if case .later = handling { return .laterBlockingNextRequest }
         return handling
     }

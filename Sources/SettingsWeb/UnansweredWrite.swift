@@ -40,7 +40,7 @@ final class UnansweredWrite {
 
     /// How to render the answer. Separate from `UnansweredWrite`, because another thread may render the answer.
     struct AnswerOptions: Sendable {
-        /// The status if the write stored a value for a key without a value.
+        /// The status of an answer whose property `created` is true: 201 for PUT, otherwise 200.
         fileprivate let createdStatus: Int
         /// True if the request has the field `Settings-Effective`.
         fileprivate let isScheduled: Bool

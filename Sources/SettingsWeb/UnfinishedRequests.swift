@@ -55,7 +55,7 @@ struct UnfinishedRequests {
             timing.waitsForEvent = timing.waitsForEvent || request.waitsForEvent
         }
 
-        /// True if proxies must not store the response: see ``CurrentRequest/forbidsCaching``.
+        /// True if caches must not store the response: see ``CurrentRequest/forbidsCaching``.
         var forbidsCaching: Bool { caller?.grants.mayReadSecrets ?? false }
 
         fileprivate mutating func apply<Result>(_ change: (inout Entry) -> Result) -> Result { change(&self) }

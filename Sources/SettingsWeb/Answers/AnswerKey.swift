@@ -12,7 +12,7 @@ struct AnswerKey: Hashable, Sendable {
         /// the suite existed when the request arrived (`suiteExistedAtArrival`), its removal ends the wait.
         /// Without `wait`, `known` is nil and `suiteExistedAtArrival` is false. Indirect, because the case is large.
         indirect case reading(Reading, known: TagList?, suiteExistedAtArrival: Bool)
-        /// All watched settings. `isReset` is true if the client asked for changes that the history no longer has.
+        /// All watched settings. `isReset` is true if the daemon cannot return the changes after the client's cursor.
         case state(isReset: Bool)
         /// The commits after the client revision in one body: about `limit` changes at most, because a commit is never
         /// split. `mergesByKey` is true to combine the changes of each setting into one change.

@@ -11,8 +11,8 @@ internal import SettingsModel
 /// writes of its connection, and uses the caches. The context in the body has no effect: all users share the settings.
 /// A parameter `readLimits` is the grants of a caller that may not read everything; nil if it may read everything.
 extension APIHandler {
-    /// Answers the most frequent kind of request with little parsing: without a query or preconditions, for a stored
-    /// value that `findPlain` finds, which is small. Returns nil for any other request, which `evaluate` answers.
+    /// Answers the most frequent kind of evaluation with little parsing: the request has no query and no preconditions,
+    /// and `findPlain` finds a small stored value. Returns nil for any other request; `evaluate` then answers it.
     func plainEvaluation(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, for readLimits: Grants?
     ) -> Response? {

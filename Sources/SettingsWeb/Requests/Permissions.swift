@@ -62,7 +62,6 @@ extension AccessPolicy {
         let route = head.hasAsteriskForm ? nil : Route(head.path, in: bytes)
         let requirement = route?.resource.requiredRight(for: head.method) ?? .anyGrant
         if case .nothing = requirement { return nil }
-        // With `opensMetrics`, everybody may read the metrics.
         if opensMetrics, route?.resource == .metrics { return nil }
         let caller = try caller(
             authorization: head.field(.authorization), key: head.field(.apiKey), in: bytes, from: user, recent: &recent,

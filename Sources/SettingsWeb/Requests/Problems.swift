@@ -63,7 +63,7 @@ extension Problem {
         }
     }
 
-    /// The error for requests that wait for changes if the memory for the names that they observe is exhausted.
+    /// The error for a watcher if the memory for the names of watched suites and keys is exhausted.
     static var tooManyNames: Problem {
         Problem(
             .overloaded, retryAfterMs: 1000,

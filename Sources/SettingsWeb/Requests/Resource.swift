@@ -173,7 +173,7 @@ extension Parameter {
     static let override = Parameter("override", .choice(["locked"]))
     /// Removes the suite with its schema. Without this parameter, DELETE removes only stored values.
     static let drop = Parameter("drop", .flag)
-    /// Lists also dropped suites of which the daemon has commits.
+    /// Also lists dropped suites of which the daemon still has commits.
     static let dropped = Parameter("dropped", .flag)
     /// The maximum number of seconds to wait for a change.
     static let wait = Parameter("wait", .count(0...300))
@@ -196,7 +196,7 @@ extension Parameter {
     static let reason = Parameter("reason", .text)
     /// Lists only clients that have not applied this state.
     static let behind = Parameter("behind", .cursor)
-    /// The state that clients shall apply.
+    /// Waits until clients have applied this state.
     static let target = Parameter("for", .cursor)
     static let share = Parameter("share", .share)
     // Clients of OpenFeature send these two parameters. The daemon ignores them.
