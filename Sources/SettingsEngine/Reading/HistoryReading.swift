@@ -90,7 +90,7 @@ package struct HistoryQuery: Sendable {
     package let limit: Int
     /// The grants (rights) of the caller that reads the history; nil if the caller may read everything.
     package let readLimits: Grants?
-    /// The maximum size in memory of the commits of a page, in bytes. The first commit may exceed it.
+    /// The maximum size in memory of the commits of a page, in bytes. The first commit may exceed the maximum.
     package let pageBytes: Int
 
     /// The value of ``pageBytes`` unless the memory budget of the daemon requires a smaller value.

@@ -51,7 +51,7 @@ extension Suite {
         return schema?.schema.isLocked(key.text, steps: &steps) ?? false
     }
 
-    /// True if the schema allows the key. A suite without a schema allows any key.
+    /// True if the schema admits the key. A suite without a schema admits any key.
     package func schemaAllows(_ key: KeyName) -> Bool { schema.map { $0.schema.key(key.text) != nil } ?? true }
 
     /// The keys whose records are marked as secret, because the present schema or an earlier schema declared the keys
@@ -108,7 +108,7 @@ package struct FoundSetting {
 }
 
 extension Suite {
-    /// The error for a key that the schema does not allow. If `suggestsSimilarKeys` is true, the error names similar
+    /// The error for a key that the schema does not admit. If `suggestsSimilarKeys` is true, the error names similar
     /// keys that the caller may read. `readLimits` is the grants (rights) of a caller that may not read everything;
     /// otherwise nil.
     package func unknownKey(

@@ -1,7 +1,8 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A filter that admits the named keys and the keys with a prefix, or all keys if it has neither names nor prefixes.
+/// A filter that admits the keys with given names and the keys with given prefixes. A filter without names and prefixes
+/// admits all keys.
 package struct KeyFilter: Hashable, Sendable {
     package static let everything = KeyFilter(keys: [], prefixes: [])
 
@@ -32,8 +33,8 @@ package struct KeyFilter: Hashable, Sendable {
 }
 
 extension [UTF8Text] {
-    /// Sorts prefixes. Removes each prefix that begins with another prefix, because the shorter prefix includes the
-    /// longer one.
+    /// Sorts prefixes. Removes each prefix that begins with another prefix, because each key with the longer prefix
+    /// also has the shorter prefix.
     fileprivate init(ofPrefixes prefixes: [String]) {
         self = []
         for prefix in prefixes.map(UTF8Text.init).sortedUnique() {
@@ -98,7 +99,7 @@ package struct WatchSubject: Hashable, Sendable {
         self.readLimits = readLimits
     }
 
-    /// Makes the subject of a request for several suites, even if it names only one.
+    /// Makes the subject of a request for several suites, even if the request names a single suite.
     package init(
         _ suites: [SuiteName], prefixes: [String] = [], _ filter: KeyFilter = .everything, for readLimits: Grants? = nil
     ) {

@@ -4,8 +4,8 @@ internal import SettingsAPI
 ///
 /// The history appends commits at the end, and removes most commits at the beginning. The commits between `oldest` and
 /// `newest` are in chunks of up to 64, so that a change of a shared list copies only one array of at most 64
-/// references. The change also copies the array of chunks if a chunk becomes full or empty, or if it removes a commit
-/// from the middle.
+/// references. The change also copies the array of chunks if a chunk becomes full or empty, or if the change removes a
+/// commit from the middle.
 struct CommitList: Sendable {
     private static let chunkCapacity = 64
 
@@ -73,7 +73,7 @@ struct CommitList: Sendable {
         return true
     }
 
-    /// The index of the only chunk that can contain the commit with a revision; 0 if no chunk can contain it.
+    /// The index of the only chunk that can contain the commit with a revision; 0 if the list has no such chunk.
     private func chunkIndex(of revision: Revision) -> Int {
         let chunks = chunks.span
         var (low, high) = (0, chunks.count)

@@ -53,7 +53,6 @@ package struct History: Sendable {
         self.logs = SuiteLogs(logs, oldestAvailableWithoutLog: oldestAvailableWithoutLog)
     }
 
-    /// The number of commits.
     package var count: Int { older.count + newest.count }
 }
 
@@ -83,7 +82,7 @@ extension History {
         return evicted
     }
 
-    /// Evicts the commits that exceed changed limits.
+    /// Evicts the commits that exceed new limits.
     mutating func applyLimits(_ limits: Limits) {
         var evicted: [RetainedCommit] = []
         evict(logs.removeUnprotected(through: evictedThrough, limits: limits), into: &evicted)

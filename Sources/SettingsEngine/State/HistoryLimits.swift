@@ -9,8 +9,7 @@ extension History {
         /// The maximum age of a commit in milliseconds. ``AgreedTime`` estimates the present time.
         package var age = Int64.max
         /// The maximum number of commits that each suite (named set of settings) protects. A suite protects its newest
-        /// commits: commits of other suites do not evict them (remove them from the history) until ``newestPercent``
-        /// requires it.
+        /// commits: the history evicts (removes) unprotected commits first.
         package var suiteCommits = 256
         /// The maximum total size of the commits that each suite protects, in bytes.
         package var suiteBytes = 64 << 10

@@ -21,8 +21,8 @@ package struct KeyRecord: Equatable, TreeElement {
     package let stored: JSONValue?
     // The next three properties share one word of eight bytes. In another order, a record takes 72 bytes instead of 64.
     package var valueSource: ValueSource
-    /// True if a schema declared the key secret since the value was written. The value then stays secret under later
-    /// schemas.
+    /// True if the schema at the time of the write, or a later schema, declared the key secret. The value then stays
+    /// secret under all later schemas.
     package var isSecret: Bool
     /// The value of ``size``, in four bytes. The record stores its size, so that the daemon need not compute the size
     /// again when it removes a large value.

@@ -5,9 +5,9 @@ package import SettingsModel
 /// write that the daemon carries out at a deadline.
 package final class PendingEntry: Sendable {
     package let action: PendingAction
-    /// The commit that the action reverts; nil for a scheduled write. The commit also contains the values before the
-    /// commit. The entry refers to the commit, so that the revert is possible after the history (the recent commits in
-    /// memory) has evicted the commit.
+    /// The commit that the action reverts, with the values that the commit replaced; nil for a scheduled write. The
+    /// entry refers to the commit, so that the revert is possible after the history (the recent commits in memory) has
+    /// evicted the commit.
     package let commit: RetainedCommit?
     /// The suites (named sets of settings) that the commit dropped and that a later commit created again. The revert
     /// does not restore these suites.
@@ -46,7 +46,7 @@ package struct PendingActions: Sendable {
     private var idsByCommit: [Revision: PendingID] = [:]
     private var countsBySuite: [SuiteName: Int] = [:]
     /// The revision (the number) of the last commit that changed the pending actions. The start value after a restart
-    /// is the revision of the snapshot (a file with a whole state) if it has pending actions, and otherwise zero.
+    /// is the revision of the snapshot (a file with a whole state) if the snapshot has pending actions; otherwise zero.
     package private(set) var lastChange = Revision.zero
     /// The approximate number of bytes of memory that the entries take.
     package private(set) var size = 0

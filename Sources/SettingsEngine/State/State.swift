@@ -121,8 +121,8 @@ package struct State: Sendable {
     }
 }
 
-/// The error if a commit contradicts the state, for example if its suite does not exist. The cause is damage of the
-/// stored commits, or a defect of the program.
+/// The error for a commit that contradicts the state, for example because its suite does not exist. The cause is damage
+/// of the stored commits, or a defect of the program.
 package struct CommitMismatch: Error, Equatable, CustomStringConvertible {
     package let description: String
 
@@ -130,8 +130,8 @@ package struct CommitMismatch: Error, Equatable, CustomStringConvertible {
 }
 
 extension State {
-    /// Applies a commit: of a write, of another daemon, or of a journal (a file of commits) when the daemon starts. No
-    /// other method changes the suites.
+    /// Applies a commit, which comes from a write, from another daemon, or from a journal (a file of commits) when the
+    /// daemon starts. No other method changes the suites.
     ///
     /// - Parameter schema: the compiled form of the schema that the commit sets; nil to compile the schema here.
     /// - Returns: the commits that the history evicted to stay within its limits.
@@ -249,7 +249,7 @@ extension State.Contents {
         guard let valueSource = KeyRecord.ValueSource(change[index].source) else {
             throw CommitMismatch("\(name)/\(change[index].key) has the unknown source \(change[index].source)")
         }
-        // A key whose value the schema does not allow keeps the stored value, but has no effective value (`new`).
+        // If the schema does not allow the stored value, the key keeps the value, but has no effective value (`new`).
         let stored = valueSource == .stored ? change[index].new : change[index].record.invalidValue
         let record = KeyRecord(
             key: change[index].key, stored: stored, valueSource: valueSource, revision: revision,

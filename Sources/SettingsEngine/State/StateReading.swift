@@ -3,8 +3,8 @@ package import SettingsModel
 
 // Methods that find settings and suites (named sets of settings) by the bytes of their names.
 extension State {
-    /// Finds the record (the stored value and its revision) of a key by the bytes of the names of its suite and the
-    /// key.
+    /// Finds the record (the stored value and its revision) of a key, given the names of the suite and the key as
+    /// bytes.
     ///
     /// The caller holds the lock that every reader of the published state needs, so this method must be fast.
     package func find(_ suite: Span<UInt8>, _ key: Span<UInt8>) -> FoundSetting? {

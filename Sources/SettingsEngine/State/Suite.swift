@@ -30,7 +30,7 @@ package struct Suite: TreeElement {
     package private(set) var records = OrderedTree<KeyRecord>()
     /// The tombstones of removed keys.
     package private(set) var removed: RemovedKeys
-    /// The number of keys that have a stored value, even if the schema does not allow it, or that the schema lists.
+    /// The number of keys that the schema lists or that have a stored value, valid or not.
     package private(set) var keyCount = 0
     /// The number of keys with a stored value that the schema does not allow.
     package private(set) var invalidCount = 0
