@@ -29,8 +29,7 @@ extension WriteDraft {
         var isWritten = false
         /// The location of the value in the request body. Errors about the value point to this location.
         var pointer = JSONPointer.root
-        /// True if ``stored`` was validated before the write was queued. ``WriteDraft/check()`` then does not validate
-        /// it.
+        /// True if ``stored`` was validated before the write was queued. ``WriteDraft/check()`` then skips the value.
         var isChecked = false
         /// True if the schema of the suite does not admit the key. ``WriteDraft/check()`` then refuses the write.
         var isUnknown = false

@@ -27,8 +27,8 @@ extension WriteDraft {
         var request = request
         request.origin = origin
         (request.grants, request.overridesLocks, request.guards) = (nil, true, [])
-        // In effect, a revert has no limit of validation steps. It needs none, because deciding the revert takes about
-        // as many steps as deciding the reverted commit, which had a limit.
+        // The limit is too high to be reached. A revert needs no limit of validation steps, because its decision takes
+        // about as many steps as the decision on the reverted commit, which had a limit.
         request.steps = 1 << 40
         var draft = WriteDraft(
             request: request, state: state, revision: revision, time: time, createsSuites: true, commitKeys: .max,

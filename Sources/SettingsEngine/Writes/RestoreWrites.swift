@@ -5,9 +5,9 @@ internal import SettingsModel
 /// checked against the staged state (the newest state, with the commits that are not durable yet), to compute its
 /// commit or its refusal. A suite is a named set of settings.
 extension WriteDraft {
-    /// Stores the values that a suite had at a moment in the past. The present schema stays in force. If
-    /// `skipsConflicts` is true, the restore skips the values that the present schema does not allow. If it is false,
-    /// this method throws if there are such values.
+    /// Stores the values that a suite had at a moment in the past. The present schema stays in force. If the schema
+    /// does not allow some of the values, this method skips these values if `skipsConflicts` is true, and otherwise
+    /// throws.
     mutating func restore(
         _ name: SuiteName, _ restore: RestoreRequest, skipsConflicts: Bool
     ) throws(Problem) -> WriteDecision {

@@ -17,8 +17,8 @@ extension WriteDraft {
             return try decide(.schema(of: name), suites: [], [])
         }
         try checkCount((suite?.records.count ?? 0) + schema.keys.count)
-        // The number of allowed validation steps grows by the lookups of each key: one in the new schema, and one in
-        // the old schema (if any) to find out whether the key was a secret.
+        // The write looks each key up in the new schema, and in the old schema (if any) to find out whether the key was
+        // a secret. Each lookup adds to the allowed validation steps.
         steps += Self.stepsPerKey * (suite?.records.count ?? 0) * (suite?.schema == nil ? 1 : 2)
         // Each write checks a keyword such as `propertyNames` on all keys of the suite, so the number of keys is
         // limited.

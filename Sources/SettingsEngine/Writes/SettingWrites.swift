@@ -67,8 +67,7 @@ extension WriteDraft {
         for case .setting(let suite, let key, .value) in transaction.conditions {
             try checkSecret(key, in: state.suite(suite))
         }
-        // The limit of the number of keys also counts conditions, because a check of a condition takes about as long as
-        // an operation.
+        // Each condition counts toward the maximum number of keys, because it takes about as long as an operation.
         try checkCount(transaction.operations.count + transaction.conditions.count)
         lazy var suitesWithSets = Self.suitesWithSets(in: transaction)
         for (index, operation) in transaction.operations.enumerated() {
@@ -121,9 +120,9 @@ extension WriteDraft {
         }
     }
 
-    /// The maximum number of failed conditions about one setting that an error lists. Each listed condition contains
-    /// the whole setting, and a short request can contain a hundred thousand conditions (the default of
-    /// `limits.commitKeys`) about one large setting.
+    /// The maximum number of failed conditions about the same setting that an error lists. Each listed condition
+    /// contains the whole setting, and a request may have a hundred thousand conditions about the same large setting
+    /// (the default of `limits.commitKeys`).
     private static let maximumFailuresPerSetting = 4
 
     /// Throws if a condition does not hold. The error lists the failed conditions with the present settings and suites.

@@ -65,8 +65,8 @@ package struct StagedState: Sendable {
 
     /// Decides a write and applies its commit. A repeated request gets the answer to the first request.
     ///
-    /// - Returns: the answer, and the commit; nil for a repeat, a dry run, and a write without a request key that
-    ///   changes nothing.
+    /// - Returns: the answer, and the commit. The commit is nil for a repeat, for a dry run, and for a write without
+    ///   a request key that changes nothing.
     package mutating func write(
         _ request: WriteRequest, at now: Timestamp
     ) throws(Problem) -> (answer: WriteAnswer, commit: RetainedCommit?) {

@@ -82,7 +82,8 @@ extension WriteDraft {
         try checkGuards(of: name)
         for key in keys {
             let key = try findOrAddKey(suite, name, key, namedIn: .noPart, isRemoval: true)
-            // Not one expression: in a debug build, `remove(try findOrAddKey(…))` copies the whole draft for each key.
+            // This call is a separate statement, because `remove(try findOrAddKey(…))` copies the whole draft in a
+            // debug build.
             remove(key)
         }
         return try checkAndDecide(.suite(name))

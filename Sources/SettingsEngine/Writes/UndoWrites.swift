@@ -5,7 +5,7 @@ internal import SettingsModel
 /// against the staged state (the newest state, with the commits that are not durable yet), to compute its commit or its
 /// refusal. `readLimits` is the grants (rights) of a caller that may not read everything; otherwise nil.
 extension WriteDraft {
-    /// Undoes a commit, in one suite (a named set of settings) or, if the name is nil, in all suites that it changed.
+    /// Undoes a commit, in one suite (a named set of settings) or, if the name is nil, in all of its suites.
     mutating func undo(
         _ undo: UndoRequest, of name: SuiteName?, onConflict policy: ConflictPolicy
     ) throws(Problem) -> WriteDecision {

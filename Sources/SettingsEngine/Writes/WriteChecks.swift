@@ -42,7 +42,7 @@ extension WriteDraft {
         try check(keyDrafts)
     }
 
-    /// Does the same as ``check()`` for the given keys. Also sets `isDifferent` of each key.
+    /// Does the same as ``check()``, but for the given keys only. Sets `isDifferent` of each key.
     mutating func check(_ keys: some Collection<KeyDraft>) throws(Problem) {
         var violations: [Violation] = []
         var bodyLocation = JSONPointer.root

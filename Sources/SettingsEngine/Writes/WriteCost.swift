@@ -41,7 +41,8 @@ extension State {
         }
     }
 
-    /// - Parameter checkedAgainst: the schema against which the value was validated already; nil if it was not.
+    /// - Parameter checkedAgainst: the schema against which the value was validated; nil if the value was not
+    ///   validated.
     private func addCost(
         of command: WriteCommand, _ checkedAgainst: SchemaVersion?, to meter: inout CostMeter
     ) -> Bool {
@@ -78,7 +79,8 @@ extension State {
         return checksValues
     }
 
-    /// - Parameter checkedAgainst: the schema against which the value was validated already; nil if it was not.
+    /// - Parameter checkedAgainst: the schema against which the value was validated; nil if the value was not
+    ///   validated.
     private func addCost(
         of operation: Transaction.Operation, _ checkedAgainst: SchemaVersion?, to meter: inout CostMeter
     ) -> Bool {

@@ -88,7 +88,8 @@ extension WriteDraft {
         try quotas.checkGrowth(suites, changes, by: request.origin, on: state, for: request.readLimits)
         let isChanged = !suites.isEmpty || !changes.isEmpty
         let appliesChanges = isChanged && !request.isDryRun
-        // If the write makes no changes, the answer has the present revision, which a client can use in a precondition.
+        // For a dry run, and for a write that changes nothing, the answer has the present revision, which a client can
+        // use in a precondition.
         let shownRevision = appliesChanges ? revision : target.map(currentRevision) ?? state.revision
         var changes = changes
         if let origin = request.origin {

@@ -34,9 +34,9 @@ struct WriteDraft {
     /// The drafts by key. The dictionary is empty while the write has fewer than two drafts, because most writes name
     /// one key.
     private var draftsByKey: [KeyAddress: KeyDraft] = [:]
-    /// The extent that the results of further in-place changes may have together. The extent of a JSON value is one
-    /// unit for each JSON value in it, and one unit for each eight bytes of text. The initial value is the extent of
-    /// 128 MB of text, which limits the memory that one request can use.
+    /// The total extent that the results of further in-place changes may have. The extent of a JSON value is one unit
+    /// for each JSON value in it, and one unit for each eight bytes of text. The initial value is the extent of 128 MB
+    /// of text, which limits the memory that one request can use.
     private var remainingResultExtent = 16 << 20
     /// The remaining validation steps of the whole write. Each value also has its own limit of steps.
     var steps: Int
@@ -118,8 +118,7 @@ struct WriteDraft {
         unknownKeys.append(UnknownKey(suite: suite, key: key.key, pointer: pointer))
     }
 
-    /// Adds a key to ``unknownKeys``. A condition of a transaction names the key, and the schema does not admit the
-    /// key.
+    /// Adds a key to ``unknownKeys`` that a condition of a transaction names and that the schema does not admit.
     mutating func reportUnknownKey(_ key: KeyName, in suite: Suite, at pointer: JSONPointer) {
         unknownKeys.append(UnknownKey(suite: suite, key: key, pointer: pointer))
     }

@@ -44,15 +44,16 @@ package struct WriteRequest: Sendable {
     package var origin: CommitOrigin?
     /// The `Idempotency-Key` of the request. A repeated request with this key gets the answer to the first request.
     package var requestKey: RequestKey?
-    /// A digest of the request, which shows whether another request with the same request key is a repeat of it.
+    /// A digest of the request. A later request with the same request key is a repeat if it has the same digest.
     package var digest: String?
-    /// The schema that allows the value of a `set`, as a validation found before the write was queued; nil if there was
-    /// no such validation. If the suite still has this schema, deciding the write does not validate the value again.
+    /// The schema against which the value of a `set` was validated, without violations, before the write was queued;
+    /// nil if the value was not validated. If the suite still has this schema, the decision does not repeat the
+    /// validation.
     package var checkedAgainst: SchemaVersion?
     /// The number of bytes of memory that the request uses.
     package var size = 0
-    /// The maximum number of validation steps. ``WriteDraft/stepsPerKey`` more are allowed for each key. Two million
-    /// steps take some hundred milliseconds, for which all later writes wait.
+    /// The maximum number of validation steps, to which each key adds ``WriteDraft/stepsPerKey`` steps. Two million
+    /// steps take some hundred milliseconds. All later writes wait during this time.
     package var steps = 2_000_000
 
     /// The data that an undo or a restore needs from past files, which have older commits than the history (the recent
@@ -131,7 +132,7 @@ package struct WriteRequest: Sendable {
     }
 
     /// An estimate of the memory in bytes that a request takes in addition to its body. The ``size`` of an HTTP request
-    /// includes it.
+    /// includes this estimate.
     package static let overhead = 512
 }
 
