@@ -8,7 +8,7 @@ package import SettingsEngine
 /// commit, ``flush(by:)`` once, and, if the flush succeeds and the batch has commits, ``recordPublication(of:)``.
 /// Between batches, it calls ``performMaintenance()`` and ``follow(from:)``.
 package protocol CommitLog: AnyObject, Sendable {
-    /// Adds a commit to the next flush. The predecessor is the revision of the commit before it.
+    /// Adds a commit to the next flush. `predecessor` is the revision of the previous commit.
     func stage(_ commit: RetainedCommit, after predecessor: Revision)
 
     /// Makes all staged commits as durable as configured. After a flush, even a failed flush, the log has no staged
@@ -28,7 +28,7 @@ package protocol CommitLog: AnyObject, Sendable {
     var maximumBatchesInFlight: Int { get }
 
     /// The nanoseconds for which the decide stage waits for further writes after a flush, so that the next flush serves
-    /// all of them: callers that get answers together send their next writes together. Runs on the commit thread.
+    /// all of them: clients that get answers together send their next writes together. Runs on the commit thread.
     var gatheringTime: UInt64 { get }
 
     /// True while it is unknown whether an earlier flush stored its commits. Each flush first tries to find out whether

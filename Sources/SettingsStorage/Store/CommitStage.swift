@@ -8,7 +8,7 @@ internal import SettingsModel
 /// writes: checked each write against a state, and computed its commit or its refusal.
 ///
 /// Runs on the commit thread. `@unchecked Sendable` is safe, because ``WritePipeline`` owns the only reference. No
-/// other code publishes states, or calls the methods of the log that flush, maintain or follow it.
+/// other code publishes states, or makes the log flush, perform maintenance, or follow other daemons.
 final class CommitStage: @unchecked Sendable {
     enum FlushOutcome {
         case durable

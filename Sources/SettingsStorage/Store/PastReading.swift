@@ -13,16 +13,16 @@ package protocol PastReading: Sendable {
     func suite(_ name: SuiteName, at revision: Revision) throws(Problem) -> Suite?
     /// Returns a page of the commits that changed a suite, the newest first. Throws if the suite is unknown.
     func history(_ query: HistoryQuery) throws(Problem) -> SuiteHistory
-    /// Returns the suites that do not exist and of which commits are kept, with the last of these commits: the first
-    /// suites of the query, in the order of names. There may be more suites than fit on the page.
+    /// Returns dropped suites of which commits are kept, each with the revision of its last commit: the first suites of
+    /// the query in the order of names, possibly more than fit on the page.
     func droppedSuites(_ query: SuiteListQuery) throws(Problem) -> [SuiteName: Revision]
     /// Returns the net changes of a suite from one moment to another, which may be earlier. `readLimits` has the grants
     /// of a caller that may not read everything; nil if the caller may read everything.
     func difference(
         of name: SuiteName, from: Moment, to: Moment, for readLimits: Grants?
     ) throws(Problem) -> SuiteDifference
-    /// Reads the commits or the suite that an undo or a restore needs from past files, and adds them to the request.
-    /// Throws if the past files no longer contain the data.
+    /// Reads from past files the commits or the suite that an undo or a restore needs, and adds this data to the
+    /// request. Throws if the past files no longer contain the data.
     func readPast(for request: inout WriteRequest) throws(Problem)
 }
 

@@ -38,8 +38,8 @@ struct PipelineContents: Sendable {
     var isDeciding = false
     /// True if the commit stage runs or is scheduled, even if it only maintains the log.
     private var isCommitting = false
-    /// True from the moment when the commit stage takes batches until it ends. If the log permits only one batch in
-    /// flight, the decide stage takes no writes during this time.
+    /// True from the moment when the commit stage takes batches until the stage stops running. If the log permits only
+    /// one batch in flight, the decide stage takes no writes during this time.
     private var isFlushing = false
     private let maximumBatchesInFlight: Int
 
@@ -86,7 +86,7 @@ extension PipelineContents {
             durableRevision: durableRevision, unresolvedKeys: unresolvedKeys)
     }
 
-    /// Adds the results of a slice to the batches. Puts undecided writes back to the front of their callers' queues.
+    /// Adds the results of a slice to the batches. Puts undecided writes back to the front of their clients' queues.
     mutating func add(_ decisions: DecideStage.Decisions) {
         queue.requeue(decisions.undecided)
         if let costly = decisions.costlyWrites {

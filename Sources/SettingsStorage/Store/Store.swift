@@ -57,7 +57,7 @@ package final class Store: Sendable {
             arrival: monotonic.now())
     }
 
-    /// Queues writes. The pipeline decides the writes of a caller in order, except that it may decide later writes
+    /// Queues writes. The pipeline decides the writes of a client in order, except that it may decide later writes
     /// before a costly write (see ``PendingWrite/isCostly``).
     ///
     /// - Returns: refusals of the writes for which the queue has no room. The receivers get the other results.
@@ -83,7 +83,8 @@ package final class Store: Sendable {
     /// True if deciding the queued writes takes so long that event loops should queue only one write per connection.
     package var isBusy: Bool { pipeline.isBusy }
 
-    /// Refuses costly writes from now on, including queued costly writes, so that the daemon can stop soon.
+    /// From now on, refuses writes whose estimated time exceeds ``PendingWrite/costlyThreshold``, including queued
+    /// writes, so that the daemon can stop soon.
     package func refuseCostlyWrites() {
         pipeline.refuseCostlyWrites()
     }

@@ -7,7 +7,7 @@ package struct WriteLimits: Sendable {
     package var waitingBytes = 64 << 20
     /// The maximum number of writes in a batch.
     package var batchCount = 4096
-    /// The total bytes of writes at which a batch is full. A single larger write gets its own batch.
+    /// The total bytes of writes at which a batch is full. The last write of a batch may exceed this limit.
     package var batchBytes = 8 << 20
     /// The nanoseconds after which the decide stage ends a slice. The remaining writes return to the queue.
     package var sliceTime: UInt64 = 20_000_000

@@ -79,8 +79,8 @@ final class WritePipeline: Sendable {
         return refused
     }
 
-    /// Refuses costly writes from now on, including queued costly writes, so that the daemon can stop soon. A write is
-    /// costly if deciding it is estimated to take more than ``PendingWrite/costlyThreshold``.
+    /// From now on, refuses writes whose estimated time exceeds ``PendingWrite/costlyThreshold``, including queued
+    /// writes, so that the daemon can stop soon.
     func refuseCostlyWrites() {
         update { $0.isStopping = true }
     }

@@ -5,19 +5,19 @@ internal import SettingsEngine
 ///
 /// Cheap writes and costly writes (at least 1 ms of deciding, see ``PendingWrite/isCostly``) have different rules:
 ///
-/// - Cheap writes are served round-robin over callers, and first come, first served within a caller.
+/// - Cheap writes are served round-robin over clients, and first come, first served within a client.
 /// - Costly writes are served if no cheap write waits. Otherwise a costly write waits until twenty times its estimated
 ///   time has passed since its arrival, and until twenty times the duration of the last costly write has passed since
 ///   that write was decided. Each wait is at most ``WriteLimits/maximumYield``, so a costly write never starves. Costly
-///   writes are also served round-robin over callers.
+///   writes are also served round-robin over clients.
 ///
 /// While cheap writes wait, costly writes therefore get at most about a twentieth of the decide stage's time,
-/// regardless of the number of callers that send costly writes.
+/// regardless of the number of clients that send costly writes.
 ///
 /// Cheap writes may overtake a costly write. The writes of a connection still keep their order, because an event loop
 /// accepts no other request of the connection until a costly write is answered.
 struct WriteQueue: Sendable {
-    private struct Caller: Sendable {
+    private struct Client: Sendable {
         var cheap = Deque<PendingWrite>()
         var costly = Deque<PendingWrite>()
         var bytes = 0
@@ -31,11 +31,11 @@ struct WriteQueue: Sendable {
 
     /// Writes that were dequeued before but must be decided again. They are served before all other writes.
     private var front = Deque<PendingWrite>()
-    private var callers: [ClientKey?: Caller] = [:]
-    /// The callers with cheap writes. The queue serves the first caller next.
-    private var cheapCallers = Deque<ClientKey?>()
-    /// The callers with costly writes. The queue serves the first caller next.
-    private var costlyCallers = Deque<ClientKey?>()
+    private var clients: [ClientKey?: Client] = [:]
+    /// The clients with cheap writes. The queue serves the first client next.
+    private var cheapClients = Deque<ClientKey?>()
+    /// The clients with costly writes. The queue serves the first client next.
+    private var costlyClients = Deque<ClientKey?>()
     /// The earliest monotonic time at which a costly write may be served while cheap writes wait.
     private var yieldEnd: UInt64 = 0
 
@@ -46,47 +46,47 @@ struct WriteQueue: Sendable {
 
     var isEmpty: Bool { count == 0 }
 
-    /// Adds a write. Returns false if the queued requests would exceed the limit in bytes, or if the requests of the
-    /// caller would exceed half of the limit while other callers have queued writes.
+    /// Adds a write. Returns false if the queued requests would exceed the limit in bytes. Also returns false if both
+    /// the client and other clients have queued writes, and the requests of the client would exceed half of the limit.
     mutating func append(_ write: PendingWrite, within limit: Int) -> Bool {
         let size = write.request.size
         guard bytes + size <= limit else { return false }
-        let index = callers.index(forKey: write.caller)
-        let ownBytes = index.map { callers.values[$0].bytes } ?? 0
+        let index = clients.index(forKey: write.caller)
+        let ownBytes = index.map { clients.values[$0].bytes } ?? 0
         guard ownBytes == 0 || ownBytes == bytes || ownBytes + size <= limit / 2 else { return false }
         let isFirst: Bool
         if let index {
-            isFirst = write.isCostly ? callers.values[index].costly.isEmpty : callers.values[index].cheap.isEmpty
+            isFirst = write.isCostly ? clients.values[index].costly.isEmpty : clients.values[index].cheap.isEmpty
             if write.isCostly {
-                callers.values[index].costly.append(write)
+                clients.values[index].costly.append(write)
             } else {
-                callers.values[index].cheap.append(write)
+                clients.values[index].cheap.append(write)
             }
-            callers.values[index].bytes += size
+            clients.values[index].bytes += size
         } else {
             isFirst = true
-            callers[write.caller] =
-                write.isCostly ? Caller(costly: [write], bytes: size) : Caller(cheap: [write], bytes: size)
+            clients[write.caller] =
+                write.isCostly ? Client(costly: [write], bytes: size) : Client(cheap: [write], bytes: size)
         }
         if isFirst {
-            if write.isCostly { costlyCallers.append(write.caller) } else { cheapCallers.append(write.caller) }
+            if write.isCostly { costlyClients.append(write.caller) } else { cheapClients.append(write.caller) }
         }
         noteAdded(write)
         return true
     }
 
-    /// Puts dequeued writes back to the front of their callers' queues, in their order.
+    /// Puts dequeued writes back to the front of their clients' queues, in their order.
     mutating func requeue(_ writes: some BidirectionalCollection<PendingWrite>) {
         for write in writes.reversed() {
-            let caller = callers[write.caller] ?? Caller()
+            let client = clients[write.caller] ?? Client()
             if write.isCostly {
-                if caller.costly.isEmpty { costlyCallers.prepend(write.caller) }
-                callers[write.caller, default: Caller()].costly.prepend(write)
+                if client.costly.isEmpty { costlyClients.prepend(write.caller) }
+                clients[write.caller, default: Client()].costly.prepend(write)
             } else {
-                if caller.cheap.isEmpty { cheapCallers.prepend(write.caller) }
-                callers[write.caller, default: Caller()].cheap.prepend(write)
+                if client.cheap.isEmpty { cheapClients.prepend(write.caller) }
+                clients[write.caller, default: Client()].cheap.prepend(write)
             }
-            callers[write.caller]?.bytes += write.request.size
+            clients[write.caller]?.bytes += write.request.size
             noteAdded(write)
         }
     }
@@ -114,7 +114,7 @@ extension WriteQueue {
             _ = front.popFirst()
             dequeued.append(write)
         }
-        if front.isEmpty, cheapCallers.isEmpty {
+        if front.isEmpty, cheapClients.isEmpty {
             while dequeueCostly(into: &dequeued, &capacity) {}
         } else if front.isEmpty {
             if isCostlyWriteDue(now, limits) { dequeueCostly(into: &dequeued, &capacity) }
@@ -135,7 +135,7 @@ extension WriteQueue {
     }
 
     private func isCostlyWriteDue(_ now: UInt64, _ limits: WriteLimits) -> Bool {
-        guard now >= yieldEnd, let caller = costlyCallers.first, let write = callers[caller]?.costly.first else {
+        guard now >= yieldEnd, let client = costlyClients.first, let write = clients[client]?.costly.first else {
             return false
         }
         return now >= write.arrival + Self.yieldTime(forCost: write.estimatedTime, limits)
@@ -150,31 +150,31 @@ extension WriteQueue {
     /// Dequeues a costly write. Returns false if no costly write waits, or if the slice has no capacity for the write.
     @discardableResult
     private mutating func dequeueCostly(into dequeued: inout [PendingWrite], _ capacity: inout SliceCapacity) -> Bool {
-        guard let caller = costlyCallers.first, let index = callers.index(forKey: caller),
-            let write = callers.values[index].costly.first, capacity.admit(write)
+        guard let client = costlyClients.first, let index = clients.index(forKey: client),
+            let write = clients.values[index].costly.first, capacity.admit(write)
         else { return false }
-        _ = costlyCallers.popFirst()
-        _ = callers.values[index].costly.popFirst()
-        callers.values[index].bytes -= write.request.size
-        if !callers.values[index].costly.isEmpty { costlyCallers.append(caller) }
-        if callers.values[index].isEmpty { callers.remove(at: index) }
+        _ = costlyClients.popFirst()
+        _ = clients.values[index].costly.popFirst()
+        clients.values[index].bytes -= write.request.size
+        if !clients.values[index].costly.isEmpty { costlyClients.append(client) }
+        if clients.values[index].isEmpty { clients.remove(at: index) }
         dequeued.append(write)
         return true
     }
 
-    /// Dequeues cheap writes, one of each caller in turn, until the slice is full or no cheap write is left.
+    /// Dequeues cheap writes, one of each client in turn, until the slice is full or no cheap write is left.
     private mutating func dequeueCheap(into dequeued: inout [PendingWrite], _ capacity: inout SliceCapacity) {
-        while let caller = cheapCallers.first, let index = callers.index(forKey: caller) {
-            let isOnlyCaller = cheapCallers.count == 1
+        while let client = cheapClients.first, let index = clients.index(forKey: client) {
+            let isOnlyClient = cheapClients.count == 1
             repeat {
-                guard let write = callers.values[index].cheap.first, capacity.admit(write) else { return }
-                _ = callers.values[index].cheap.popFirst()
-                callers.values[index].bytes -= write.request.size
+                guard let write = clients.values[index].cheap.first, capacity.admit(write) else { return }
+                _ = clients.values[index].cheap.popFirst()
+                clients.values[index].bytes -= write.request.size
                 dequeued.append(write)
-            } while isOnlyCaller && !callers.values[index].cheap.isEmpty
-            _ = cheapCallers.popFirst()
-            if !callers.values[index].cheap.isEmpty { cheapCallers.append(caller) }
-            if callers.values[index].isEmpty { callers.remove(at: index) }
+            } while isOnlyClient && !clients.values[index].cheap.isEmpty
+            _ = cheapClients.popFirst()
+            if !clients.values[index].cheap.isEmpty { cheapClients.append(client) }
+            if clients.values[index].isEmpty { clients.remove(at: index) }
         }
     }
 

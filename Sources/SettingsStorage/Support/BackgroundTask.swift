@@ -62,7 +62,7 @@ package final class BackgroundTask<TaskResult: Sendable>: Sendable {
         _ = wait(for: time)
     }
 
-    /// Returns the result of the last task, and forgets the result; nil if no task has ended since the last result.
+    /// Returns and forgets the result of the last task; nil if no task has ended since the owner took the last result.
     package func takeResult() -> TaskResult? {
         progress.withLock { progress in
             guard let result = progress.result else { return nil }

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A histogram of durations in nanoseconds, or of counts.
 package struct Histogram: Sendable {
-    /// The inclusive upper bounds of the buckets. One more bucket has no bound.
+    /// The inclusive upper bounds of all buckets except the last bucket, which has no bound.
     private let bounds: [UInt64]
     /// The number of values in each bucket.
     private var counts: [Int]
@@ -65,7 +65,7 @@ package final class WriteMetrics: Sendable {
 
     package var contents: Contents { values.withLock { $0 } }
 
-    /// Adds a batch of `count` writes, and the times of its commits in nanoseconds.
+    /// Adds a batch of `count` writes, and the times of these writes in nanoseconds.
     func add(_ count: Int, times: some Sequence<UInt64>) {
         values.withLock { values in
             values.batchSizes.add(UInt64(count))
