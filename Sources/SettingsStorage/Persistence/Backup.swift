@@ -8,8 +8,8 @@ extension DataDirectory {
         // The file has a name while it is written. If a crash leaves the file, the next start removes it.
         let path = temporaryPath(of: "backup-\(state.revision)")
         do throws(FileError) {
-            // A snapshot contains the revision after which the next journal begins. A backup has no journal, so its own
-            // revision is used.
+            // A snapshot contains the revision after which the next journal begins. A backup has no journal, so it
+            // contains its own revision instead.
             try SnapshotWriter.write(state, journal: state.revision, to: OpenFile(path, .replacing, in: fileSystem))
             let file = try OpenFile(path, .reading, in: fileSystem)
             try fileSystem.remove(path)

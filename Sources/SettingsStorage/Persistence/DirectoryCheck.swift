@@ -73,9 +73,9 @@ package struct DirectoryCheck: Sendable {
 
     /// Describes a journal, and returns its head (first line); nil if the head is damaged.
     ///
-    /// - Parameter next: the head of the next journal; nil if it is missing or damaged. It says at which revision the
-    ///   next journal continues (`predecessor`). Recovery ignores later commits of this journal, because readers never
-    ///   saw them: for example, their flush failed, so the daemon began the next journal.
+    /// - Parameter next: the head of the next journal; nil if the head is missing or damaged. The next journal
+    ///   continues after the revision in its `predecessor`. Recovery ignores the commits of this journal after that
+    ///   revision: readers never saw these commits, because their flush failed, or the next journal repeats them.
     private mutating func describe(
         _ name: String, before next: JournalHead?, isNewest: Bool
     ) throws(RecoveryError) -> (String, JournalHead?) {

@@ -6,8 +6,9 @@ internal import SettingsModel
 /// Repairs a damaged data directory, or describes the repair without doing it: the command `settingsd repair`.
 ///
 /// The repair keeps all commits before the first damage, as a snapshot (a file with the complete state) in a new epoch
-/// (a new history). Its revisions are much higher than all revisions in the directory, so that no client mistakes a new
-/// commit for a lost commit. The repair deletes no file: it renames unneeded files with the prefix `set-aside-`.
+/// (the name of a history). The revisions of the epoch are much higher than all revisions in the directory, so that no
+/// client mistakes a new commit for a lost commit. The repair deletes no file: it renames unneeded files with the
+/// prefix `set-aside-`.
 ///
 /// A journal has one line for each commit. Its head, the first line, has two revisions: `revision`, after which its
 /// commits come, and `predecessor`, the last commit before the journal. They differ if the journal begins an epoch.
@@ -188,8 +189,8 @@ private struct RepairPlan {
     /// Repairs the directory. If a crash interrupts the repair before the new journal exists, the daemon refuses to
     /// start, and the repair can run again. Once the new journal exists, the daemon starts even without the renames.
     func apply() throws(FileError) {
-        // Rename past files first. After the new epoch exists, a start could not find the past files with lost commits:
-        // the revisions of the new epoch are higher.
+        // Rename past files first. After the new epoch exists, a start could not recognise the past files with lost
+        // commits, because the revisions of the new epoch are higher.
         _ = try directory.setAsidePastFiles(after: keptRevision)
         try directory.writeInitialFiles(for: state)
         for (name, newName) in renames {

@@ -43,7 +43,8 @@ struct JournalWriter {
     mutating func beginFile(after revision: Revision, with commits: [Commit] = []) throws(FileError) {
         var next = head
         // `predecessor` is the last valid commit in older files. It is lower than `revision` if the file begins an
-        // epoch (a history). A file with the revision of the current file replaces that file and keeps its predecessor.
+        // epoch, because a new epoch skips revisions. A file with the revision of the current file replaces that file
+        // and keeps its predecessor.
         if revision != head.revision {
             next.revision = revision
             next.predecessor = revision

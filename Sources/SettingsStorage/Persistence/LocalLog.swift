@@ -70,7 +70,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     private var displacementError: CommitLogError?
 
     /// Locks a directory, recovers the state, logs the notes of the recovery, and begins a new journal. If commits may
-    /// be missing, a new epoch begins: a history with its own revisions.
+    /// be missing, a new epoch begins, which invalidates the cursors of clients.
     ///
     /// If this method throws because of damage, the directory is unchanged. When this method returns, the recovered
     /// state is durable. On a full or read-only disk, the log refuses writes until ``performMaintenance()`` can begin a
@@ -278,9 +278,10 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         }
     }
 
-    /// Checks whether the directory or the journal was moved, removed or replaced, so that the next start would not
-    /// find new commits. Returns the error; nil if the directory and the journal are still at their paths. The check
-    /// takes one or two system calls, so it runs once a second and before a new journal, not for each write.
+    /// Checks whether the directory or the journal was moved, removed or replaced. In these cases, the next start would
+    /// not find new commits. Returns the error; nil if the directory and the journal are still at their paths. The
+    /// check takes one or two system calls, so the log checks once a second and before it begins a journal, not for
+    /// each write.
     private func findDisplacement() -> CommitLogError? {
         // If the path of the journal still refers to the open file, the directory has not been replaced.
         if journal.file?.isStillAtPath(in: directory.fileSystem) ?? false { return nil }

@@ -6,7 +6,8 @@ internal import SettingsModel
 /// The result of reading a data directory: the recovered state, and the cleanup to do before the daemon writes.
 ///
 /// The state is the newest undamaged snapshot (a file with a complete state) plus the commits of the journals after the
-/// snapshot. A journal has one line for each commit. Its first line, the head, says where it continues the history.
+/// snapshot. A journal has one line for each commit. Its first line, the head, says where the journal continues the
+/// history.
 package struct Recovery: Sendable {
     /// A message for the operator.
     package struct Note: Hashable, Sendable, CustomStringConvertible {
@@ -21,7 +22,7 @@ package struct Recovery: Sendable {
     package private(set) var state: State
     /// The messages that the daemon logs when it starts.
     package private(set) var notes: [Note]
-    /// True if a new epoch (a history with its own revisions) began: the directory is new, or commits may be missing.
+    /// True if a new epoch (the name of a history) began: the directory is new, or commits may be missing.
     package private(set) var beganEpoch = false
     /// The revision of the last recovered commit. The revision of ``state`` is higher if a new epoch began.
     let lastRevision: Revision
@@ -121,8 +122,8 @@ package struct Recovery: Sendable {
     package static let epochRevisionGap: Int64 = 1_000_000_000
 
     /// True if the cursor (epoch and revision) of a client may refer to a lost commit: if the directory is a copy, if
-    /// the durability can lose acknowledged writes and the daemon did not stop cleanly, if all journals after
-    /// the snapshot are missing, or if the directory has a snapshot but no journal.
+    /// the durability can lose acknowledged writes and the daemon did not stop cleanly, if all journals after the
+    /// snapshot are missing, or if the directory has a snapshot but no journal.
     package var mustBeginEpoch: Bool {
         guard let head else { return !beganEpoch }
         return isCopy || head.mayLoseAcknowledgedWrites && !endsWithCleanStop || lacksJournal
@@ -164,7 +165,7 @@ package struct Recovery: Sendable {
                 directory.path(of: name), to: directory.path(of: listing.unusedSetAsideName(for: name)))
         }
         for name in listing.temporaries { try fileSystem.remove(directory.path(of: name)) }
-        // Write `LOCK` before any journal contains the identifier, otherwise the directory may look like a copy.
+        // Write `LOCK` before any journal contains the identifier. Otherwise the directory may look like a copy.
         try directory.writeLockFile(directoryID: directoryID)
         try fileSystem.syncDirectory(directory.path)
     }

@@ -6,9 +6,9 @@ internal import SettingsModel
 ///
 /// A journal has one line for each commit. Its first line, the head, has two revisions: `revision`, after which the
 /// commits of the journal come, and `predecessor`, the commit that the journal continues. They differ only if an epoch
-/// (a history with its own revisions) begins with the journal, because a new epoch skips revisions. Replay ignores
-/// commits after `predecessor` in older journals: either the newer journal repeats these commits, or their flush failed
-/// and no client saw them.
+/// (the name of a history) begins with the journal, because a new epoch skips revisions. Replay ignores commits after
+/// `predecessor` in older journals: either the newer journal repeats these commits, or their flush failed and no client
+/// saw them.
 struct Replay {
     /// A journal with its head.
     struct Journal {
@@ -81,8 +81,9 @@ struct Replay {
         }
     }
 
-    /// Returns the index of the first journal to replay; nil if there is no journal. It is the last journal that begins
-    /// at or before the revision of the state, or the oldest journal if an epoch begins with it right after the state.
+    /// Returns the index of the first journal to replay; nil if there is no journal. The first journal is the last
+    /// journal that begins at or before the revision of the state, or the oldest journal if that journal begins an
+    /// epoch directly after the state.
     private func startIndex(in journals: [Journal]) throws(RecoveryError) -> Int? {
         if let index = journals.lastIndex(where: { $0.head.revision <= state.revision }) { return index }
         guard let first = journals.first else { return nil }
@@ -121,7 +122,7 @@ struct Replay {
         tornTail = contents.tornTail
         reachedRevision = contents.lastRevision ?? reachedRevision
         if let damage = contents.damage { throw damage }
-        // The snapshot may have commits that the journal lost in a crash, because it was not synced in time.
+        // The snapshot may have commits that the journal lost in a crash, because the journal was not synced in time.
         if journal.head.mayLoseAcknowledgedWrites && reachedRevision < state.revision {
             reachedRevision = state.revision
             endsWithCleanStop = false

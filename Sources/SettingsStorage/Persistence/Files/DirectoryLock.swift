@@ -1,10 +1,11 @@
 package import Platform
 internal import SettingsModel
 
-/// An exclusive lock on a data directory, which keeps other daemons out. The deallocation of the object releases it.
+/// An exclusive lock on a data directory, which keeps other daemons out. The deallocation of the object releases the
+/// lock.
 ///
-/// The object locks the directory itself, because a lock on a file in it is useless after that file is deleted. It also
-/// locks the file `LOCK`, because some file systems cannot lock directories. Thread-safe.
+/// The object locks the directory itself, because a lock on a file is useless after the file is deleted. The object
+/// also locks the file `LOCK`, because some file systems cannot lock directories. Thread-safe.
 package final class DirectoryLock: Sendable {
     private let directory: DataDirectory
     private let directoryFile: OpenFile
@@ -32,7 +33,7 @@ package final class DirectoryLock: Sendable {
                 + "daemon, or choose another directory with --data")
     }
 
-    /// The process that last locked the directory; nil if `LOCK` does not name a process. The process may have ended.
+    /// The process that last wrote `LOCK`; nil if `LOCK` does not name a process. The process may have ended.
     package static func process(of directory: DataDirectory) -> Int32? {
         (try? directory.lockFileText()).flatMap { LockFileRecord.process(in: $0) }.flatMap { Int32($0) }
     }
@@ -56,7 +57,8 @@ package final class DirectoryLock: Sendable {
         }
     }
 
-    /// Opens or creates `LOCK`. On a read-only or full file system, opens it for reading; nil if it is missing there.
+    /// Opens or creates `LOCK`. On a read-only or full file system, opens `LOCK` for reading, or returns nil if the
+    /// file is missing.
     private static func openLockFile(of directory: DataDirectory) throws(FileError) -> OpenFile? {
         let path = directory.path(of: DataDirectory.lockName)
         do throws(FileError) {
@@ -123,8 +125,8 @@ extension DataDirectory {
 ///
 /// The first line is the process identifier of the daemon. The second line has the identifier of the directory (random,
 /// also in the first line of each journal), then the inode number and the creation time of `LOCK`. A copy of `LOCK` has
-/// a different inode number or creation time. The record does not contain the device number. It
-/// changes when the file system is mounted elsewhere, which does not make the directory a copy.
+/// a different inode number or creation time. The record does not contain the device number, because this number
+/// changes if the file system is mounted elsewhere, although the directory is then no copy.
 private struct LockFileRecord {
     let directoryID: String
     private let inode: UInt64

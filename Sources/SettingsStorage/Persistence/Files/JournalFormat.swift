@@ -23,9 +23,9 @@ package struct JournalHead: Hashable, Sendable {
     /// The revision before the first commit of the journal. It is also in the name of the file.
     package var revision: Revision
     /// The revision of the last commit before the journal. If an older journal has commits after this revision,
-    /// recovery ignores these commits, because they were never visible to readers, or this journal repeats them.
-    /// Usually equal to ``revision``. If an epoch begins with this journal, the predecessor is lower, because a new
-    /// epoch skips revisions.
+    /// recovery ignores these commits, because they were never visible to readers, or this journal repeats them. The
+    /// predecessor usually equals ``revision``. If an epoch begins with this journal, the predecessor is lower, because
+    /// a new epoch skips revisions.
     package var predecessor: Revision
     /// The configured durability when the journal was created.
     package var durability: Durability
@@ -144,7 +144,8 @@ package enum JournalLine {
     }
 }
 
-/// A buffer that collects the lines of one batch, which one write appends to a journal. It is reused for each batch.
+/// A buffer that collects the lines of a batch, which a single write appends to a journal. Each batch reuses the
+/// buffer.
 package struct JournalBatch: Sendable {
     package private(set) var bytes: [UInt8] = []
     /// The revision of the last commit in the batch; nil if the batch has no commit.
@@ -225,7 +226,7 @@ extension JournalHead {
 }
 
 extension JSONValue {
-    /// Parses a document that the daemon wrote. It may be nested deeper than a value, because it contains values.
+    /// Parses a document that the daemon wrote. The document contains values, so it may be nested deeper than a value.
     init(stored bytes: Span<UInt8>) throws(JSONParseError) {
         try self.init(parsing: bytes, maximumDepth: JSONValue.maximumDepthAroundValues)
     }

@@ -193,7 +193,8 @@ struct JournalReader {
     }
 }
 
-/// Incomplete lines at the end of the newest journal after a crash. Their writes were not acknowledged.
+/// Incomplete lines at the end of the newest journal after a crash. With durability `always`, their writes were not
+/// acknowledged.
 package struct TornTail: Hashable, Sendable {
     /// The name of the journal.
     package var journal: String

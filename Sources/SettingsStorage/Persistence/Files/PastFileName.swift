@@ -24,8 +24,8 @@ extension DataDirectory {
     static func pastFileName(from: Revision, to: Revision) -> String { "past-\(from)-\(to).jsonl" }
 
     /// Renames the past files that contain commits after the last recovered commit, so that the daemon no longer reads
-    /// these files. The journals lost these commits in a crash, or older copies replaced the journals. Returns
-    /// the former names of the files.
+    /// these files. The journals lost these commits in a crash, or older copies replaced the journals. Returns the
+    /// former names of the files.
     func setAsidePastFiles(after last: Revision) throws(FileError) -> [PastFileName] {
         let listing = try list()
         let unrecovered = listing.pastFiles.filter { $0.to > last }

@@ -5,7 +5,7 @@ package import SettingsModel
 /// The format of snapshots. A snapshot is one JSON document with the state of all suites (named sets of settings) and
 /// the recent commits. Each record is on its own line, so that the daemon reads and writes a snapshot line by line.
 ///
-///     {"snapshot":4,"epoch":"7f3a…","revision":17,"time":"…","lastDrop":0,"historyFloor":3
+///     {"snapshot":5,"epoch":"7f3a…","revision":17,"time":"…","lastDrop":0,"historyFloor":3
 ///     ,"historyBase":1,"passed":5,"journal":17,"historyTime":1763632600123
 ///     ,"suites":[
 ///     {"suite":"app","revision":17,"schemaRevision":0,"floor":0
@@ -37,7 +37,8 @@ package import SettingsModel
 ///
 /// A record of `pending` has a pending action. A revert has a second element, the commit that it reverts, and an
 /// optional third element with the suites that the commit dropped and that a later commit created again. A snapshot
-/// without pending actions has no list `pending` and the version 4, so that earlier versions of the daemon can read it.
+/// without pending actions has no list `pending` and has version 4 of the format, which earlier versions of the daemon
+/// can read.
 ///
 /// The history has every commit after the commit `historyFloor`, and some commits before it. `historyTime` is the time
 /// of the commit `historyFloor`, if known. For a suite without a record in `logs`, the history has every commit after

@@ -113,7 +113,8 @@ package struct SnapshotReader {
         var newest = Revision.zero
         try advance()
         while !isAt(SnapshotFormat.listsEnd), !isAt(SnapshotFormat.pending) {
-            // The size of a commit is computed again, because this build may need another amount of memory for it.
+            // `RetainedCommit` computes the size again, because another version of the daemon may have written the
+            // size.
             guard let fields = try parse(elementRange).array, fields.count == 2, fields[0].integer != nil else {
                 throw damage("an element of the history must be an array of a size and a commit")
             }
@@ -151,7 +152,7 @@ package struct SnapshotReader {
         return pending
     }
 
-    /// Verifies the checksum in the current line. If ``mustEndFile``, also verifies that the file ends there.
+    /// Verifies the checksum in the current line. If ``mustEndFile`` is true, also verifies that the file ends there.
     private mutating func verifyLastLine() throws(RecoveryError) {
         let prefix = SnapshotFormat.checksum.utf8CodeUnitCount
         let last = Array(lines.buffer[line.range])
@@ -169,7 +170,7 @@ package struct SnapshotReader {
         let head = try parseObjectStart()
         let id = try decode { () throws(BodyError) in try SuiteName(json: head["suite"] ?? .null) }
         let revision = try self.revision("revision", of: head)
-        // The revision of every key that has no record.
+        // The revision of every key that has neither a record nor a tombstone (the record of a removed key).
         let unknownKeyRevision = try self.revision("floor", of: head)
         let schemaRevision = try self.revision("schemaRevision", of: head)
         var schema: SchemaVersion?
@@ -206,8 +207,8 @@ package struct SnapshotReader {
         try decode { () throws(BodyError) in try Revision(json: json[name] ?? .null) }
     }
 
-    /// Parses the current line, in which an object begins that ends in a later line. The members in later lines, such
-    /// as `suites` and `records`, are not in the result.
+    /// Parses the beginning of an object in the current line. The object ends in a later line. The members in later
+    /// lines, such as `suites` and `records`, are not in the result.
     private func parseObjectStart() throws(RecoveryError) -> JSONValue {
         var object: [UInt8] = []
         object.append(bytesOf: lines.buffer.span.extracting(elementRange))

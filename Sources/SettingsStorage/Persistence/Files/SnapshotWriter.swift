@@ -9,8 +9,8 @@ internal import SettingsModel
 package struct SnapshotWriter {
     /// The writer writes the buffer to the output when the buffer has this size.
     private static let bufferBytes = 256 << 10
-    /// The writer asks the kernel to write the file to disk each time the page cache has this many bytes of it. Larger
-    /// amounts would delay the next sync of the journal.
+    /// The writer asks the kernel to write the file to disk each time the writer has added this many bytes to the file.
+    /// Larger amounts would delay the next sync of the journal.
     private static let writebackBytes = 1 << 20
 
     private enum Output {
@@ -33,9 +33,10 @@ package struct SnapshotWriter {
     /// The first error. The writer writes nothing after an error.
     private var failure: FileError?
 
-    /// Writes a snapshot durably into the data directory, and returns its size. If it throws, there is no new snapshot.
-    /// `journal` is the revision in the name of the journal that continues the snapshot. If `isCancelled` returns true,
-    /// the error is `ECANCELED`. `chargeLineMemory` gets the memory of a long line in bytes, and 0 after the line.
+    /// Writes a snapshot durably into the data directory, and returns its size. If this method throws, there is no new
+    /// snapshot. `journal` is the revision in the name of the journal that continues the snapshot. If `isCancelled`
+    /// returns true, the error is `ECANCELED`. `chargeLineMemory` gets the memory of a long line in bytes, and 0 after
+    /// the line.
     package static func write(
         _ state: State, journal: Revision, in directory: DataDirectory, isCancelled: @escaping () -> Bool = { false },
         chargeLineMemory: @escaping (_ bytes: Int) -> Void = { _ in }

@@ -101,8 +101,8 @@ struct PastReader {
         return fragments
     }
 
-    /// Visits the index entries of the fragments, ordered by the name of the suite, until the body returns false. Begins at
-    /// a name that is not after the first name at or behind `start`.
+    /// Visits the index entries of the fragments ordered by the names of the suites, until the body returns false.
+    /// Begins at or before the last fragment of the first suite whose name is not before `start`.
     func forEachFragment(
         startingAt start: String, _ body: (PastFile.Fragment) -> Bool
     ) throws(RecoveryError) {
@@ -143,7 +143,7 @@ struct PastReader {
         return try commits(at: line.offset).last { $0.time <= instant }?.revision
     }
 
-    /// Reads the whole file. Throws if it is damaged. Returns the number of its commits.
+    /// Reads the whole file, and returns the number of its commits. Throws if the file is damaged.
     func verify() throws(RecoveryError) -> Int {
         for line in file.suiteLines {
             for fragment in try fragments(at: line.offset) { _ = try read(fragment) }

@@ -57,8 +57,9 @@ struct PastSchedule {
     }
 
     /// True if the history of a state has evicted commits that are not in a file yet. These commits are in the queued
-    /// states and in the journals, so no snapshot may replace the journals. False after a failed write of a file: the
-    /// journals must not grow until a write succeeds, although a stop of the daemon may then lose these commits.
+    /// states and in the journals, so no snapshot may replace the journals. False after a failed write of a file,
+    /// because the journals would otherwise grow for as long as writes fail. A stop of the daemon may then lose these
+    /// commits.
     func hasUnwrittenCommits(_ state: State) -> Bool {
         consecutiveFailures == 0 && !queuedStates.isEmpty && state.history.oldestAvailable > files.newest?.to ?? .zero
     }

@@ -14,7 +14,7 @@ package struct PastView: PastReading {
     private let pastFiles: PastFiles
     /// The past files, oldest first. They reach without a gap up to the history in memory.
     private let files: [PastFile]
-    /// True if there are past files, but the history has evicted commits that are newer than the newest file. This view
+    /// True if there are past files, but the history has evicted commits that are newer than the newest file. The view
     /// then uses no file.
     private let lacksEvictedCommits: Bool
 
@@ -173,8 +173,8 @@ package struct PastView: PastReading {
         return page.result(oldest: oldest(of: suite))
     }
 
-    /// Returns the suites that do not exist and of which commits are kept, with the last of these commits. Reads the index
-    /// of each file from the first name of the page on, and keeps no more suites of a file than one more than the page has.
+    /// Returns dropped suites of which commits are kept, each with the revision of its last commit. Reads the index of
+    /// each file from the first name of the page on. Takes from each file at most one suite more than fits on the page.
     package func droppedSuites(_ query: SuiteListQuery) throws(Problem) -> [SuiteName: Revision] {
         var dropped = state.recentPast.droppedSuites(query)
         for file in files {
@@ -233,7 +233,7 @@ package struct PastView: PastReading {
         do throws(RecoveryError) {
             return try body(try PastReader(file, in: pastFiles.directory))
         } catch {
-            // If the file is no longer in use, it was removed in the meantime because its commits have expired.
+            // A file that is no longer in use was removed in the meantime: its commits have expired, or it is damaged.
             if pastFiles.contains(file), error.kind == .inaccessible {
                 throw Problem(.storageFailed, "cannot read the history: \(error.reason)")
             }
@@ -248,7 +248,8 @@ extension PastView {
     /// The maximum number of later commits that the preparation of an undo looks up. Each look-up may read a file.
     private static let maximumLaterCommits = 64
 
-    /// Reads the past commits or state for a write from files, and sets `request.past`. Throws if they are unavailable.
+    /// Reads from files the commits or the suite that an undo or a restore needs, and sets `request.past`. Throws if
+    /// the data is unavailable.
     package func readPast(for request: inout WriteRequest) throws(Problem) {
         switch request.command {
         case .undo(let undo, of: let name, onConflict: _):

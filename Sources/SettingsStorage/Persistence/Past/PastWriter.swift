@@ -7,8 +7,8 @@ internal import SettingsModel
 /// ``PastFile``. The commits are grouped by suite (a named set of settings) into fragments. Most fragments also contain
 /// a base: the state of the suite after the last commit of the fragment.
 struct PastWriter {
-    /// The approximate minimum size in memory of the commits of a fragment, unless the suite has fewer commits in the
-    /// file. Reading a fragment of this size takes some milliseconds.
+    /// The approximate minimum size in memory of the commits of a fragment, unless all commits of the suite in the file
+    /// are smaller together. Reading a fragment of this size takes some milliseconds.
     private static let minimumFragmentBytes = 512 << 10
 
     private let state: State
@@ -24,7 +24,7 @@ struct PastWriter {
     ///   - fromTime: the time of commit `from`; nil if it is not known.
     ///   - bytesSinceBase: the bytes of commits of each suite since its last base in a past file. The last fragment
     ///     of a suite gets a base if the suite is missing in this table, or if the base is smaller than these bytes.
-    ///   - isCancelled: returns true if the writer has to stop and remove the file; then the error is `ECANCELED`.
+    ///   - isCancelled: returns true if the writer has to stop and remove the file. The error is then `ECANCELED`.
     static func write(
         _ state: State, after from: Revision, at fromTime: Timestamp?, in directory: DataDirectory,
         _ bytesSinceBase: inout [SuiteName: Int], isCancelled: @escaping () -> Bool
