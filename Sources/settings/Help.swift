@@ -1,6 +1,6 @@
 import SettingsAPI
 
-/// The help texts, made of the commands' declarations.
+/// The help texts, made from the declarations of the commands.
 enum Help {
     static let version = ServiceDescription.programVersion
 

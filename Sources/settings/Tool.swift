@@ -19,8 +19,8 @@ enum Tool {
         }
     }
 
-    /// Splits words into two parts: the options such as `--server URL` before the command or between the two words of
-    /// its name, and the other words. The options are those that every command has and that take a value.
+    /// Splits words into two parts: the common options with a value, such as `--server URL`, before the command or
+    /// between the two words of its name, and the other words.
     static func parts(of words: [String]) -> (options: [String], rest: [String]) {
         let (options, rest) = Arguments.common(of: words)
         guard let first = rest.first, isGroup(first) else { return (options, rest) }
@@ -31,7 +31,7 @@ enum Tool {
     /// True if the word is the first word of a command whose name has two words.
     static func isGroup(_ word: String) -> Bool { commands.contains { $0.belongs(toGroup: word) } }
 
-    /// The command whose name the words begin with, and the words after the name.
+    /// Returns the command whose name is at the beginning of the words, and the words after the name.
     static func command(of words: [String]) -> (command: Command, rest: [String])? {
         guard let command = commands.first(where: { words.starts(with: $0.words) }) else { return nil }
         return (command, Array(words.dropFirst(command.words.count)))
@@ -82,7 +82,8 @@ enum Tool {
         return try await command.run(arguments)
     }
 
-    /// Prints the help of a group if `--help` follows its name. Otherwise a command of the group is missing or unknown.
+    /// Prints the help of a group if `--help` follows its name. Otherwise throws, because a command of the group is
+    /// missing or unknown.
     private static func group(_ words: [String], _ options: [String]) throws -> ExitCode {
         let name = words[0]
         if words.count > 1, ["--help", "-h"].contains(words[1]) { return try help([name]) }
@@ -137,8 +138,8 @@ enum Tool {
     }
 
     private static func suggestion(for name: String) -> String {
-        let near = synonyms[name] ?? NameSuggestion.nearest(to: name, among: commands.map { $0.name })
-        return near.isEmpty ? "" : "; did you mean \(near.joined(separator: " or "))?"
+        let similarNames = synonyms[name] ?? NameSuggestion.nearest(to: name, among: commands.map { $0.name })
+        return similarNames.isEmpty ? "" : "; did you mean \(similarNames.joined(separator: " or "))?"
     }
 
     private static func help(_ words: [String]) throws(ToolError) -> ExitCode {

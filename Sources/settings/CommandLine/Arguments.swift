@@ -9,7 +9,7 @@ struct Arguments: Sendable {
     private(set) var program: [String] = []
     private var options: [String: [String]] = [:]
 
-    /// Reads the words behind the name of a command. ``Command/validate(_:)`` checks the operands.
+    /// Reads the words after the name of a command. ``Command/validate(_:)`` checks the operands.
     ///
     /// An argument that begins with a dash is an option, unless it is `-` or a negative number, or follows `--`.
     init(_ words: some Sequence<String>, for command: Command) throws(ToolError) {
@@ -32,14 +32,15 @@ struct Arguments: Sendable {
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             try Self.checkText([String(parts[0])])
             guard let option = known.first(where: { $0.matches(parts[0]) }) else {
-                let near = NameSuggestion.nearest(to: String(parts[0].dropFirst(2)), among: known.map(\.name)).map {
-                    "--\($0)"
-                }
-                let suggestion = near.isEmpty ? "" : "; did you mean \(near.joined(separator: " or "))?"
+                let suggestions = NameSuggestion.nearest(
+                    to: String(parts[0].dropFirst(2)), among: known.map(\.name)
+                ).map { "--\($0)" }
+                let question =
+                    suggestions.isEmpty ? "" : "; did you mean \(suggestions.joined(separator: " or "))?"
                 let takesValue = command.forms.flatMap(\.operands).contains { $0.placeholder.contains("VALUE") }
                 let remark = takesValue ? "; write -- before a value that begins with a dash" : ""
                 throw .usage(
-                    "'settings \(command.name)' has no option \(Terminal.plain(word))\(suggestion)\(remark); "
+                    "'settings \(command.name)' has no option \(Terminal.plain(word))\(question)\(remark); "
                         + "'settings help \(command.name)' lists the options")
             }
             let name = option.name
@@ -67,7 +68,8 @@ struct Arguments: Sendable {
         throw .usage("the argument '\(word)' is not UTF-8; only names of files and directories may have other bytes")
     }
 
-    /// Splits words into the options with a value that every command has, before a command, and the other words.
+    /// Splits words after the common options with a value at their beginning, such as `--server URL`. Returns these
+    /// options, and the words after them.
     static func common(of words: some Sequence<String>) -> (options: [String], rest: [String]) {
         var (options, rest) = ([String](), Array(words)[...])
         while let word = rest.first {
@@ -116,7 +118,7 @@ struct Arguments: Sendable {
 }
 
 extension SuiteName {
-    /// The suites that words name, each of them once.
+    /// Returns the suites that words name, without duplicates.
     static func named(_ words: [String]) throws(ToolError) -> [SuiteName] {
         var names: [SuiteName] = []
         for word in words {

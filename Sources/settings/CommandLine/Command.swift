@@ -19,7 +19,7 @@ struct Command: Sendable {
             self.short = short
         }
 
-        /// True if a word of the command line, without `=` and a value, is the option.
+        /// True if a word is the long or the short form of the option. The word does not include `=` and a value.
         func matches(_ word: some StringProtocol) -> Bool {
             word == "--\(name)" || short.map { word == "-\($0)" } ?? false
         }
@@ -33,12 +33,11 @@ struct Command: Sendable {
     let summary: String
     var details = ""
     var options: [Option] = []
-    /// Groups of options. A command line may have at most one option of each group.
+    /// Lists of options. A command line may have at most one option of each list.
     var exclusive: [[String]] = []
     let examples: [String]
     let run: @Sendable (Arguments) async throws -> ExitCode
 
-    /// The words of the name.
     var words: [String] { name.split(separator: " ").map(String.init) }
 
     /// True if the name has two words, and the first word is this group.
@@ -58,8 +57,8 @@ struct Command: Sendable {
     /// Throws if two options exclude each other, if the command has no form with these operands, or if an operand or
     /// the value of an option is not one of the allowed words.
     func validate(_ arguments: Arguments) throws(ToolError) {
-        for group in exclusive {
-            let given = group.filter(arguments.has)
+        for alternatives in exclusive {
+            let given = alternatives.filter(arguments.has)
             guard given.count < 2 else { throw .usage("--\(given[0]) and --\(given[1]) exclude each other") }
         }
         guard !takesProgram || !arguments.program.isEmpty else {

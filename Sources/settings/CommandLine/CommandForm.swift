@@ -66,7 +66,7 @@ extension Command {
 
     /// The lines that show how to write the command.
     ///
-    /// - Parameter suffix: a text behind the operands and the option of each line.
+    /// - Parameter suffix: a text after the operands and the option of each line.
     func usages(suffix: String = "") -> [String] {
         forms.map { form in
             let option = form.option.map { name in
@@ -87,11 +87,11 @@ extension Command {
         return given.sorted().map { option in forms.filter { $0.option == option } }
     }
 
-    /// Returns the operands of the form of the command line. Throws if a list of `selectedForms` has no form that
-    /// accepts the number of operands.
+    /// Returns the operands of a form that accepts the command line. Throws if a list of `selectedForms` has no form
+    /// that accepts the number of operands.
     func validatedOperands(_ arguments: Arguments) throws(ToolError) -> [Operand] {
         let operands = arguments.operands
-        var fitting: [Operand] = []
+        var accepted: [Operand] = []
         for forms in selectedForms(arguments) {
             guard let form = forms.first(where: { $0.accepts(operandCount: operands.count) }) else {
                 let usage = "the usage is \(usages().map { "'\($0)'" }.alternatives)"
@@ -101,9 +101,9 @@ extension Command {
                 let limit = forms.map(\.operands.count).max() ?? 0
                 throw .usage("'\(Terminal.plain(operands[limit]))' is one argument too many; \(usage)")
             }
-            fitting = form.operands
+            accepted = form.operands
         }
-        return fitting
+        return accepted
     }
 }
 

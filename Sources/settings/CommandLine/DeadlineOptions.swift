@@ -82,7 +82,8 @@ extension Arguments {
         return .after(milliseconds: Int64(seconds.rounded(.up)) * 1000)
     }
 
-    /// Throws if `--interactive` or `--check` cannot work, before the command changes anything.
+    /// Throws if `--interactive` or `--check` is given without `--confirm`, or `--interactive` without a terminal. The
+    /// command calls this method before it changes anything.
     func validateInteraction() throws(ToolError) {
         for name in ["interactive", "check"] where has(name) && !has("confirm") {
             throw .usage("--\(name) needs --confirm")

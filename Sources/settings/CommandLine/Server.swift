@@ -28,7 +28,8 @@ extension Arguments {
         }
     }
 
-    /// A token never comes from an argument, which other users of the machine can see.
+    /// Reads the token from a file or from the environment. There is no option for the token itself, because other
+    /// users of the machine can see the arguments of a program.
     private func token(by deadline: ContinuousClock.Instant) throws(ToolError) -> AccessToken? {
         guard let token = givenToken else { return nil }
         do throws(TokenError) {
@@ -55,14 +56,14 @@ extension Arguments {
     /// The path of the file that has the token.
     var tokenPath: String? { self["token-file"] ?? EnvironmentVariables.path(in: AccessToken.fileVariable) }
 
-    /// The write options of the command line: dry run, override of locks, note and preconditions.
+    /// The write options of the command line: dry run, override of locks, note, guards and deadlines.
     func writeOptions() throws(ToolError) -> WriteOptions {
         var options = WriteOptions.plain.repeatable()
         options.isDryRun = has("dry-run")
         options.overridesLocks = has("override")
         if let note = self["note"] {
             guard note.utf8.count <= 256 else { throw .usage("--note takes at most 256 bytes") }
-            // A field of HTTP cannot carry these.
+            // The value of an HTTP field cannot have control characters, or blanks at its ends.
             guard note.first != " ", note.last != " ",
                 !note.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
             else {
@@ -83,7 +84,7 @@ extension Arguments {
         return revision
     }
 
-    /// The moment that a text describes: a revision, an instant, a day with or without a time, or how long ago.
+    /// Parses a moment: a revision, an instant, a day with or without a time, or a time span before now.
     static func moment(_ text: String) throws(ToolError) -> Moment {
         if let moment = Moment(text) { return moment }
         let now = WallClock.milliseconds

@@ -51,7 +51,7 @@ struct SettingPath: CustomStringConvertible {
         (self.key, self.pointer, self.description) = (key, pointer, description)
     }
 
-    /// True if the path is probably meant as a pattern, such as `player.*`. A key of that name is written in brackets.
+    /// True if the path is probably meant as a pattern, such as `player.*`. The path `["player.*"]` is a key.
     var isPattern: Bool { isWhole && description.hasSuffix("*") }
 
     /// Makes the error for a pattern in a command that accepts only keys.
@@ -64,7 +64,8 @@ struct SettingPath: CustomStringConvertible {
     }
 
     /// Returns the paths without duplicates, in an order in which the parts can be removed: the last elements of an
-    /// array come first, because the removal of an element changes the indexes of the elements after it.
+    /// array come first, because the removal of an element changes the indexes of the elements after it. If all paths
+    /// are whole keys, returns the paths unchanged.
     static func inOrderOfRemoval(_ paths: [SettingPath]) -> [SettingPath] {
         guard !paths.allSatisfy(\.isWhole) else { return paths }
         var ordered: [SettingPath] = []

@@ -72,7 +72,8 @@ struct ConvergenceWait {
         var (backOff, generator, outage) = (BackOff(), SystemRandomNumberGenerator(), SettingsError?.none)
         var waiting = suites.map { SuiteAnswers(suite: $0) }
         while let first = waiting.first {
-            // A daemon that shuts down answers before the wait is over. Without a pause, requests would follow at once.
+            // A daemon that shuts down answers before the wait is over. The pause keeps the command from sending many
+            // requests in this time.
             var pause = first.last == nil ? .zero : BackOff.shortest
             // The first requests do not wait, because their answers say how many clients are present before an outage.
             let longest = first.last == nil ? .zero : waiting.count > 1 ? Self.roundInterval : Self.longestWait
@@ -123,9 +124,9 @@ struct ConvergenceWait {
 
     /// True if enough clients have applied the state.
     ///
-    /// After a restart, the daemon does not know the clients that have not reported again, so the percentage of the
-    /// known clients may be too few. The command may not notice the restart, because the HTTP client can repeat a
-    /// request without an error. Therefore the number of clients that have applied the state must also be at least the
+    /// After a restart, the daemon does not know the clients that have not reported again, so it may count fewer
+    /// clients than are present. The command may not notice the restart, because the HTTP client can repeat a request
+    /// without an error. Therefore the number of clients that have applied the state must also be at least the
     /// percentage of `initialClientCount`.
     ///
     /// - Parameter requiresInitialClients: false to omit the comparison with `initialClientCount`.

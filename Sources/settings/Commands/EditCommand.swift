@@ -34,7 +34,7 @@ enum EditCommand {
             do {
                 let edited = try file.edit()
                 isEdited = true
-                // With an idempotency key, the client can repeat the request without storing the text twice.
+                // With a request key, the client can repeat the request without storing the text twice.
                 guard file.isChanged, let stored = try document.store(edited, options.repeatable()) else {
                     file.remove()
                     print("nothing changed")
@@ -53,7 +53,7 @@ enum EditCommand {
             }
             changes.print(arguments)
             if changes.isDryRun { print("the edited text is in \(file.path)") } else { file.remove() }
-            // Waits as --wait-for, --interactive or --check says. With --confirm, then confirms or reverts the change.
+            // With --wait-for, waits for the clients. With --confirm, then confirms or reverts the change.
             return try changes.awaitDecision(arguments, client, of: [suite])
         }
     }
@@ -147,7 +147,7 @@ private struct EditedSuite: EditedDocument {
     var name: String { suite.text }
     var kind: String { "suite" }
     var commandShowingChanges: String {
-        // A suite that did not exist has no revision from which to compare.
+        // A suite that did not exist when it was read has no revision for a comparison.
         stored.revision == .zero ? "settings history \(suite)" : "settings diff \(suite) \(stored.revision)"
     }
     var text: String { JSONValue.object(JSONObject(stored.settings)).text(style: .pretty) + "\n" }
@@ -236,7 +236,7 @@ extension Arguments {
             let value = self[name] ?? ""
             if name == "token-file", value == "-" || FileContents.isPipe(value) { return "" }
             if name == Command.override.name { return " --\(name)" }
-            // A message shows an escaped byte as `\xff`, which shells read in quotes after a dollar sign.
+            // A message shows a byte that is not UTF-8 as `\xff`. Shells read this escape only in the form `$'\xff'`.
             let dollar = value.hasEscapedBytes ? "$" : ""
             return " --\(name) \(value.isEmpty ? "''" : dollar + EnvironmentFile.quoted(value))"
         }.joined()

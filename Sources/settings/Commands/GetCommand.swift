@@ -66,7 +66,7 @@ enum GetCommand {
     }
 
     /// Prints the values, or the sources, of the keys that begin with a prefix. If one value cannot be read, prints no
-    /// value, because a script would not notice that a value is missing.
+    /// value, because otherwise a script would not notice that a value is missing.
     @inline(never)
     private static func printSettings(_ arguments: Arguments) throws -> ExitCode {
         let (suite, prefix) = (try arguments.suite(), arguments["prefix"] ?? "")

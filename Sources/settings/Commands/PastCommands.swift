@@ -35,17 +35,17 @@ enum PastCommands {
 
     @inline(never)
     private static func showHistory(_ arguments: Arguments) throws -> ExitCode {
-        let isNamed = !arguments.operands.isEmpty || arguments.has("suite") || arguments.has("all")
+        let selectsSuites = !arguments.operands.isEmpty || arguments.has("suite") || arguments.has("all")
         let revision = try arguments.revision("commit")
         let selection =
-            isNamed || revision == nil ? try arguments.selectedSuites() : SelectedSuites(names: nil, keys: [])
-        let (wanted, showsSecrets) = (try arguments.number("limit") ?? 20, try arguments.showsSecrets())
+            selectsSuites || revision == nil ? try arguments.selectedSuites() : SelectedSuites(names: nil, keys: [])
+        let (requestedLimit, showsSecrets) = (try arguments.number("limit") ?? 20, try arguments.showsSecrets())
         let client = try arguments.client()
         var suites = selection.names ?? []
         if selection.names == nil {
             try client.eachPageOfSuites(includesDropped: true) { suites += $0.map(\.suite) }
         }
-        let limit = revision != nil ? 1 : wanted == 0 ? Int.max : wanted
+        let limit = revision != nil ? 1 : requestedLimit == 0 ? Int.max : requestedLimit
         var commits = CommitHistory(
             of: suites, before: revision?.advanced(by: 1),
             .init(
@@ -100,14 +100,14 @@ enum PastCommands {
         let suite = try arguments.suite()
         let start = try Arguments.moment(arguments.operands[1])
         let end = arguments.operands.count > 2 ? try Arguments.moment(arguments.operands[2]) : nil
-        let found = try arguments.client().blocking.send(.difference(of: suite, from: start, to: end))
-        if found.isSchemaChanged {
+        let difference = try arguments.client().blocking.send(.difference(of: suite, from: start, to: end))
+        if difference.isSchemaChanged {
             print(arguments.has("json") ? JSONValue.members(["schema": .bool(true)]).text() : "the schema differs")
         }
-        for change in found.changes {
+        for change in difference.changes {
             print(arguments.has("json") ? change.summary(showsSecrets: showsSecrets).text() : change.line)
         }
-        return found.changes.isEmpty && !found.isSchemaChanged ? .done : .differs
+        return difference.changes.isEmpty && !difference.isSchemaChanged ? .done : .differs
     }
 
     private static let undo = Command(

@@ -114,14 +114,14 @@ extension WriteReport {
             ).run(deciding: pending?.kind == .confirm ? pending : nil)
         }
         guard let pending, let deadline = pending.deadline, pending.kind == .confirm else { return .done }
-        if arguments.has("interactive") { return try askPerson(pending, until: deadline, arguments, client) }
+        if arguments.has("interactive") { return try askUser(pending, until: deadline, arguments, client) }
         if let command = arguments["check"] { return try run(check: command, pending, arguments, client) }
         return .done
     }
 
     /// Shows the remaining time until the deadline. Confirms the change if the user presses Enter. Throws at the
     /// deadline, or if the input ends.
-    private func askPerson(
+    private func askUser(
         _ pending: PendingDescription, until deadline: Timestamp, _ arguments: Arguments, _ client: DaemonClient
     ) throws -> ExitCode {
         let left = max(0, deadline.milliseconds - WallClock.milliseconds)
@@ -193,7 +193,7 @@ extension PendingDescription {
                     continue
                 }
                 // The pending action may have ended before this request: the daemon has reverted the change at the
-                // deadline, or another caller has decided. The same decision is no error.
+                // deadline, or another caller has decided. An end with the outcome of this request is no error.
                 let outcome = error.problem?.pending?.end?.outcome
                 guard error.code == .pendingEnded, outcome == (failure == nil ? .confirmed : .reverted) else {
                     let cause = ToolError(describing: error)

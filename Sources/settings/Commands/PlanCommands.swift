@@ -132,10 +132,10 @@ private struct Plan {
     /// With `--plan`, the command searches the variants for the reviewed plan, so that the user need not repeat the
     /// options.
     var variants: [Plan] {
-        [(false, false), (false, true), (true, false), (true, true)].map { morePrunes, moreOverrides in
+        [(false, false), (false, true), (true, false), (true, true)].map { addsPrune, addsOverride in
             var plan = self
-            plan.prunes = prunes || morePrunes
-            plan.overridesLocks = overridesLocks || moreOverrides
+            plan.prunes = prunes || addsPrune
+            plan.overridesLocks = overridesLocks || addsOverride
             return plan
         }
     }

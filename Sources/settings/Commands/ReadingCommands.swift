@@ -113,7 +113,7 @@ enum ReadingCommands {
 
     @inline(never)
     private static func findSettings(_ arguments: Arguments) throws -> ExitCode {
-        let (client, wanted) = (try arguments.client(), arguments.operands[0].lowercased())
+        let (client, text) = (try arguments.client(), arguments.operands[0].lowercased())
         var suites = try SuiteName.named(arguments.all("suite"))
         if suites.isEmpty { try client.eachPageOfSuites { suites += $0.map(\.suite) } }
         var output = try ListOutput(
@@ -123,11 +123,11 @@ enum ReadingCommands {
             try client.eachPage(of: suite) { page in
                 let found = page.compactMap { entry -> FoundSetting? in
                     let description = entry.schema?["description"]?.string.flatMap {
-                        $0.lowercased().contains(wanted) ? $0 : nil
+                        $0.lowercased().contains(text) ? $0 : nil
                     }
-                    let isFound = [entry.setting.key.text, entry.setting.shown]
-                        .contains { $0.lowercased().contains(wanted) }
-                    guard isFound || description != nil else { return nil }
+                    let keyOrValueMatches = [entry.setting.key.text, entry.setting.shown]
+                        .contains { $0.lowercased().contains(text) }
+                    guard keyOrValueMatches || description != nil else { return nil }
                     return FoundSetting(setting: ListedSetting(entry: entry), suite: suite, description: description)
                 }
                 output.print(found)
@@ -177,8 +177,8 @@ extension DaemonClient {
 }
 
 extension SettingState {
-    /// The value as text for a person: dots for a stored secret; without an effective value, the invalid stored value,
-    /// otherwise an empty text.
+    /// The value as text for a person. A stored secret is shown as dots. Without an effective value, the text is the
+    /// invalid stored value, or empty.
     var shown: String {
         isSecret && source.isStored ? "•••" : value?.text() ?? stored.map { $0.text() } ?? ""
     }

@@ -115,12 +115,12 @@ enum SchemaCommands {
 
     private static func put(_ arguments: Arguments) throws -> ExitCode {
         let document = try InputFile.json(arguments.operands[1], arguments)
-        let summary = try arguments.client(timeout: .seconds(60)).blocking.send(try put(document, arguments))
+        let summary = try arguments.client(timeout: .seconds(60)).blocking.send(try setSchema(document, arguments))
         if !arguments.has("quiet") { for change in summary.changes { print(change.line) } }
         return .done
     }
 
-    private static func put(
+    private static func setSchema(
         _ document: JSONValue, _ arguments: Arguments, isDryRun: Bool = false
     ) throws -> Endpoint<Answer<WriteSummary>> {
         var options = try arguments.writeOptions()
@@ -130,7 +130,7 @@ enum SchemaCommands {
     }
 
     /// Prints the changes that applying a schema would make. If the schema has mistakes, throws the error of the
-    /// daemon, which lists them.
+    /// daemon, which lists the mistakes.
     private static func compare(_ arguments: Arguments) throws -> ExitCode {
         let (suite, document) = (try arguments.suite(), try InputFile.json(arguments.operands[1], arguments))
         let client = try arguments.client(timeout: .seconds(60))
@@ -140,7 +140,7 @@ enum SchemaCommands {
         let output = SchemaChanges(difference?.changes ?? [], isJSON: arguments.has("json"))
         let summary: WriteSummary
         do {
-            summary = try client.blocking.send(try put(document, arguments, isDryRun: true)).body
+            summary = try client.blocking.send(try setSchema(document, arguments, isDryRun: true)).body
         } catch let error as SettingsError {
             output.print()
             if arguments.has("json") {

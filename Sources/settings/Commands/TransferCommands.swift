@@ -71,7 +71,7 @@ enum TransferCommands {
         return .done
     }
 
-    /// Returns the suites to export, and the revision or the time of the values to export; nil for the present values.
+    /// Returns the suites to export, and the moment of the values to export. The moment is nil for the present values.
     private static func exportedSuites(
         _ client: DaemonClient, _ arguments: Arguments
     ) throws -> (suites: [SuiteName], moment: Moment?) {
@@ -142,7 +142,7 @@ enum TransferCommands {
                 .commit(options, from: stored?.revision, arguments)
         } catch let error as SettingsError where [.locked, .invalidValue, .unknownKey].contains(error.code) {
             // The daemon also refuses an operation that sets a locked key or an invalid value to its present value.
-            // Every export contains such values, so the command tries again without the operations that change nothing.
+            // An export can contain such values, so the command tries again without the operations that change nothing.
             for attempt in 0..<Attempts.maximum {
                 Attempts.pause(before: attempt)
                 let present = try stored ?? StoredSuite(suite, from: client)
@@ -164,8 +164,8 @@ extension SplitCommit {
     /// Makes one commit, or several commits if the daemon does not accept all operations in one commit, and prints the
     /// changes.
     ///
-    /// - Parameter last: a step after the commits. It gets the revision of the suite, and returns a line to print. If
-    ///   it is not nil, the function does not try one commit first.
+    /// - Parameter last: a step after the commits. The step gets the revision of the suite, and returns a line to
+    ///   print. With this step, the method does not first try to make one commit.
     func commit(
         _ options: WriteOptions, from start: Revision?, _ arguments: Arguments,
         last: ((Revision) throws -> String)? = nil

@@ -35,15 +35,15 @@ enum WaitCommand {
         let isNegated: Bool
 
         init(_ text: String) throws(ToolError) {
-            let isAbsence = text.hasPrefix("!")
+            let awaitsNoValue = text.hasPrefix("!")
             let (path, rest) = try SettingPath.split(
-                isAbsence ? String(text.dropFirst()) : text, before: ["!=", "="])
-            guard !isAbsence || rest.isEmpty else {
+                awaitsNoValue ? String(text.dropFirst()) : text, before: ["!=", "="])
+            guard !awaitsNoValue || rest.isEmpty else {
                 throw .usage(
                     "'\(Terminal.plain(text))' has two conditions; write KEY!=VALUE, or !KEY for no value")
             }
             key = try .whole(path, path.description)
-            isNegated = isAbsence || rest.hasPrefix("!")
+            isNegated = awaitsNoValue || rest.hasPrefix("!")
             word = rest.isEmpty ? nil : String(rest.drop { $0 == "!" }.dropFirst())
         }
 
@@ -106,7 +106,8 @@ enum WaitCommand {
             return .failed
         }
 
-        /// Throws if the time is over. Call this after a comparison that found a difference, or a failed read.
+        /// Throws if the time is over. Call this method after a comparison that found a condition that does not hold,
+        /// and after a read without an answer.
         private func checkTime() throws(ToolError) {
             hasTried.withLock { $0 = true }
             if let timeout, ContinuousClock.now >= start + timeout { throw timeoutError(timeout) }
@@ -115,8 +116,9 @@ enum WaitCommand {
         /// Reads each setting once, so that a missing right is an error. Returns true if the reads show that all
         /// conditions hold.
         ///
-        /// Settings may change between two reads, so reads of several settings show nothing, unless the suite does not
-        /// exist. Then no setting has a value.
+        /// Settings may change between two reads, so the values of several reads may belong to different states.
+        /// Therefore, with several conditions, the result is true only if the suite does not exist and no condition
+        /// needs a value.
         private func areMet(_ client: DaemonClient) async throws -> Bool {
             var values: [KeyName: JSONValue]?
             for key in conditions.map(\.key) {

@@ -1,9 +1,9 @@
 import SettingsHTTP
 
 extension DaemonClient {
-    /// Throws if the caller may not read one of the keys, the keys of one of the prefixes, or any suite. The daemon
-    /// hides keys and suites that the caller may not read, so the command would never end. Returns false if the daemon
-    /// does not answer.
+    /// Throws if the caller may not read one of the keys, or the keys of one of the prefixes. If the selection has all
+    /// suites, throws if the caller may read no suite. The daemon hides keys and suites that the caller may not read,
+    /// so the command would wait forever. Returns false if the daemon does not answer.
     func checkRights(to selection: SelectedSuites, _ prefixes: [String]) async throws -> Bool {
         do {
             for suite in selection.names ?? [] {

@@ -103,8 +103,8 @@ enum WatchingCommands {
 }
 
 extension Observations {
-    /// The same observations, which print a warning when the daemon does not answer, and then try again until it
-    /// answers.
+    /// The same observations, but with a warning to the user each time the daemon stops answering. The observations try
+    /// again until the daemon answers.
     var warningOfOutages: Observations {
         var observations = self
         observations.onOutage = {

@@ -71,8 +71,8 @@ enum WritingCommands {
             } catch let error as SettingsError where error.code == .preconditionFailed {
                 guard !isGuarded, change.dependsOnValues || !conditions.isEmpty else { throw error }
             } catch let error as SettingsError where error.code == .invalidOperation {
-                // The patches matched the values that were read. So another caller has changed the values, and the loop
-                // reads them again.
+                // The patches could be applied to the values that were read. The daemon has refused the patches, so
+                // another caller has changed the values, and the loop reads the values again.
                 guard !isGuarded, change.consistsOfPatches else { throw error }
             } catch let error as SettingsError where error.code == .unknownKey {
                 let keys = change.operations.map(\.key)
@@ -139,19 +139,19 @@ enum WritingCommands {
     ) { arguments in
         let (suite, keys, client) = (try arguments.suite(), try arguments.paths(from: 1), try arguments.client())
         let options = try arguments.writeOptions()
-        let ways = ["prefix", "all", "drop"].filter(arguments.has)
+        let selection = ["prefix", "all", "drop"].first(where: arguments.has)
         if let path = keys.first(where: \.isPattern) {
             let prefix = path.description.dropLast()
-            let way = prefix.isEmpty ? "--all" : "--prefix \(EnvironmentFile.quoted(String(prefix)))"
+            let option = prefix.isEmpty ? "--all" : "--prefix \(EnvironmentFile.quoted(String(prefix)))"
             throw path.patternError(
-                "'settings unset \(suite) \(way)' removes these keys, and with --dry-run shows them")
+                "'settings unset \(suite) \(option)' removes these keys, and with --dry-run shows them")
         }
         guard arguments["prefix"] != "" else {
             throw ToolError.usage("--prefix is empty; use --all to remove all keys of the suite")
         }
         var summary: WriteReport
         do {
-            switch ways.first {
+            switch selection {
             case "drop":
                 summary = WriteReport(try client.blocking.send(.drop(suite, options)))
                 summary.lines.append(dropLine(options))

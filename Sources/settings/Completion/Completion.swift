@@ -18,13 +18,13 @@ struct Completion {
     /// A line of output after which the shell itself completes the name of a file.
     private static let files = Candidate(word: "", meaning: "files")
     /// The time limit of a completion with all its requests and the name resolution.
-    private static let patience = Duration.milliseconds(100)
+    private static let timeLimit = Duration.milliseconds(100)
     /// The maximum number of keys that a completion reads.
-    private static let limit = 500
+    private static let maximumKeys = 500
 
     private let words: [String]
-    /// The part of the word before the cursor, which may be empty.
-    private let begun: String
+    /// The characters of the word at the cursor that are before the cursor. May be empty.
+    private let typed: String
     private let command: Command
     private let arguments: Arguments
     private let deadline: ContinuousClock.Instant
@@ -32,9 +32,9 @@ struct Completion {
     /// Prints the candidates for the last word. Prints no error message, because the message would appear within the
     /// line that the user types.
     static func answer(_ words: [String], among commands: [Command]) -> ExitCode {
-        let begun = words.last ?? ""
+        let typed = words.last ?? ""
         for candidate in candidatesInTime(words, commands)
-        where candidate.word.hasPrefix(begun) || candidate.meaning == files.meaning {
+        where candidate.word.hasPrefix(typed) || candidate.meaning == files.meaning {
             guard !candidate.word.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
                 continue
             }
@@ -53,7 +53,7 @@ struct Completion {
     /// Finds candidates on another thread, because name resolution and the file system have no timeout. If the thread
     /// does not finish in time, returns the candidates that need no daemon.
     private static func candidatesInTime(_ words: [String], _ commands: [Command]) -> [Candidate] {
-        let (inbox, deadline) = (Inbox(), ContinuousClock.now + patience)
+        let (inbox, deadline) = (Inbox(), ContinuousClock.now + timeLimit)
         try? DetachedThread.start {
             let found = try? candidates(words, commands, by: deadline)
             inbox.candidates.withLock { $0 = found ?? [] }
@@ -67,14 +67,14 @@ struct Completion {
         _ words: [String], _ commands: [Command], by deadline: ContinuousClock.Instant
     ) throws -> [Candidate] {
         let (options, rest) = Tool.parts(of: Array(words.dropLast()))
-        let begun = words.last ?? ""
+        let typed = words.last ?? ""
         guard let name = rest.first else {
             // The word is the value of an option, not a command.
             if let option = Command.common.first(where: { $0.matches(options.last ?? "") }) {
                 return Command.isFileName(option.value) ? [files] : []
             }
-            if begun.hasPrefix("-") { return Command.common.map { Candidate(word: "--\($0.name)", meaning: $0.help) } }
-            let list = try Completion(options, begun, ReadingCommands.list, deadline)
+            if typed.hasPrefix("-") { return Command.common.map { Candidate(word: "--\($0.name)", meaning: $0.help) } }
+            let list = try Completion(options, typed, ReadingCommands.list, deadline)
             return names(commands) + [Candidate(word: "help", meaning: "Explain a command.")]
                 + ((try? list.suites()) ?? [])
         }
@@ -83,9 +83,9 @@ struct Completion {
             if Tool.isGroup(name) { return names(commands, after: rest) }
             // The name may be a suite, because `settings SUITE` is short for `settings list SUITE`.
             let words = options + rest.dropFirst()
-            return begun.hasPrefix("-") ? try Completion(words, begun, ReadingCommands.list, deadline).options() : []
+            return typed.hasPrefix("-") ? try Completion(words, typed, ReadingCommands.list, deadline).options() : []
         }
-        return try Completion(options + operands, begun, command, deadline).candidates()
+        return try Completion(options + operands, typed, command, deadline).candidates()
     }
 
     /// The words that may follow the first words of the name of a command.
@@ -103,9 +103,9 @@ struct Completion {
     }
 
     private init(
-        _ words: [String], _ begun: String, _ command: Command, _ deadline: ContinuousClock.Instant
+        _ words: [String], _ typed: String, _ command: Command, _ deadline: ContinuousClock.Instant
     ) throws {
-        (self.words, self.begun, self.command, self.deadline) = (words, begun, command, deadline)
+        (self.words, self.typed, self.command, self.deadline) = (words, typed, command, deadline)
         // The last word may be an option whose value is the word at the cursor. Without its value, the option is an
         // error.
         arguments =
@@ -119,8 +119,8 @@ struct Completion {
         {
             return try candidates(for: value, after: [])
         }
-        if begun.hasPrefix("-") {
-            let parts = begun.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        if typed.hasPrefix("-") {
+            let parts = typed.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count > 1 else { return options() }
             guard let value = (command.options + Command.common).first(where: { $0.matches(parts[0]) })?.value else {
                 return []
@@ -166,7 +166,7 @@ struct Completion {
 
     private func suites() throws -> [Candidate] {
         var suites: [Candidate] = []
-        try client().eachPageOfSuites(prefix: begun) { page in
+        try client().eachPageOfSuites(prefix: typed) { page in
             suites += page.map { Candidate(word: $0.suite.text, meaning: "suite") }
         }
         return suites
@@ -184,7 +184,7 @@ struct Completion {
 
     private func keys(word: (KeyName) -> String) throws -> [Candidate] {
         try client().blocking.send(
-            .keys(of: try arguments.suite(), prefix: begun.isEmpty ? nil : begun, limit: Self.limit)
+            .keys(of: try arguments.suite(), prefix: typed.isEmpty ? nil : typed, limit: Self.maximumKeys)
         ).keys.map { entry in
             Candidate(word: word(entry.setting.key), meaning: entry.schema?["description"]?.string ?? "")
         }
@@ -192,10 +192,10 @@ struct Completion {
 
     /// Finds keys, each with an equals sign. If the word at the cursor has an equals sign, finds the values of its key.
     private func pairs() throws -> [Candidate] {
-        guard let equals = begun.firstIndex(of: "=") else {
+        guard let equals = typed.firstIndex(of: "=") else {
             return try keys(word: SettingPath.word(for:)).map { Candidate(word: "\($0.word)=", meaning: $0.meaning) }
         }
-        let name = String(begun[..<equals])
+        let name = String(typed[..<equals])
         return try values(of: try .named(name), in: try arguments.suite()).map {
             Candidate(word: "\(name)=\($0.word)")
         }

@@ -22,7 +22,7 @@ enum CompletionCommands {
     private static let scripts = ["bash": bash, "zsh": zsh, "fish": fish]
 
     /// Bash splits words at `=` and `:`. The script joins the parts again. Bash replaces only the part after the last
-    /// of these characters, so the script removes the part before it from each candidate.
+    /// `=` or `:`, so the script removes the beginning up to this character from each candidate.
     private static let bash = #"""
         # bash completion for settings
 
