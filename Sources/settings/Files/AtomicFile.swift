@@ -110,8 +110,8 @@ struct AtomicFile: Sendable {
 
     /// The path of a hard link to the old file. The link exists until the reload has succeeded.
     ///
-    /// If this process is killed during the reload, the next update finds the link and puts the old file back.
-    /// Otherwise the next update would find the new content, write nothing, and not run the reload.
+    /// If this process is killed during the reload, the next update finds the link and puts the old file back. Without
+    /// the link, the next update would find the new content, write nothing, and not run the reload.
     private var oldFileLink: String { "\(directory)/\(hiddenPrefix)old" }
 
     /// The path of a hard link to the new file, in place of ``oldFileLink`` if there is no old file. The link exists
@@ -141,7 +141,8 @@ struct AtomicFile: Sendable {
         let end = ContinuousClock.now + commands.timeout
         while true {
             let file = try OpenFile(lockPath, .creating, in: Self.fileSystem)
-            // The other process may have removed the file since it was opened. A third process may then lock a new file.
+            // The process that had the lock may have removed the file after this process opened it. Another process may
+            // then have locked a new file.
             if try file.lock(), try file.isLocated(at: lockPath) { return file }
             guard ContinuousClock.now < end else {
                 throw ToolError(.failed, "cannot write \(path): another process is replacing it")

@@ -74,8 +74,8 @@ enum EnvironmentFile {
     /// Returns the word with quotes if the shell needs them to read the same word.
     static func quoted(_ word: String) -> String {
         if word.utf8.allSatisfy({ isNameByte($0) || "/:@%+,=".utf8.contains($0) }) { return word }
-        // Scalars, not characters: an apostrophe with a combining accent is one `Character`, but the shell sees the
-        // apostrophe.
+        // The loop reads scalars, because an apostrophe with a combining accent is one `Character`, but the shell sees
+        // the apostrophe.
         return "'" + word.unicodeScalars.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"
     }
 }

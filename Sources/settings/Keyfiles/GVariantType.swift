@@ -57,8 +57,8 @@ indirect enum GVariantType: Equatable, Sendable {
         }
     }
 
-    /// The integers that the type with this letter can represent, limited to 64 bits with a sign; nil for other types
-    /// than integers.
+    /// The integers that the type with this letter can represent, limited to 64 bits with a sign; nil if the type is
+    /// not an integer type.
     static func range(of letter: Character) -> ClosedRange<Int64>? {
         switch letter {
         case "y": 0...255

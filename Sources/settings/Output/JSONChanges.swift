@@ -3,7 +3,7 @@ import SettingsModel
 
 /// The lines of `watch --json`, each with the cursor from which a script continues after the line.
 struct JSONChanges {
-    /// The cursor of the last commit whose lines are all printed.
+    /// The cursor after the last commit that has all its lines.
     var cursor: Cursor?
     let showsSecrets: Bool
 
@@ -15,8 +15,8 @@ struct JSONChanges {
         case .changes(let news):
             let lines = news.changes.indices.map { index in
                 let change = news.changes[index]
-                // Until the last line of a commit, the cursor is still before the commit, so that a script that
-                // continues from it misses no change of the commit.
+                // Only the last line of a commit has the cursor after the commit. The other lines have the cursor
+                // before the commit, so that a script that continues from this cursor misses no change of the commit.
                 if index + 1 == news.changes.count || news.changes[index + 1].revision != change.revision {
                     cursor = Cursor(epoch: news.cursor.epoch, revision: change.revision)
                 }

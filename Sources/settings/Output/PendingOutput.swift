@@ -2,7 +2,8 @@ import SettingsAPI
 import SettingsHTTP
 
 extension PendingDescription {
-    /// The lines after a write that made this action: what the daemon will do, and the commands for the action.
+    /// The lines that a command prints after a write that made this action: what the daemon will do, and the commands
+    /// for the action.
     func announcement(_ arguments: Arguments) -> [String] {
         let connection = arguments.quoted(["server", "token-file"])
         let time = deadline?.short ?? ""
@@ -71,7 +72,7 @@ struct PendingRow: ListRow {
         ]
     }
 
-    // The parser accepts everything that the writer makes.
+    // Parsing cannot fail, because the parser accepts all JSON that `jsonBytes` makes.
     func json(showsSecrets: Bool) -> JSONValue { (try? JSONValue(parsing: action.jsonBytes())) ?? .null }
 
     private var verb: String {

@@ -126,8 +126,8 @@ struct Table {
         }
     }
 
-    /// Prints rows. The columns are at least as wide as in the rows before. On a terminal, a longer text is cut: to
-    /// half the width of the terminal, and in the last column to the end of the line.
+    /// Prints rows. The columns are at least as wide as in the rows before. On a terminal, a text that is too long is
+    /// cut: to half the width of the terminal, and in the last column to the end of the line.
     mutating func print(_ rows: [[Cell]]) {
         let maximumWidth = Terminal.width.map { max(16, $0 / 2) } ?? .max
         for row in rows {

@@ -55,8 +55,8 @@ struct ValueReader {
         do {
             json = try JSONValue(parsing: word)
         } catch {
-            // JSON that cannot be stored, such as an integer that is too large, is an error. But a word that only
-            // begins like a number is a text.
+            // JSON that cannot be stored, such as an integer that is too large, is an error. A word that begins like a
+            // number but is not a number is a text.
             let isNumber = word.utf8.allSatisfy { "+-.0123456789Ee".utf8.contains($0) }
             guard !types.isEmpty || !error.isUnrepresentable || !isNumber && !"[{\"".contains(word.prefix(1)) else {
                 throw ToolError(
@@ -102,7 +102,7 @@ struct ValueReader {
 }
 
 extension JSONValue {
-    /// The name that a JSON Schema has for the type.
+    /// The name of the type of the value in JSON Schema.
     var typeName: String {
         switch self {
         case .null: "null"

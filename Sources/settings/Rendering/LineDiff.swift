@@ -39,8 +39,8 @@ struct LineDiff {
             if !isRemoved { newPosition += 1 }
         }
         for index in lines.indices where lines[index].sign != UInt8(ascii: " ") {
-            for near in max(0, index - Self.context)...min(lines.count - 1, index + Self.context) {
-                lines[near].isShown = true
+            for nearby in max(0, index - Self.context)...min(lines.count - 1, index + Self.context) {
+                lines[nearby].isShown = true
             }
         }
     }

@@ -28,7 +28,8 @@ struct RenderService {
     /// Runs until the daemon answers with an error that a retry cannot correct. A failure of a task is only a warning.
     ///
     /// - Parameter settleTime: the time from a change until files are rendered. Changes in this time are rendered
-    ///   together. The first rendering does not wait; another attempt to write a file waits after its pause, too.
+    ///   together. The first rendering does not wait. A repeated attempt to write a file waits for this time after its
+    ///   pause.
     mutating func run(_ suites: [SuiteName], _ client: DaemonClient, settleTime: Duration) async throws {
         let (events, continuation) = AsyncThrowingStream.makeStream(
             of: Void.self, throwing: (any Error).self, bufferingPolicy: .bufferingNewest(1))
@@ -66,9 +67,9 @@ struct RenderService {
         }
     }
 
-    /// Renders a file. Returns nil, or the failure.
+    /// Renders a file. Returns the failure; nil after a success.
     ///
-    /// - Parameter failure: the failure of the task at the state before.
+    /// - Parameter failure: the failure of the task at the previous state.
     private func update(_ task: RenderTask, _ settings: SettingsSnapshot, after failure: Failure?) -> Failure? {
         var content: [UInt8]?
         do {

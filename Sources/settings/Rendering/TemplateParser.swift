@@ -102,7 +102,7 @@ struct TemplateParser {
         }
     }
 
-    /// Reads the tag that opens a block, up to the end of the tag.
+    /// Reads the tag that opens a block, up to the braces that close the tag.
     private mutating func parseBlockStart(at offset: Int) throws(TemplateError) -> OpenBlock {
         let name = scanner.readWord()
         guard let kind = BlockKind(rawValue: name) else {
@@ -189,9 +189,9 @@ struct TemplateParser {
             throw TemplateError(at: offset, "'\(Terminal.plain(name))': \(error)")
         }
         guard scanner.next == UInt8(ascii: ".") else {
-            let known = NameSuggestion.phrase(for: name, among: variables)
+            let suggestion = NameSuggestion.phrase(for: name, among: variables)
             throw TemplateError(
-                at: offset, "'\(suite)' has no key\(known); write \(suite).KEY, or \(suite).* for all keys")
+                at: offset, "'\(suite)' has no key\(suggestion); write \(suite).KEY, or \(suite).* for all keys")
         }
         if !suites.contains(suite) { suites.append(suite) }
         let keyOffset = scanner.offset + 1

@@ -63,8 +63,8 @@ struct TemplateScanner {
         return true
     }
 
-    /// Reads the bytes up to a space or a punctuation character that has a meaning in tags. Returns an empty text if no
-    /// other byte comes before.
+    /// Reads the bytes up to a space or a punctuation character that has a meaning in tags. Returns an empty text if
+    /// the next byte is such a character.
     mutating func readWord() -> String {
         let start = offset
         while let byte = next, !isAtTagEnd, !Self.isSpace(byte), !".|[](),\"".utf8.contains(byte) { offset += 1 }

@@ -94,7 +94,7 @@ struct ProgramSupervision {
         changeTime = isChanged ? changeTime ?? max(now + settleTime, endOfShutdown ?? now) : nil
     }
 
-    /// Changes the state to the present time, and returns the actions that are due.
+    /// Advances the state to a time, and returns the actions that are due.
     mutating func advance(to now: Instant) -> [Action] {
         if let changeTime, changeTime <= now { return applyChange(at: now) }
         switch phase {

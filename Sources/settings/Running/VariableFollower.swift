@@ -24,7 +24,8 @@ struct VariableFollower {
                 let prefixes = mapping.keyPrefix.isEmpty ? [] : [mapping.keyPrefix]
                 var observations = client.changes(of: suites, prefixes: prefixes, latest: true)
                 observations.onOutage = { reportOutage($0) }
-                // An observation only reports that there is a new state, because it does not mark all secrets.
+                // The loop reads the settings again after each observation, because an observation does not mark all
+                // secrets.
                 for try await _ in observations {
                     let snapshot = try await SettingsSnapshot.read(
                         suites, prefix: mapping.keyPrefix, from: client, onOutage: reportOutage)

@@ -4,7 +4,7 @@ import SettingsModel
 /// The values of the environment variables that `settings run` sets, by the names of the variables.
 typealias ProgramVariables = [String: UTF8Text]
 
-/// The rules that make environment variables of settings.
+/// The rules that make environment variables from settings.
 ///
 /// The name of a variable is the key in capitals. An underscore replaces each ASCII character that is neither a letter
 /// nor a digit. An underscore also separates the words of a key such as `launchCount`: `LAUNCH_COUNT`.
@@ -68,8 +68,9 @@ struct VariableMapping {
             }
     }
 
-    /// Returns the name of the variable for a key. A character that is not ASCII stays in the name, so the name is not
-    /// valid. With an underscore in its place, two keys that differ in this character would get the same name.
+    /// Returns the name of the variable for a key. A character that is not ASCII stays in the name, so that
+    /// ``variables(of:)`` refuses the name. With an underscore instead, keys that differ only in this character would
+    /// get the same name.
     private func name(of key: KeyName) -> String {
         if let name = names[key] { return name }
         var name = Array(namePrefix.utf8)

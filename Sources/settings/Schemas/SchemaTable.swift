@@ -7,21 +7,21 @@ enum SchemaTable {
         if let description = schema.document["description"]?.string { text += "\(description)\n\n" }
         text += "| key | value | default | about |\n|---|---|---|---|\n"
         for key in schema.keys {
-            let name = (try? KeyName(key.name)).map { ValueReader($0, key.document).description } ?? ""
+            let allowed = (try? KeyName(key.name)).map { ValueReader($0, key.document).description } ?? ""
             let notes = [
                 key.document["description"]?.string ?? key.document["title"]?.string,
                 key.document["readOnly"] == true ? "Locked." : nil, key.document["writeOnly"] == true ? "Secret." : nil,
                 key.document["deprecated"] == true ? "Deprecated." : nil,
             ].compactMap(\.self).joined(separator: " ")
             let cells = [
-                code(key.name), plain(name), key.document["default"].map { code($0.text()) } ?? "", plain(notes),
+                code(key.name), plain(allowed), key.document["default"].map { code($0.text()) } ?? "", plain(notes),
             ]
             text += "| \(cells.joined(separator: " | ")) |\n"
         }
         return text
     }
 
-    /// Returns the text as Markdown code, between more backticks than any run of backticks in the text has.
+    /// Returns the text as Markdown code. The delimiters have more backticks than any run of backticks in the text.
     private static func code(_ text: String) -> String {
         let longestRun = text.split { $0 != "`" }.map(\.count).max() ?? 0
         let (ticks, blank) = (String(repeating: "`", count: longestRun + 1), longestRun > 0 ? " " : "")

@@ -29,7 +29,7 @@ struct SwiftKeys {
         Set(text.split(whereSeparator: \.isWhitespace).map(String.init))
     }
 
-    /// Returns the declarations of all listed keys.
+    /// Returns a Swift file with the declarations of all keys that a schema lists.
     ///
     /// - Parameter source: the suite or the file of the schema, for the comment in the first line.
     static func text(of schema: Schema, from source: String) -> String {
@@ -161,7 +161,7 @@ struct SwiftKeys {
 
     /// Returns the name in lower camel case, with only the letters and digits of ASCII.
     ///
-    /// - Parameter prefix: is put before a name that begins with a digit.
+    /// - Parameter prefix: the text that is put before a name that begins with a digit.
     private static func camelCase(_ name: String, prefixIfDigit prefix: String) -> String {
         let parts = name.split { !($0.isLetter || $0.isNumber) || !$0.isASCII }.map(String.init)
         var word =

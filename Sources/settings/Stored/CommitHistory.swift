@@ -47,7 +47,8 @@ struct CommitHistory {
         readers = suites.map { SuiteReader(suite: $0, before: before) }
     }
 
-    /// Returns the parts of the next commit, a part for each suite that the commit changed. Returns nil at the end.
+    /// Returns the parts of the next commit: a part for each of the suites that the commit changed. Returns nil at the
+    /// end.
     mutating func next() throws(SettingsError) -> [SuiteCommit]? {
         for position in readers.indices { try readers[position].fill(from: client, filter) }
         guard let newest = readers.compactMap({ $0.commits.first?.revision }).max() else { return nil }

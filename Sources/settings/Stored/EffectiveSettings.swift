@@ -34,9 +34,9 @@ struct SettingsSnapshot: Sendable {
     ) async throws -> SettingsSnapshot {
         var (backOff, generator, isReported) = (BackOff(), SystemRandomNumberGenerator(), false)
         while true {
-            let remaining = deadline.map { max(.seconds(1), min($0 - .now, .seconds(10))) } ?? .seconds(10)
+            let timeout = deadline.map { max(.seconds(1), min($0 - .now, .seconds(10))) } ?? .seconds(10)
             do throws(SettingsError) {
-                return try await SettingsSnapshot(of: suites, prefix, from: client.withTimeout(remaining))
+                return try await SettingsSnapshot(of: suites, prefix, from: client.withTimeout(timeout))
             } catch {
                 guard error.isTransient else { throw error }
                 if !isReported { onOutage(error) }
@@ -51,7 +51,7 @@ struct SettingsSnapshot: Sendable {
 
     private init(of suites: [SuiteName], _ prefix: String, from client: DaemonClient) async throws(SettingsError) {
         guard !suites.isEmpty else { return }
-        // The answer is read only for the newest revision. The first suite in the list does not matter.
+        // The request reads only the newest revision, so one suite in the list is enough.
         let revision = try await client.send(.suites(limit: 1)).cursor.revision
         for suite in suites {
             do throws(SettingsError) {
@@ -69,7 +69,7 @@ struct SettingsSnapshot: Sendable {
         of suite: SuiteName, _ prefix: String, _ moment: Moment?, from client: DaemonClient
     ) async throws(SettingsError) -> [EffectiveSetting] {
         do throws(SettingsError) {
-            // Read the list of keys, because an observation does not mark all secrets.
+            // The list of keys marks all secrets, but an observation does not.
             let keys = try await client.send(.allKeys(of: suite, prefix: prefix, at: moment))
             return keys.map(\.setting).filter { $0.value != nil || $0.isConcealed && $0.source.isStored }.map {
                 EffectiveSetting(suite: suite, key: $0.key, value: $0.value, isSecret: $0.isSecret)

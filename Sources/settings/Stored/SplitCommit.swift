@@ -1,7 +1,7 @@
 import SettingsHTTP
 
-/// A write that may have more settings than the daemon accepts in one commit. Such a write is split into several
-/// commits.
+/// A write that may have more settings than the daemon accepts in one commit. A write with more settings is split into
+/// several commits.
 ///
 /// Dry runs of all parts find refused values and changes by other callers before the daemon stores anything. Each
 /// commit requires the revision that the previous commit produced. If a commit fails after the dry runs, the earlier
@@ -18,8 +18,8 @@ struct SplitCommit {
     let operations: [Transaction.Operation]
     let client: DaemonClient
 
-    /// Makes one commit of all operations. Returns nil, and stores nothing, if the daemon does not accept so many
-    /// operations, or so large a request.
+    /// Makes one commit of all operations. Returns nil, and stores nothing, if the operations are too many or too large
+    /// for one commit.
     ///
     /// - Parameter start: the revision that the suite must have; nil for any revision.
     func commitAtOnce(_ options: WriteOptions, from start: Revision?) throws -> Answer<WriteSummary>? {
@@ -52,7 +52,7 @@ struct SplitCommit {
         for part in parts {
             let summary: Answer<WriteSummary>
             do {
-                // With an idempotency key, the client can repeat a request without an answer.
+                // With a request key, the client can repeat a request that got no answer.
                 guard let sent = try send(operations[part], at: revision, options.repeatable()) else {
                     // The daemon accepted the size of this part in the dry run, so the limit of the daemon has become
                     // smaller since then.

@@ -16,7 +16,7 @@ struct StoredSetting {
             do throws(ToolError) {
                 settings.append(StoredSetting(key: try .named(member.name), value: member.value))
             } catch {
-                // The error has the code for a wrong command line, but the invalid key is in a file.
+                // The error about a key has the code `usage`, but the key is in a file, not in the command line.
                 throw ToolError(.failed, error.message)
             }
         }

@@ -1,7 +1,7 @@
 import SettingsHTTP
 
 /// The stored values of a suite at a revision. With ``unchangedCondition``, a write fails if the suite has changed
-/// since.
+/// after this revision.
 struct StoredSuite {
     let suite: SuiteName
     /// Zero for a suite that does not exist.
