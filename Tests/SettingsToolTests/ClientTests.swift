@@ -132,7 +132,7 @@ struct ClientTests {
         #expect(try shell.runSettings("pending") == "")
     }
 
-    @Test("Without --confirm, a change stays after the time of --timeout, and with --confirm it is reverted")
+    @Test("If --wait-for times out, the change stays without --confirm, and is reverted with --confirm")
     func late() throws {
         try report("web1", applied(try shell.cursor()))
         try shell.runTranscript(
@@ -175,11 +175,11 @@ struct ClientTests {
             """)
     }
 
-    @Test("After a restart of the daemon, --wait-for waits until as many clients as at its start have the change")
+    @Test("After a restart of the daemon, --wait-for still counts the clients that were present before the restart")
     func restarted() throws {
         for name in ["web1", "web2"] { try report(name, applied(try shell.cursor())) }
         let (command, cursor) = try startWrite("settings set app theme=dark --wait-for 100% --timeout 60")
-        // The wait for the clients has begun.
+        // The restart must happen while the command waits for the clients.
         try shell.awaitWatcher()
         try shell.restart()
         try report("web1", applied(cursor))
@@ -209,7 +209,7 @@ struct ClientTests {
             "\(warnings)")
     }
 
-    @Test("The message of a timeout counts the clients of the start that are absent")
+    @Test("The message of a timeout counts the clients that were present at the start and are absent now")
     func absentClients() {
         #expect(ConvergenceWait.absence(ofClients: 0) == nil)
         #expect(ConvergenceWait.absence(ofClients: 1) == "  1 client that was present at the start is absent now")
@@ -217,7 +217,7 @@ struct ClientTests {
     }
 
     @Test(
-        "Options that exclude --wait-for, or need it, are refused before anything is sent",
+        "Invalid values of --wait-for and --timeout, and wrong combinations with other options, end with 64",
         arguments: [
             ("--wait-for 0", "--wait-for takes a percentage from 1 to 100 such as 95%, not '0'"),
             ("--wait-for 101%", "--wait-for takes a percentage from 1 to 100 such as 95%, not '101%'"),

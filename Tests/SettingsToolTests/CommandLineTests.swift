@@ -178,7 +178,7 @@ struct CommandLineTests {
             """)
     }
 
-    @Test("The name of the program need not be UTF-8")
+    @Test("A command succeeds if the name of the program is not UTF-8")
     func invalidProgramName() throws {
         let shell = try Shell()
         let end = try shell.run("bash -c 'exec -a $(printf \"\\377\") settings get app theme'")
@@ -258,7 +258,7 @@ struct CommandLineTests {
         }
     }
 
-    /// Runs an example, adapted to the test. The suite does not have a state of yesterday, so that the example gets
+    /// Runs an example, adapted to the test. The suite does not have a state of yesterday, so the example gets
     /// revision 1 instead. `watch` does not end by itself, so the function ends it after its first line.
     private static func runExample(_ line: String, _ shell: Shell) throws {
         let adapted = line.replacing("yesterday", with: "1").replacing(

@@ -42,8 +42,8 @@ struct CompletionTests {
     @Test("Bash completes commands, options, suites, keys, values and files", .enabled(if: isInstalled("bash")))
     func bash() throws {
         let shell = try Self.shell()
-        // The function at_tab does what bash does at the Tab key: it splits the line at spaces, `=` and `:`, and calls
-        // _settings.
+        // The function at_tab does what bash does at the Tab key: it sets the variables COMP_… and calls _settings.
+        // The Swift code below splits the line into words as bash does, at spaces and `=`.
         var script = """
             source <(settings completion bash)
             complete -p settings
@@ -102,7 +102,7 @@ struct CompletionTests {
         }
     }
 
-    @Test("Zsh completes words at the Tab key in a terminal", .enabled(if: isInstalled("zsh")))
+    @Test("Zsh completes the only possible word at the Tab key in a terminal", .enabled(if: isInstalled("zsh")))
     func zsh() throws {
         let shell = try Self.shell()
         let unique = (Self.cases + Self.pairs).filter { $0.words.count == 1 }
@@ -186,7 +186,7 @@ extension CompletionTests {
         #expect(try shell.run(fifo).output == "secret")
     }
 
-    @Test("wait ends in time, also if the name service does not answer", .enabled(if: canMount))
+    @Test("wait ends with 8 after its timeout if the name service does not answer", .enabled(if: canMount))
     func waitWithSilentNameService() throws {
         let shell = try Self.shell()
         let mount = "mkfifo hosts; exec unshare -rm sh -c 'mount --bind hosts /etc/hosts;"
@@ -197,7 +197,7 @@ extension CompletionTests {
     }
 
     @Test(
-        "A key that contains [ is completed in brackets and quotation marks, but unchanged if the command takes a prefix"
+        "Completion writes a key that contains [ in brackets and quotation marks, but unchanged as a prefix of keys"
     )
     func keyWithBracket() throws {
         let shell = try Shell([#"settings set other '["a[b"]=1' --quiet"#])

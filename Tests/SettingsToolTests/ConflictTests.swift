@@ -25,9 +25,9 @@ struct ConflictTests {
     func movedElement(command: String) throws {
         let end = try run(command, ("PATCH", "settings unset app 'l[0]' --quiet"))
         #expect(end.code == 5 && end.output.isEmpty)
-        let last = command.contains("l[2]")
+        let removesLastElement = command.contains("l[2]")
         let cause =
-            last
+            removesLastElement
             ? "settings: l[2]: the array has no element at index 2 (it has 2 elements)\n"
             : "settings: cannot change l[1]: another caller changed it from \"b\" to \"c\" meanwhile; "
                 + "read the value and write the path again\n"

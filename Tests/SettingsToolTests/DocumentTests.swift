@@ -24,7 +24,7 @@ struct DocumentTests {
         return end.output.split(separator: "\n").map(String.init)
     }
 
-    @Test("edit stores what the editor saves as one commit, and removes the file")
+    @Test("edit stores the text that the editor saves in one commit, and removes the file")
     func editStores() throws {
         try shell.runSettings("set", "app", "a=1", "b=two")
         let end = try edit("echo '{\"a\":5,\"c\":[null]}' >\"$1\"", "--note 'by hand'")
@@ -73,7 +73,7 @@ struct DocumentTests {
             """#)
     }
 
-    @Test("VISUAL is preferred to EDITOR")
+    @Test("edit starts the editor in VISUAL if both VISUAL and EDITOR are set")
     func visualPreferred() throws {
         let end = try shell.run("TMPDIR=$HOME VISUAL='echo visual' EDITOR=false settings edit app")
         #expect(end.code == 0)

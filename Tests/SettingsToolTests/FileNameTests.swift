@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// Arguments that are not UTF-8: names of files, and other arguments.
+/// Tests of arguments that are not UTF-8: names of files, and other arguments.
 @Suite(.ownThread)
 struct FileNameTests {
-    /// The variables `n` and `d` of a command line are the names of a file and of a directory that are not UTF-8.
+    /// Puts assignments of two names that are not UTF-8 before a command line: `n` for a file, and `d` for a directory.
     private static func names(_ line: String) -> String {
         #"n="$(printf 'a\377\342\202b')"; d="$(printf 'd\377')"; "# + line
     }
@@ -53,7 +53,7 @@ struct FileNameTests {
     }
 
     @Test
-    func `A directory with a file of a suite whose name is not UTF-8 is an error that shows the name`() throws {
+    func `plan and apply refuse a directory with the file of a suite whose name is not UTF-8`() throws {
         let shell = try Shell(["settings export app --to settings"])
         for command in ["plan", "apply"] {
             try shell.runTranscript(
@@ -75,7 +75,9 @@ struct FileNameTests {
         #"get "--$n""#, #"schema "$n""#, #"get --help "$n""#, #"schema generate swift "$n""#,
         #"set app name joe -- "$n""#,
     ])
-    func `Another argument that is not UTF-8 is refused and shown`(arguments: String) throws {
+    func `An argument that is not UTF-8 and not the name of a file is refused, and the message shows it`(
+        arguments: String
+    ) throws {
         let shell = try Shell()
         let end = try shell.run(Self.names("settings \(arguments)"))
         #expect(end.code == 64 && end.output == "")
@@ -100,14 +102,14 @@ struct FileNameTests {
     }
 
     @Test
-    func `A program gets arguments that are not UTF-8`() throws {
+    func `run passes arguments that are not UTF-8 to the program`() throws {
         let shell = try Shell()
         let end = try shell.run(Self.names(#"echo light >"$n"; settings run app -- cat "$n""#))
         #expect(end.code == 0 && end.output == "light\n", "\(end)")
     }
 
     @Test
-    func `Files whose names differ only in the encoding of an accent do not disturb each other`() throws {
+    func `render does not touch a file whose name differs only in the encoding of an accent`() throws {
         let shell = try Shell()
         _ = try shell.directory.file("t", "{{ app.theme }}\n")
         let names = #"c="$(printf 'caf\303\251')"; d="$(printf 'cafe\314\201')"; "#
@@ -118,7 +120,7 @@ struct FileNameTests {
     }
 
     @Test
-    func `Completion finds files behind a name that is not UTF-8`() throws {
+    func `Completion offers files if the word at the cursor is not UTF-8`() throws {
         let shell = try Shell()
         for words in [#"import app "$n""#, #"plan "$n""#, #"schema generate swift --file "$n""#, #"--token-file "$n""#]
         {

@@ -131,7 +131,7 @@ struct FormatTests {
     }
 
     @Test(
-        "import refuses a malformed property list with the cause",
+        "import refuses a malformed property list, and the message names the cause",
         arguments: [
             ("<plist><dict><key>a</key></dict></plist>", "expected an element"),
             ("<plist><dict><key>a</key><integer>1</integer><key>a</key><true/></dict></plist>", "'a' occurs twice"),
@@ -210,7 +210,7 @@ struct FormatTests {
     }
 
     @Test(
-        "import refuses a malformed keyfile with the cause",
+        "import refuses a malformed keyfile, and the message names the cause",
         arguments: [
             ("a=1", "line 1: the file must begin with a group header"),
             ("[/]\n# x\nab", "line 3: expected [GROUP] or KEY=VALUE"),

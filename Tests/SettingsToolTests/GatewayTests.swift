@@ -90,7 +90,7 @@ struct GatewayTests {
         #expect(server.log.all.filter { $0 != "connection" } == ["plain", "guarded"])
     }
 
-    @Test("A write whose answer a proxy lost is repeated with its idempotency key")
+    @Test("A write whose answer a proxy lost is repeated with the same request key")
     func repeated() throws {
         let body = #"{"suite":"app","key":"theme","source":"unset","revision":2,"changed":false}"#
         let server = try ScriptedServer { number, peer, log in

@@ -67,7 +67,7 @@ struct GeneratedKeysTests {
         #expect(defaults.string == nil && defaults.mixed == nil && defaults.retries == 2)
     }
 
-    @Test("generate markdown prints a table of the keys, and generate refuses an unknown language")
+    @Test("schema generate markdown prints a table of the keys, and schema generate refuses an unknown language")
     func table() throws {
         let shell = try Shell()
         #expect(

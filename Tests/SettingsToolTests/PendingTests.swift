@@ -46,7 +46,7 @@ struct PendingTests {
             """#)
     }
 
-    @Test("A change that nobody confirms is reverted by the daemon")
+    @Test("The daemon reverts a change that nobody confirms before the deadline")
     func expired() throws {
         try Shell().runTranscript(
             #"""
@@ -104,7 +104,7 @@ struct PendingTests {
             """#)
     }
 
-    @Test("apply --check confirms the plan if the check succeeds, and reverts it otherwise")
+    @Test("apply --check confirms the change if the check succeeds, and reverts the change otherwise")
     func checked() throws {
         let shell = try Shell()
         _ = try shell.directory.file("plan.json", #"{"suites":{"app":{"launchCount":7}}}"#)
@@ -135,7 +135,7 @@ struct PendingTests {
     }
 
     @Test(
-        "Deadlines that are malformed, or that exclude each other, are refused before anything is sent",
+        "A malformed deadline, a wrong combination of options, and --interactive without a terminal end with 64",
         arguments: [
             ("--confirm soon", "--confirm takes seconds, or a time span such as 2m, not 'soon'"),
             ("--confirm 2m --until 3h", "--confirm excludes --until and --effective"),

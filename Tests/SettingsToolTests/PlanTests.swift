@@ -21,7 +21,7 @@ struct PlanTests {
         return String(line.dropFirst(5))
     }
 
-    @Test("plan lists creates, updates and, with --prune, removals, and ends with 2")
+    @Test("plan lists new values, changed values and, with --prune, removed values, and ends with 2")
     func planLists() throws {
         try shell.runSettings("set", "app", "a=1", "b=2", "c=3")
         let file = try desired(#"{"new":{"x":[]},"app":{"d":4,"b":"two","a":1}}"#)

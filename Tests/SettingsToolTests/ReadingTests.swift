@@ -214,7 +214,7 @@ struct ReadingTests {
     }
 
     @Test(
-        "Wide characters are aligned by their columns, and characters that turn the direction of text are shown as escapes"
+        "list aligns wide characters, and shows characters that change the direction of text as escapes"
     )
     func unusualCharacters() throws {
         try Shell(hasSchema: false).runTranscript(
@@ -248,7 +248,7 @@ struct ReadingTests {
         #expect(!end.output.contains("key020000"))
     }
 
-    @Test("On a terminal, list has colours and keeps to the width", .enabled(if: access("/usr/bin/script", X_OK) == 0))
+    @Test("On a terminal, list prints colours and cuts long values", .enabled(if: access("/usr/bin/script", X_OK) == 0))
     func terminal() throws {
         let shell = try Shell(["settings set b text 'a text of more than thirty columns' --quiet"])
         func shown(_ environment: String) throws -> String {

@@ -104,7 +104,7 @@ struct SecureTests {
         #expect(changes.count == 4, "\(changes)")
     }
 
-    @Test("A command ends with 7 and the cause if TLS, the certificate or the OpenSSL library is wrong")
+    @Test("If TLS, the certificate or the OpenSSL library is wrong, a command ends with 7 and prints the cause")
     func refusals() throws {
         try authority.make("other", for: "DNS:other.example")
         try authority.make("expired", for: "DNS:localhost", days: -1)

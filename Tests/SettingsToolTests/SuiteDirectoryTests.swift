@@ -9,7 +9,7 @@ struct SuiteDirectoryTests {
         "settings set app theme=dark launchCount=5 --quiet", "settings set net port=8080 proxy=none --quiet",
     ]
 
-    @Test("A directory that export has written needs no change")
+    @Test("plan and import have nothing to change for files that export has written")
     func roundTrip() throws {
         try Shell(Self.stored).runTranscript(
             #"""

@@ -123,7 +123,7 @@ struct TerminalTests {
     }
 
     @Test(
-        "Another caller's change between two commits of an import ends it; the message has the number of committed settings"
+        "A change by another caller between two commits ends import; the message has the number of committed settings"
     )
     func importPartsConflict() throws {
         // The output about the first commit does not fit into the pipe, so import waits for the reader before the

@@ -96,7 +96,7 @@ struct TransferTests {
         #expect(try shell.runSettings("import", "app", file) == "nothing to change\n")
     }
 
-    @Test("A shell reads the file that export --format env writes")
+    @Test("A shell reads the exact text of a setting from the file that export --format env writes")
     func shellReads() throws {
         let text = "it's \"$HOME\" `x` \\ #no\nsecond line, ~ & ;"
         try shell.runSettings("set", "app", "text", text)
@@ -190,7 +190,7 @@ struct TransferTests {
         #expect(try shell.runSettings("import", "app", file, "--replace") == "nothing to change\n")
     }
 
-    @Test("import of a value that the schema refuses stores nothing, and names each such key")
+    @Test("import of values that the schema does not allow stores nothing, and names the key of each of these values")
     func importAllOrNothing() throws {
         try applySchema()
         let file = try shell.directory.file("values.json", "{\"name\":\"x\",\"count\":-1,\"ratio\":\"y\"}")

@@ -76,7 +76,7 @@ struct ValuePartTests {
             """#)
     }
 
-    @Test("A path to a missing part is refused with the reason, a malformed path with the spellings of paths and keys")
+    @Test("The refusal of a missing part has the cause, and the refusal of a malformed path says how to write paths")
     func wrongPaths() throws {
         try Shell([Self.servers, "settings set app text abc --quiet"], hasSchema: false).runTranscript(
             #"""

@@ -32,7 +32,7 @@ struct WatchingTests {
             ])
     }
 
-    @Test("watch follows keys and prefixes, and prints JSON for machines")
+    @Test("watch prints only the changes of the given keys and prefixes, with --json as JSON")
     func keys() throws {
         let shell = try Shell()
         let watch = try shell.start(
@@ -158,7 +158,7 @@ struct WatchingTests {
         #expect(try watch.end().code == -SIGTERM)
     }
 
-    @Test("watch --exec leaves no file of a large value behind when a signal ends it during a run")
+    @Test("watch --exec leaves no file of a large value if a signal ends watch while the command runs")
     func largeValueAfterSignal() throws {
         let shell = try Shell()
         let command = """
@@ -202,7 +202,7 @@ struct WatchingTests {
     }
 
     @Test(
-        "watch without the right to read a key, a prefix or any suite ends with 6; it follows what the caller may read")
+        "watch ends with 6 if the caller may not read a key, a prefix or any suite; otherwise it follows readable keys")
     func watchForbidden() throws {
         let shell = try Shell(tokens: [
             "writer": "app:read,write", "reader": "app/name:read", "metrics": "*:metrics",

@@ -161,7 +161,7 @@ struct WritingTests {
             """#)
     }
 
-    @Test("set adds, appends and toggles in place")
+    @Test("set adds to a number, appends to a string or an array, and toggles a boolean")
     func inPlace() throws {
         try Shell().runTranscript(
             #"""
@@ -193,7 +193,7 @@ struct WritingTests {
             """#)
     }
 
-    @Test("set reads JSON, standard input, and several settings as one commit")
+    @Test("set reads JSON and standard input, and stores several settings in one commit")
     func several() throws {
         try Shell().runTranscript(
             #"""

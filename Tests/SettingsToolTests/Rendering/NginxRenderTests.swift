@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The configuration of nginx, rendered from a suite.
+/// Tests of `settings render` with the configuration of a running nginx.
 @Suite(.ownThread)
 struct NginxRenderTests {
     private static let template = """
@@ -49,7 +49,7 @@ struct NginxRenderTests {
         try shell.awaitWatcher()
 
         let log = Self.load(on: port)
-        // Also if an expectation throws, so that the clients do not disturb other tests.
+        // The clients must also stop if an expectation throws, so that they do not disturb other tests.
         defer { log.add("stop") }
         /// Sends requests until nginx answers with a greeting.
         func awaitGreeting(_ greeting: String) throws {

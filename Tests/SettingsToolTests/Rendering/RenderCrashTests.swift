@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `settings render --to` while the program is killed.
+/// Tests of `settings render --to` when the program is killed.
 @Suite(.ownThread)
 struct RenderCrashTests {
     @Test
-    func `After a kill at any time, a large file is the old file or the new file, and the next run removes new files`()
+    func `After a kill at any time, the file is the old or the new file, and the next run removes leftover files`()
         throws
     {
         let shell = try Shell(["settings set app theme=dark --quiet"])
@@ -24,7 +24,7 @@ struct RenderCrashTests {
         var killCount = 0
         for round in 1...40 {
             let render = try shell.start("exec settings render t\(round % 2) \(options)")
-            // The time of the kill is the fault that this test injects. Later kills would only find ended programs.
+            // The kill comes at a random time within the duration of a run. After this time, the program has ended.
             poll(nil, 0, Int32.random(in: 0...Int32(duration), using: &generator))
             render.signal(SIGKILL)
             if try render.end().code == -SIGKILL { killCount += 1 }

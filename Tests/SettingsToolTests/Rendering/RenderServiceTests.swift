@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `settings render --watch`.
+/// Tests of `settings render --watch`.
 @Suite(.ownThread)
 struct RenderServiceTests {
     private let shell: Shell
@@ -22,7 +22,7 @@ struct RenderServiceTests {
     }
 
     @Test
-    func `render --watch follows changes over a restart of the daemon`() throws {
+    func `render --watch follows changes after a restart of the daemon`() throws {
         let render = try start("")
         try awaitContent("light 0")
         try shell.runSettings("set", "app", "theme=dark")
@@ -72,7 +72,7 @@ struct RenderServiceTests {
     }
 
     @Test
-    func `render --watch waits for a daemon that is not there yet`() throws {
+    func `render --watch waits for a daemon that does not run yet`() throws {
         try shell.stop()
         let render = try start("")
         _ = try render.line(containing: "; trying until the daemon answers")
@@ -83,7 +83,7 @@ struct RenderServiceTests {
     }
 
     @Test
-    func `Changes during a reload are not lost: the last reload has the newest values`() throws {
+    func `Changes during a reload cause another reload, and the last reload has the newest values`() throws {
         _ = try shell.directory.file(
             "reload", "cat out >>reloads; for n in $(seq 6000); do [ ! -e go ] || break; sleep 0.01; done")
         let render = try start("--reload 'sh ./reload'")
@@ -128,7 +128,7 @@ struct RenderServiceTests {
     }
 
     @Test
-    func `A failed reload puts the old file back, and the next change is reloaded`() throws {
+    func `A failed reload puts the old file back, and the next change is rendered and reloaded`() throws {
         let render = try start("--reload 'grep -v 13 out'")
         try awaitContent("light 0")
         try shell.runSettings("set", "app", "launchCount=13")
@@ -142,7 +142,7 @@ struct RenderServiceTests {
     }
 
     @Test
-    func `render --watch tries again to write a file, also without a change`() throws {
+    func `After a failed write, render --watch tries again, also without a change`() throws {
         let render = try shell.start("exec settings render t --to later/out --watch --settle 0 >&2")
         _ = try render.line(containing: "cannot write later/out: No such file or directory")
         _ = try shell.run("mkdir later")

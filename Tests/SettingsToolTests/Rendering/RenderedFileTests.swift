@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `settings render --to`: how the file is replaced.
+/// Tests of how `settings render --to` replaces the file.
 @Suite(.ownThread)
 struct RenderedFileTests {
     private let shell: Shell
@@ -13,7 +13,7 @@ struct RenderedFileTests {
     }
 
     @Test
-    func `A file with equal content is not written, and neither command runs`() throws {
+    func `A file with equal content is not written, and neither the check nor the reload runs`() throws {
         try shell.runTranscript(
             """
             $ settings render t --to out --check 'cat {} >>checks' --reload 'cat out >>reloads'
@@ -143,7 +143,7 @@ struct RenderedFileTests {
     }
 
     @Test
-    func `If a reload fails and the old file cannot be put back, the message says both`() throws {
+    func `If a reload fails and the old file cannot be put back, the message names both failures`() throws {
         try shell.runTranscript(
             """
             $ echo old >out; settings render t --to out --reload 'rm .out.settings-old; echo broken; exit 3'
@@ -219,8 +219,7 @@ struct RenderedFileTests {
     }
 
     @Test
-    func `A process that is killed during a check or a reload leaves a whole file, and the next run repairs it`() throws
-    {
+    func `A kill during a check or a reload leaves a complete file, and the next run repeats the update`() throws {
         try shell.runTranscript(
             """
             $ echo old >out; sh -c 'settings render t --to out --check "kill -9 \\$PPID; cat {}"' 2>/dev/null
@@ -261,8 +260,8 @@ struct RenderedFileTests {
     }
 
     @Test
-    func `A process that is killed before it renames the new file leaves names that the next run removes`() throws {
-        // The names that exist after the old file has its second name. No process has the number.
+    func `A process that is killed before it renames the new file leaves files that the next run removes`() throws {
+        // These files exist after the process has linked the old file, and before it renames the new file.
         try shell.runTranscript(
             """
             $ echo old >out; ln out .out.settings-old; echo theme dark >.out.settings-new-2000000000
@@ -320,7 +319,7 @@ struct RenderedFileTests {
     }
 
     @Test
-    func `A configuration file has several templates, and an error names its element`() throws {
+    func `render --config renders several templates, and an error names the element of the file`() throws {
         _ = try shell.directory.file("u", "{{ app.launchCount }}\n")
         try shell.runTranscript(
             #"""
@@ -359,7 +358,7 @@ struct RenderedFileTests {
         ("a", "./a"), ("real/x", "real/../linked/x"), ("real/x", "symbolic"), ("linked/y", "dangling"),
         ("$HOME/real/y", "real/y"), ("new/../a", "a"),
     ])
-    func `Two paths to the same file in one list are an error`(_ first: String, _ second: String) throws {
+    func `A configuration file with two paths to the same file is an error`(_ first: String, _ second: String) throws {
         #expect(
             try shell.run(
                 "mkdir real new; ln -s real linked; ln -s real/x symbolic; ln -s linked/y dangling; echo >real/x"
@@ -400,7 +399,7 @@ struct RenderedFileTests {
     }
 
     @Test
-    func `Wrong combinations of options are usage errors`() throws {
+    func `Wrong combinations of options end with 64`() throws {
         try shell.runTranscript(
             """
             $ settings render t --check 'cat {}'

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The language of templates: `settings render` to standard output, and its error messages.
+/// Tests of the language of templates, and of the error messages about templates.
 @Suite(.ownThread)
 struct TemplateTests {
     private static let prepared = [
@@ -58,7 +58,7 @@ struct TemplateTests {
     ]
 
     @Test
-    func `A template with settings, filters, blocks and comments has the expected text`() throws {
+    func `A template with settings, filters, blocks and comments is rendered to the expected text`() throws {
         let shell = try Shell(Self.prepared, hasSchema: false)
         var tasks: [[String: String]] = []
         for (index, item) in Self.results.enumerated() {
@@ -73,7 +73,7 @@ struct TemplateTests {
         }
     }
 
-    /// Templates, and the error messages from the line on.
+    /// Malformed templates, and the error messages from the line number on.
     private static let mistakes: [(template: String, message: String)] = [
         ("a\n é {{ app.theme", "2:4: the tag is not closed; }} is missing"),
         ("{{! a", "1:1: the tag is not closed; }} is missing"),
@@ -137,7 +137,7 @@ struct TemplateTests {
     ]
 
     @Test
-    func `A mistake in a template is an error with its place and the remedy`() throws {
+    func `The error about a malformed template has the line, the column and the remedy`() throws {
         let shell = try Shell(hasSchema: false)
         for (index, item) in Self.mistakes.enumerated() { _ = try shell.directory.file("t\(index)", item.template) }
         let end = try shell.run(
@@ -153,7 +153,7 @@ struct TemplateTests {
                 "bytes:1:1: the template is not valid UTF-8\n"))
     }
 
-    /// Templates that the settings do not fit, and the error messages from the line on.
+    /// Templates that do not fit the settings, and the error messages from the line number on.
     private static let misfits: [(template: String, message: String)] = [
         (
             "a\n{{ app.them }}",
@@ -180,7 +180,8 @@ struct TemplateTests {
     ]
 
     @Test
-    func `A template that does not fit the settings is an error with its place; other templates are rendered`() throws {
+    func `The error about a template that does not fit the settings has the line; other templates are rendered`() throws
+    {
         let shell = try Shell(Self.prepared, hasSchema: false)
         var tasks = [["template": try shell.directory.file("good", "{{ app.theme }}"), "to": "good.out"]]
         for (index, item) in Self.misfits.enumerated() {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import settings
 
-/// The decisions of `settings run`, without processes and with a simulated clock.
+/// Tests of the decisions of `settings run`, without processes and with a simulated clock.
 struct ProgramSupervisionTests {
     private typealias Action = ProgramSupervision.Action
 
@@ -13,7 +13,7 @@ struct ProgramSupervisionTests {
         case value(String)
         case end(Int32)
         case signal(ProcessSignal)
-        /// A signal by Ctrl-C, which the program receives, too.
+        /// A signal from a key such as Ctrl-C, which the kernel also sends to the program.
         case key(ProcessSignal)
         /// A signal to `settings` because the terminal disappeared.
         case terminalEnd
@@ -114,9 +114,9 @@ struct ProgramSupervisionTests {
             time += Double(pause)
             steps.append(Step(time, .nothing, [.start], next: nil))
         }
-        // A program that has run for a while ends for another reason than the change.
+        // A failure ten seconds after the restart has another cause than the change, so the command ends.
         follow(.restart, steps + [Step(time + 10, .end(3), [.end(code: 3)], next: nil)])
-        // A change of the values may be the repair, so it ends the pause. A long run resets the pauses.
+        // A change ends the pause, because the change may correct the failure. A long run resets the pauses.
         let repair: [Action] = [.report("A changed; starting p"), .start]
         follow(
             .restart,
@@ -141,7 +141,7 @@ struct ProgramSupervisionTests {
             restarted + [Step(2, .key(.interrupt), [], next: nil), Step(2.1, .end(130), [.end(code: 130)], next: nil)])
     }
 
-    @Test("After Ctrl-C, a change waits until the stop timeout, and a program that ends before it stays ended")
+    @Test("After Ctrl-C, no change takes effect until the stop timeout, and a program that ends is not started again")
     func changeAfterInterrupt() {
         for event in [Event.key(.interrupt), .key(.quit), .signal(.interrupt), .terminalEnd] {
             var sent: [Action] = []
@@ -193,7 +193,7 @@ struct ProgramSupervisionTests {
             ])
     }
 
-    @Test("A signal that ends programs also ends a restart, and SIGHUP of a process does not")
+    @Test("A signal that ends programs also ends a restart, but SIGHUP from a process does not")
     func signalsDuringRestart() {
         let stopping = [Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restart, next: 6.2)]
         for (event, actions) in [
@@ -216,7 +216,7 @@ struct ProgramSupervisionTests {
             ])
     }
 
-    @Test("Other reactions to a change: an end, a signal, nothing")
+    @Test("A change ends the program, signals the program, or has no effect, as --on-change says")
     func reactions() {
         follow(
             .exit,
@@ -236,7 +236,7 @@ struct ProgramSupervisionTests {
         follow(.ignore, [Step(1, .value("2"), [], next: nil), Step(9, .nothing, [], next: nil)])
     }
 
-    @Test("The report of a change names at most five variables, in their order")
+    @Test("The report of a change names at most five variables, in alphabetical order")
     func report() {
         let now = ContinuousClock.now
         for (count, names) in [(2, "V1, V2"), (5, "V1, V2, V3, V4, V5"), (7, "V1, V2, V3, V4, V5 and 2 more")] {

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `settings run` while settings change, and while the daemon stops.
+/// Tests of `settings run` while settings change, and while the daemon stops.
 @Suite(.ownThread)
 struct RunChangesTests {
-    /// A program that prints the launch count and the identifier of `settings run`, and then waits.
+    /// A program that prints the launch count and the process identifier of `settings run`, and then waits.
     private static let program = "sh -c 'echo \"count $LAUNCH_COUNT. $PPID\" >&2; exec sleep 600'"
 
     private static func end(_ run: ChildProcess, _ code: Int32 = 143) throws -> [String] {
@@ -78,7 +78,7 @@ struct RunChangesTests {
         #expect(try run.end() == ChildProcess.End(code: 9, output: "", errors: "count 0\nending\n"))
     }
 
-    @Test("A change of the values of other keys has no effect")
+    @Test("A change of a key that --only does not select has no effect")
     func otherKeys() throws {
         let shell = try Shell()
         let run = try shell.start(
@@ -90,7 +90,7 @@ struct RunChangesTests {
         #expect(try Self.end(run) == ["count 0.", "settings: LAUNCH_COUNT changed; restarting sh", "count 1."])
     }
 
-    @Test("With --on-change exit the command ends, and with signal:NAME the program receives the signal")
+    @Test("After a change, --on-change exit ends the program and the command, and signal:NAME signals the program")
     func otherReactions() throws {
         let shell = try Shell()
         let exit = try shell.start("exec settings run app --on-change exit -- \(Self.program)")
@@ -128,7 +128,7 @@ struct RunChangesTests {
         #expect(lines.last == "count 2.", "\(lines)")
     }
 
-    @Test("A change that gives two keys one name keeps the program, and the message does not repeat")
+    @Test("After a change that gives two keys the same variable, the program continues, and one message is printed")
     func clash() throws {
         let shell = try Shell()
         let run = try shell.start("exec settings run app --on-change restart --settle 0 -- \(Self.program)")
@@ -146,7 +146,7 @@ struct RunChangesTests {
         #expect(lines.count == 4, "\(lines)")
     }
 
-    @Test("The program gets the newest values after a restart, a kill and a loss of data of the daemon")
+    @Test("The program gets the newest values after a restart, a kill and a loss of the data of the daemon")
     func daemonRestarts() throws {
         let shell = try Shell(hasSchema: false)
         try shell.runSettings("set", "app", "launchCount=1")
@@ -196,7 +196,7 @@ struct RunChangesTests {
         #expect(try shell.run("\(command) --secrets -- sh -c 'echo ${KEY-none}'").output == "hunter2\n")
     }
 
-    @Test("The cache has only selected settings, its mode is 0600, and it replaces files of killed commands")
+    @Test("The cache has only selected settings and the mode 0600, and the files of killed commands are removed")
     func cacheContents() throws {
         let shell = try Shell(["settings set app key=hunter2 name=joe --quiet"])
         let command = "settings run app --cache cache --secrets --only launchCount --only 'player.*'"
@@ -211,7 +211,7 @@ struct RunChangesTests {
         #expect(try shell.run("stat -c %a cache; ls -A | grep settings-").output == "600\n")
     }
 
-    @Test("Two commands with the same cache and other options do not use the values of each other")
+    @Test("A command does not use a cache that a command with other options has written")
     func sharedCache() throws {
         let shell = try Shell()
         let commands = ["", "--only theme", "--map theme=COLOUR", "--env-prefix A_", "--prefix player."].map {

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `settings run` with real programs and a daemon that does not stop.
+/// Tests of `settings run` with real programs, signals and terminals.
 @Suite(.ownThread)
 struct RunTests {
-    @Test("The program has the settings of its suites as variables, and its exit code is that of the command")
+    @Test("The program has the settings as variables, and the command ends with the exit code of the program")
     func variables() throws {
         let shell = try Shell([
             "settings set app name='a b' key=hunter2 --quiet", #"settings set net 'hosts=["a"]' port=1 --quiet"#,
@@ -45,7 +45,7 @@ struct RunTests {
             """#)
     }
 
-    @Test("Mistakes are errors before the program starts")
+    @Test("After a mistake in the command line or in the settings, the program does not start")
     func mistakes() throws {
         let shell = try Shell([
             "settings set net Theme=1 --quiet", #"settings set zero --json 'text="a\u0000b"' --quiet"#,
@@ -88,7 +88,7 @@ struct RunTests {
             """#)
     }
 
-    @Test("The program receives the signals that the command receives, and its end by SIGTERM is the code 143")
+    @Test("The program receives the signals that the command receives; after SIGTERM, the command ends with 143")
     func signals() throws {
         let shell = try Shell()
         _ = try shell.directory.file(
@@ -114,14 +114,14 @@ struct RunTests {
         #expect(try run.end().code == 143)
     }
 
-    @Test("A signal that ends programs also ends the wait for the daemon, and SIGUSR1 does not")
+    @Test("A signal that ends programs also ends the wait for the daemon, but SIGUSR1 does not")
     func signalWhileWaiting() throws {
         let shell = try Shell()
         shell.freeze()
         defer { shell.thaw() }
         for signal in [SIGINT, SIGTERM, SIGQUIT] {
             let run = try shell.start("exec settings run app --timeout 10m -- echo started")
-            // The command handles signals from its start on, and has no output while it waits.
+            // The command prints nothing while it waits, so the test reads from /proc that the command handles signals.
             try eventually { try run.has(SIGTERM, in: "SigCgt") }
             run.signal(SIGUSR1)
             run.signal(signal)
@@ -146,7 +146,7 @@ struct RunTests {
         #expect(try run.end().code == 143)
     }
 
-    @Test("The command removes ended processes that it has adopted, also between two starts of the program")
+    @Test("The command reaps ended processes that it has adopted, also between two starts of the program")
     func adoptedProcesses() throws {
         let shell = try Shell()
         // A subreaper adopts processes whose parent has ended, as the process with the ID 1 does.
@@ -192,7 +192,7 @@ struct RunTests {
         let run = try shell.start("exec settings run app -- sh -c 'trap \"\" TERM HUP; echo ready >&2; exec sleep 600'")
         _ = try run.line(containing: "ready")
         run.signal(SIGKILL)
-        // The program has the outputs open until it ends.
+        // `end()` returns only after the program has ended, because the program has the outputs open until its end.
         #expect(try run.end().code == -SIGKILL)
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import settings
 
-/// The variables that `settings run` makes of settings.
+/// Tests of the variables that `settings run` makes from settings.
 struct VariableMappingTests {
     private static func setting(
         _ key: String, _ value: JSONValue? = "x", in suite: String = "app", isSecret: Bool = false
@@ -12,7 +12,7 @@ struct VariableMappingTests {
     }
 
     @Test(
-        "A key in capitals is the name of its variable",
+        "The name of a variable is the key in capitals, with underscores between words",
         arguments: [
             ("theme", "THEME"), ("player.volume", "PLAYER_VOLUME"), ("launchCount", "LAUNCH_COUNT"),
             ("cache2Size", "CACHE2_SIZE"), ("maxURL", "MAX_URL"), ("HTTPPort", "HTTPPORT"), ("a-b/c d", "A_B_C_D"),
@@ -23,7 +23,7 @@ struct VariableMappingTests {
     }
 
     @Test(
-        "A text, a number and a truth value have no quotes, and other values are JSON",
+        "A string becomes a variable without quotation marks, and any other value becomes JSON",
         arguments: [
             ("a \"b\"\n", "a \"b\"\n"), (0.5, "0.5"), (true, "true"), (.null, "null"), (["a", 1], #"["a",1]"#),
             (.members(["a": "é"]), #"{"a":"é"}"#), ("", ""),
@@ -32,7 +32,7 @@ struct VariableMappingTests {
         #expect(try VariableMapping().variables(of: [Self.setting("a", value)]) == ["A": UTF8Text(text)])
     }
 
-    @Test("Options select keys and change names")
+    @Test("Options select the keys, and change the names of the variables")
     func options() throws {
         let settings = [
             try Self.setting("web.port"), try Self.setting("web.host"), try Self.setting("theme"),
@@ -54,7 +54,7 @@ struct VariableMappingTests {
         }
     }
 
-    @Test("Settings that cannot be variables are one error that names each of them")
+    @Test("If settings cannot become variables, one error names each of these settings")
     func problems() throws {
         let advice = "; choose other names with --map, or fewer settings with --only"
         let long = String(repeating: "x", count: 131_070)
@@ -80,7 +80,7 @@ struct VariableMappingTests {
         #expect(try VariableMapping().variables(of: [Self.setting("b", fitting)]).count == 1)
     }
 
-    @Test("A secret that the caller may not read is a problem only if secrets are variables, and hides no problem")
+    @Test("With --secrets, a secret that the caller may not read is an error, which also names the other problems")
     func concealed() throws {
         let settings = [try Self.setting("password", nil, isSecret: true), try Self.setting("2nd")]
         #expect(try VariableMapping().variables(of: [settings[0]]).isEmpty)

@@ -1,9 +1,11 @@
 import TestSupport
 
 extension Shell {
-    /// Runs a command line at a terminal of its own, and answers texts that it prints with keys.
+    /// Runs a command line at a new terminal.
     ///
-    /// - Returns: all that the terminal got, and how the command ended, as Python has it: negative for a signal.
+    /// - Parameter answers: texts, and the keys to press when the command line prints the text.
+    /// - Returns: the whole output at the terminal, and the exit code. If a signal has ended the command line, the code
+    ///   is the negative number of the signal.
     func atTerminal(_ line: String, _ answers: [(text: String, keys: String)] = []) throws -> (
         output: String, code: Int
     ) {
