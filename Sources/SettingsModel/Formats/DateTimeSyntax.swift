@@ -29,7 +29,7 @@ extension CivilDate {
     }
 }
 
-/// A time of day with its distance from UTC: the `full-time` of RFC 3339.
+/// A time of day with its offset from UTC: the `full-time` of RFC 3339.
 package struct ClockTime {
     let hour: Int
     let minute: Int
@@ -37,7 +37,7 @@ package struct ClockTime {
     let second: Int
     /// All digits after the decimal point.
     package let fraction: ArraySlice<UInt8>
-    /// The distance from UTC in minutes; positive east of Greenwich.
+    /// The offset from UTC in minutes; positive east of Greenwich.
     let offset: Int
 
     /// Reads a `full-time`. Accepts the second 60 whenever it is 23:59 in UTC, because future leap seconds are unknown
@@ -57,7 +57,8 @@ package struct ClockTime {
         self.offset = offset
     }
 
-    /// Reads the digits after a decimal point. Returns nil if there is a point without digits.
+    /// Reads the digits after a decimal point. Returns no digits if there is no point, and nil if there is a point
+    /// without digits.
     private static func consumeFraction(_ cursor: inout ByteCursor) -> ArraySlice<UInt8>? {
         guard cursor.consume(".") else { return [] }
         let digits = cursor.consume(while: .digits)

@@ -2,9 +2,9 @@
 /// 2008).
 ///
 /// The Swift library has most of the Unicode properties that the rules need, so a newer library also allows the
-/// characters that Unicode has added. The library lacks scripts, joining types, directions and composition: the tables
-/// below have this data of Unicode 17. Only permitted characters are looked up in the tables, so a range may also
-/// contain other characters.
+/// characters that Unicode has added. The library lacks scripts, joining types, directions and composition, so the
+/// tables below contain this data for Unicode 17. The code looks up only permitted characters in the tables, so a range
+/// may also contain characters that are not permitted.
 enum InternationalHostName {
     /// True if a label begins with `xn--`.
     static func isInternational(_ label: ArraySlice<UInt8>) -> Bool {
@@ -77,8 +77,8 @@ extension InternationalHostName {
         }
     }
 
-    /// True if a character obeys its context rule of RFC 5892 appendix A, which usually demands certain neighbours.
-    /// Most characters have no context rule.
+    /// True if a character obeys its context rule of RFC 5892 appendix A, which usually demands certain neighbouring
+    /// characters. A character without a context rule always obeys.
     private static func obeysContextRule(at index: Int, in label: [Unicode.Scalar]) -> Bool {
         let before = label[..<index]
         let after = label[(index + 1)...]
@@ -177,7 +177,7 @@ extension InternationalHostName {
         case europeanNumber
         case arabicNumber
         case mark
-        /// Hyphens, joiners and punctuation, for which the rule is the same.
+        /// Hyphens, joiners and punctuation. The rule treats them alike.
         case neutral
     }
 
@@ -234,8 +234,8 @@ extension InternationalHostName {
         return true
     }
 
-    /// The permitted characters to which a letter and a mark compose. The set also has some characters that no letter
-    /// and mark compose to.
+    /// The permitted characters to which a letter and a mark compose. The set also has a few characters that are not
+    /// compositions.
     private static let composites = Set(
         compositeRanges.joined().compactMap(Unicode.Scalar.init)
             .filter { !$0.properties.isFullCompositionExclusion }.map { String($0) })

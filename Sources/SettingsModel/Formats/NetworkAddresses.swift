@@ -1,6 +1,7 @@
 /// Validates host names: RFC 1123 section 2.1, and IDNA 2008 for labels that begin with `xn--`.
 ///
-/// IDNA reserves labels such as `ab--cd`, but DNS allows them and such hosts exist, so they count as ordinary labels.
+/// IDNA reserves labels such as `ab--cd`. This validator treats them as ordinary labels, because DNS allows them and
+/// hosts with such labels exist.
 enum HostNameSyntax {
     /// The maximum number of bytes in a name. RFC 1035 allows 255 bytes, including a length byte before the first label
     /// and a zero byte at the end.
@@ -31,8 +32,9 @@ enum HostNameSyntax {
 
 /// Validates e-mail addresses: `Mailbox` in RFC 5321 section 4.1.2.
 ///
-/// The domain must be a valid host name, because no mail could be delivered otherwise. The local part may have more
-/// than 64 bytes, because this limit of the RFC applies to servers and not to addresses.
+/// The domain must be a valid host name or an address in brackets, because mail to any other domain cannot be
+/// delivered. The local part may have more than 64 bytes, because the RFC imposes this limit on servers and not on
+/// addresses.
 enum MailboxSyntax {
     private static let atomText = ByteSet.lettersAndDigits.union("!#$%&'*+-/=?^_`{|}~")
     private static let printable = ByteSet(0x20...0x7E)

@@ -60,8 +60,9 @@ extension JSONObject: Hashable {
     /// name.
     package func matches(_ other: JSONObject, by isSame: (JSONValue, JSONValue) -> Bool) -> Bool {
         guard count == other.count else { return false }
-        // Versions of the same object mostly have their members in the same order. So first look at the same position
-        // in the other object, shifted by the distance of the last member, which avoids most lookups by name.
+        // Versions of the same object mostly have their members in the same order. Therefore the loop first looks at
+        // the position of the member plus the shift that the last lookup by name found. This avoids most lookups by
+        // name.
         var shift = 0
         for (position, member) in members.enumerated() {
             var index = position + shift

@@ -79,10 +79,10 @@ package struct DecimalDigits {
             var cursor = ByteCursor(double.magnitude.description)
             let whole = cursor.consume(while: .digits)
             let fraction = cursor.consume(".") ? cursor.consume(while: .digits) : []
-            let written = cursor.consume("e") ? Int(String(decoding: cursor.rest, as: UTF8.self)) ?? 0 : 0
+            let writtenExponent = cursor.consume("e") ? Int(String(decoding: cursor.rest, as: UTF8.self)) ?? 0 : 0
             // At most 17 digits. The last digit can be zero, because the fraction always has a digit.
             digits = (whole + fraction).reduce(0) { $0 &* 10 &+ UInt64($1 &- UInt8(ascii: "0")) }
-            exponent = written - fraction.count
+            exponent = writtenExponent - fraction.count
         default:
             return nil
         }

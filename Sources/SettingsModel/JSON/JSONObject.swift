@@ -29,7 +29,7 @@ public struct JSONObject: Sendable {
         members = []
     }
 
-    /// Makes an object of members. Returns `nil` if two members have the same name.
+    /// Makes an object from members. Returns `nil` if two members have the same name.
     public init?(_ members: [Member]) {
         self.init()
         self.members.reserveCapacity(members.count)
@@ -190,8 +190,8 @@ struct JSONNameIndex: Sendable {
     mutating func remove(_ position: Int, of members: [JSONObject.Member]) {
         var hole = firstSlot(of: members[position].name)
         while slots[hole] != UInt32(position + 1) { hole = (hole + 1) & (slots.count - 1) }
-        // Moves back the entries that linear probing had placed after the removed entry, so that lookups still find
-        // them.
+        // Linear probing may have placed later entries behind the removed entry. The loop moves these entries back, so
+        // that lookups still find them.
         var slot = (hole + 1) & (slots.count - 1)
         while slots[slot] != 0 {
             let first = firstSlot(of: members[Int(slots[slot]) - 1].name)
@@ -202,8 +202,8 @@ struct JSONNameIndex: Sendable {
             slot = (slot + 1) & (slots.count - 1)
         }
         slots[hole] = 0
-        let gone = UInt32(position + 1)
-        for slot in slots.indices { slots[slot] &-= slots[slot] > gone ? 1 : 0 }
+        let removed = UInt32(position + 1)
+        for slot in slots.indices { slots[slot] &-= slots[slot] > removed ? 1 : 0 }
     }
 
     private mutating func rebuild(for members: [JSONObject.Member]) {

@@ -234,7 +234,7 @@ struct JSONParser {
         }
     }
 
-    /// Makes a string of bytes. The bytes must be valid UTF-8.
+    /// Makes a string from bytes. The bytes must be valid UTF-8.
     static func text(_ bytes: Span<UInt8>) -> String {
         String(copying: UTF8Span(unchecked: bytes))
     }

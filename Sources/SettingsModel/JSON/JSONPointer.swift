@@ -6,7 +6,7 @@ public struct JSONPointer: Hashable, Sendable {
     /// The pointer to the whole value.
     public static let root = JSONPointer([])
 
-    /// Makes a pointer of names and indices.
+    /// Makes a pointer from names and indices.
     public init(_ tokens: [String]) {
         self.tokens = tokens
     }
@@ -102,14 +102,14 @@ extension JSONPointer: CustomStringConvertible {
 }
 
 extension JSONPointer: ExpressibleByArrayLiteral {
-    /// Makes a pointer of names and indices.
+    /// Makes a pointer from names and indices.
     public init(arrayLiteral elements: String...) {
         self.init(elements)
     }
 }
 
 extension JSONValue {
-    /// The value at a position inside this value; nil if there is none.
+    /// The value at a position inside this value; nil if the value has no such position.
     public subscript(pointer: JSONPointer) -> JSONValue? {
         var value = self
         for token in pointer.tokens {

@@ -10,8 +10,8 @@
 /// The nesting of parsed values is limited (``maximumDepth``), because comparing, writing and freeing a value is
 /// recursive. Values made by a program should not exceed the limit.
 ///
-/// Swift literals except `nil` make values; for null, write `.null`. A missing value is different from `null`: an
-/// expression such as `condition ? value : nil` must not convert one into the other.
+/// Swift literals except `nil` make values; for null, write `.null`. The type is not `ExpressibleByNilLiteral`, because
+/// an expression such as `condition ? value : nil` would then make `null` instead of a missing value.
 public enum JSONValue: Sendable {
     /// `null`.
     case null

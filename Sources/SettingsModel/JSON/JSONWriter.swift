@@ -140,7 +140,7 @@ public struct JSONWriter: Sendable {
         append(upTo: 4) { $0.append("null") }
     }
 
-    /// Writes one JSON value, whose JSON text the caller provides.
+    /// Writes one value, whose JSON text the caller has rendered.
     package mutating func write(rendered: Span<UInt8>) {
         append(upTo: rendered.count) { $0.append(copying: rendered) }
     }
@@ -203,7 +203,7 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    // Not inlined, because the common case without escapes would otherwise have to save more registers.
+    // Not inlined, because inlining would make the common case without escapes save more registers.
     @inline(never)
     private mutating func appendEscaped(_ text: Span<UInt8>) {
         append(upTo: 1) { $0.append("\"") }
@@ -235,7 +235,7 @@ public struct JSONWriter: Sendable {
 }
 
 extension [UInt8] {
-    /// Appends at most this number of bytes in several pieces. The array reserves memory for all of them at once.
+    /// Appends at most this number of bytes in several pieces. The array reserves memory for all pieces at once.
     @inline(__always)
     fileprivate mutating func append(upTo length: Int, _ write: (inout BufferWriter) -> Void) {
         append(addingCapacity: length) { output in
@@ -273,7 +273,6 @@ private struct BufferWriter {
         reserveBytes(text.utf8CodeUnitCount).initialize(from: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
-    /// Appends all bytes of a span.
     @inline(__always)
     mutating func append(copying bytes: Span<UInt8>) {
         bytes.withUnsafeBufferPointer { bytes in

@@ -39,7 +39,8 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
             kind = .unix(path: try Self.path(cursor.rest, text))
             return
         }
-        // The text before the colon is not a scheme if `//` does not follow, because the text may be a host and a port.
+        // If `//` does not follow the colon, the text before the colon may be a host, as in `localhost:7070`, and not a
+        // scheme.
         guard hasScheme, cursor.consume("/"), cursor.consume("/") else {
             throw ServerAddressError(
                 address: text, reason: "it must begin with http://, https:// or unix:, as in http://127.0.0.1:7070")

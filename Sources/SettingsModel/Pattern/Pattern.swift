@@ -1,7 +1,8 @@
-/// A compiled regular expression in the syntax of ECMA-262 with the `u` flag: the keyword `pattern` of JSON Schema.
+/// A compiled regular expression of the keyword `pattern` of JSON Schema. The syntax is ECMA-262 with the `u` flag.
 ///
 /// A pattern matches if some part of the text matches. The search runs a nondeterministic automaton, so it takes linear
-/// time. An automaton cannot match look-around and back-references; patterns with these constructs are refused.
+/// time. An automaton cannot match look-around and back-references, so the initializer refuses patterns with these
+/// constructs.
 struct Pattern: Sendable {
     let source: String
     private let program: PatternProgram
@@ -33,8 +34,8 @@ struct Pattern: Sendable {
 
     /// Returns whether the text matches; nil if the budget of steps reaches zero before the search ends.
     ///
-    /// A step follows one edge of the automaton. The number of steps depends only on the pattern and the text: at least
-    /// one for each scalar, and at most a number that the size of the pattern bounds.
+    /// A step follows one edge of the automaton. The number of steps depends only on the pattern and the text. Each
+    /// scalar that the search reads costs at least one step, and at most one step for each edge of the automaton.
     func matches(_ text: String, budget: inout Int) -> Bool? {
         var search = PatternSearch(program)
         return search.run(text, budget: &budget)

@@ -7,7 +7,8 @@ struct PatternProgram: Sendable {
         case oneOf
         /// Consumes nothing.
         case epsilon
-        /// Consumes nothing. The search enters the state only where the assertion holds.
+        /// The assertion `^`. Like the three assertions after it, this state consumes nothing, and the search enters it
+        /// only at a position where the assertion holds.
         case start
         case end
         case wordBoundary

@@ -122,7 +122,7 @@ extension PatternParser {
 /// A name is reserved while a group with this name can take part in the same match as the group that is being read.
 /// Each `|` releases the names of the alternative before it. The end of the enclosing group reserves these names again.
 struct GroupNames {
-    /// The names that an open group has declared up to the present position.
+    /// The names that were declared inside an open group up to the present position.
     struct Scope {
         /// The index in `order` of the first name of the present alternative.
         fileprivate var alternativeStart = 0
@@ -134,7 +134,8 @@ struct GroupNames {
     /// often, and numbers are cheaper to compare than names.
     private var numbers: [UTF8Text: Int] = [:]
     private var isReserved: [Bool] = []
-    /// The reserved names in the order of their reservation. The names of one alternative are therefore at the end.
+    /// The reserved names in the order of their reservation. The names of the present alternative are therefore at the
+    /// end.
     private var order: [Int] = []
 
     /// Reserves a name. Returns false if the name is reserved already.

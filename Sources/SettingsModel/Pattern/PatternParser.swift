@@ -101,8 +101,7 @@ struct PatternParser {
         return .oneOf(classes.count - 1)
     }
 
-    /// Records the first unsupported construct. The parser continues, and reports a later syntax error instead of the
-    /// construct.
+    /// Records the first unsupported construct. The parser continues, because a later syntax error takes precedence.
     mutating func noteUnsupported(_ reason: String, at offset: Int) {
         unsupported = unsupported ?? .unsupported(reason, at: offset)
     }
@@ -190,8 +189,8 @@ extension Unicode.Scalar {
     }
 }
 
-/// A node of the syntax tree. It represents only what decides whether a text matches: it has no groups, and it treats a
-/// lazy quantifier as a greedy quantifier.
+/// A node of the syntax tree. The tree represents only the parts of a pattern that decide whether a text matches: it
+/// has no groups, and it treats a lazy quantifier as a greedy quantifier.
 struct PatternNode: Sendable {
     indirect enum Shape: Sendable {
         /// A code point. It may be a surrogate, because a valid pattern can contain an escape of a surrogate, although
@@ -271,7 +270,7 @@ struct Quantifier: Sendable {
 struct PatternSyntax: Sendable {
     let root: PatternNode
     let classes: [ClassContents]
-    /// The first construct that is valid but not supported; nil if there is none. The tree does not contain the
-    /// construct.
+    /// The first construct that is valid but not supported; nil if all constructs are supported. The tree does not
+    /// represent an unsupported construct correctly.
     let unsupported: PatternError?
 }

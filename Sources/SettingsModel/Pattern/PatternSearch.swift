@@ -49,7 +49,7 @@ struct PatternSearch {
         }
     }
 
-    /// Enters all states that are reachable at the present position. Returns true if one of them accepts.
+    /// Enters all states that are reachable at the present position. Returns true if an accepting state is reachable.
     private mutating func enterReachableStates() -> Bool {
         swap(&previous, &reached)
         reached.removeAll(keepingCapacity: true)
@@ -84,7 +84,7 @@ struct PatternSearch {
         }
     }
 
-    /// Enters the states to which the edges of a state lead. Returns true if one of them accepts.
+    /// Enters the states to which the edges of a state lead. Returns true if an edge leads to an accepting state.
     private mutating func enterSuccessors(of state: Int) -> Bool {
         for edge in Int(program.edgeOffsets[state])..<Int(program.edgeOffsets[state + 1]) {
             steps += 1

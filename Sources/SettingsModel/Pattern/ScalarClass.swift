@@ -42,10 +42,10 @@ struct ScalarClass: Sendable {
 
     /// Looks up a scalar without the bit set.
     private func search(_ scalar: Unicode.Scalar) -> Bool {
-        let isNamed =
+        let isListed =
             set.contains(scalar.value)
             || !categories.isEmpty && categories.contains(GeneralCategories(scalar.properties.generalCategory))
-        return isNamed != isInverted
+        return isListed != isInverted
     }
 }
 

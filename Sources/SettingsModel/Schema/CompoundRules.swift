@@ -113,7 +113,7 @@ final class ObjectRules: Sendable {
     }
 
     /// Makes the rules about a suite as a whole: the rules of its schema without the sub-schemas of single keys. With
-    /// `forDefaults`, the rules do not demand that a key exists.
+    /// `forDefaults`, the rules also omit `required` and `minProperties`.
     init?(ofSuiteFrom rules: ObjectRules, forDefaults: Bool) {
         properties = [:]
         patternProperties = []
@@ -142,7 +142,7 @@ final class ObjectRules: Sendable {
         Array(properties.values) + patternProperties.map(\.node) + [additionalProperties].compactMap { $0 }
     }
 
-    /// The names of the members that the rules use. Only valid if ``allMembersKeyword`` is nil.
+    /// The names of the members that the rules use. The list is complete only if ``allMembersKeyword`` is nil.
     var names: [String] {
         properties.keys.map(\.string) + required + dependentRequired.flatMap { [$0.name] + $0.strings }
             + dependentSchemas.map(\.name)
@@ -156,8 +156,7 @@ final class ObjectRules: Sendable {
         return additionalProperties == nil ? nil : "additionalProperties"
     }
 
-    /// Returns the sub-schemas of a member. `matches` returns whether a pattern matches the name, and may count the
-    /// steps of the search.
+    /// Returns the sub-schemas of a member. `matches` must return whether a pattern matches the name.
     func nodes(for name: String, matches: (Pattern) -> Bool) -> [SchemaNodeID] {
         var nodes: [SchemaNodeID] = []
         if let listed = properties[UTF8Text(name)] { nodes.append(listed) }

@@ -16,11 +16,11 @@ package final class ValueRules: Sendable {
     }
 
     func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
-        // `spend` returns false when the validation has used all its steps. The whole value is then refused.
+        // `spend` returns false if the validation has exhausted its budget. The validator then refuses the whole value.
         guard validator.spend(value.extent) else { return }
         if let constant, !value.isMathematicallyEqual(to: constant) {
-            // For an array or object, a message shows only the size. The size does not help the reader, so the message
-            // refers to the schema.
+            // `description` could be very long for an array, an object or a long string, so the message refers to the
+            // schema.
             let demand = constant.briefScalar == nil ? "equal to the constant in the schema" : constant.description
             validator.fail("const", "must be \(demand)", value, expected: constant)
         }

@@ -43,8 +43,8 @@ public struct Schema: Sendable {
     }
 
     /// Compiles a document that a daemon has stored. It may have two features that earlier versions accepted and that a
-    /// new document must not have: `writeOnly` inside the schema of a key, and more Unicode properties in patterns,
-    /// which then match every character.
+    /// new document must not have: `writeOnly` inside the schema of a key, and Unicode properties in patterns that are
+    /// no longer supported. Such a property matches every character.
     package init(stored document: JSONValue, text: String? = nil) throws(SchemaError) {
         try self.init(document, text: text, isStored: true)
     }
@@ -90,8 +90,8 @@ public struct Schema: Sendable {
         return key(name, steps: &steps)
     }
 
-    /// The budget in steps for matching all patterns against one name. To use it up takes some tenths of a millisecond;
-    /// most patterns take a few steps for each byte.
+    /// The budget in steps for matching all patterns against one name. Using up the budget takes a few tenths of a
+    /// millisecond. Most patterns take a few steps for each byte.
     private static let maximumStepsForName = 20_000
 
     /// Returns the schema of a key. Subtracts the steps of matching patterns from `steps`, the budget of a write.
@@ -206,7 +206,7 @@ public struct Schema: Sendable {
         return suiteRules.findings(effective, secrets, steps: &steps).map(\.violation)
     }
 
-    /// Returns the violations that a commit would add, which are the reasons to refuse it.
+    /// Returns the violations that a commit would add. A commit that adds a violation is refused.
     package func newSuiteViolations(
         before: JSONObject, after: JSONObject, secrets: [KeyName] = []
     ) -> [Violation] {
@@ -273,7 +273,8 @@ extension Schema {
         return problems
     }
 
-    /// Compiles the keys of `properties`. Each pattern of `patternProperties` is tried on each key, within one budget.
+    /// Compiles the keys of `properties`. Matches each pattern of `patternProperties` against each key. All matches
+    /// share one budget.
     private static func listedKeys(
         _ sources: JSONObject, _ nodes: [SchemaNode], _ problems: inout [SchemaError.Problem]
     ) -> [KeySchema] {
@@ -297,7 +298,8 @@ extension Schema {
         return keys
     }
 
-    /// Returns the default in the schema of a key, or else the default in the schema that it refers to.
+    /// Returns the default in the schema of a key. If there is none, returns the default of the schema to which `$ref`
+    /// refers.
     private static func defaultValue(of id: SchemaNodeID, _ nodes: [SchemaNode]) -> JSONValue? {
         var next: SchemaNodeID? = id
         while let id = next {

@@ -1,6 +1,6 @@
 /// The changes from one schema of a suite to another, with the effect of each change on the values that are allowed.
 ///
-/// An effect is about one change alone: it assumes that the other changes are not made.
+/// The effect of a change assumes that no other change is made.
 package struct SchemaComparison: Sendable {
     /// The effect of a change on the set of allowed values.
     package enum Effect: String, Sendable {
@@ -10,7 +10,8 @@ package struct SchemaComparison: Sendable {
         case widening
         /// No value becomes allowed.
         case narrowing
-        /// Some values become allowed and others are no longer allowed, or the comparison cannot tell.
+        /// Some values become allowed and other values are no longer allowed, or the comparison cannot determine the
+        /// effect.
         case neither
 
         /// The effect of two changes together.
@@ -30,7 +31,6 @@ package struct SchemaComparison: Sendable {
         case keyword(String)
     }
 
-    /// One change.
     package struct Change: Equatable, Sendable {
         /// The key; nil for a keyword of the suite as a whole.
         package let key: String?
@@ -131,7 +131,7 @@ package struct SchemaComparison: Sendable {
         return old.isLess(than: new) ? .widening : new.isLess(than: old) ? .narrowing : .none
     }
 
-    /// The effect of the change of a list of which a value must satisfy one element.
+    /// The effect of the change of a list if a value must satisfy at least one element of the list.
     private static func listEffect(from old: [JSONValue], to new: [JSONValue]) -> Effect {
         let isIn = { (list: [JSONValue]) in
             { (value: JSONValue) in list.contains { $0.isMathematicallyEqual(to: value) } }

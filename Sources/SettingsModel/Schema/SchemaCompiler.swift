@@ -17,11 +17,11 @@ struct SchemaCompiler {
     private var defaults: [(pointer: JSONPointer, node: SchemaNodeID)] = []
     /// The schemas with a problem.
     private var incorrect: Set<SchemaNodeID> = []
-    /// The schemas with a problem because of which they may refuse valid values.
+    /// The schemas that may refuse valid values because of a problem.
     private var overlyStrict: Set<SchemaNodeID> = []
     /// The schema that is being compiled.
     private var current: SchemaNodeID = 0
-    /// The number of states that further patterns of the document may have together.
+    /// The number of states that the remaining patterns of the document may have together.
     private var patternStates = 50_000
 
     /// The maximum length of a chain of sub-schemas, such as `$ref` and `allOf`, that validate the same value.
@@ -31,7 +31,8 @@ struct SchemaCompiler {
     struct Result {
         var nodes: [SchemaNode] = []
         var problems: [SchemaError.Problem] = []
-        /// True if no schema refers to itself in a circle, so that a validation against the nodes ends.
+        /// True if the schemas have no circle and no chain that is too long. Otherwise, a validation against the nodes
+        /// would not end or would overflow the stack.
         var isFinite = false
         fileprivate(set) var nodeIDs: [JSONPointer: SchemaNodeID] = [:]
         fileprivate(set) var incorrect: Set<SchemaNodeID> = []
@@ -110,8 +111,8 @@ struct SchemaCompiler {
         problems.append(SchemaError.Problem(pointer, keyword, "\(keyword) \(detail)", isUnsupported: true))
     }
 
-    /// Marks the current schema as incorrect. A keyword with a problem imposes no rule, and other keywords that depend
-    /// on it may then refuse valid values.
+    /// Marks the current schema as incorrect. A keyword with a problem imposes no rule. A keyword that depends on the
+    /// omitted rule may then refuse valid values.
     private mutating func markIncorrect(_ keyword: String) {
         incorrect.insert(current)
         switch SchemaKeyword(rawValue: keyword) {
@@ -265,7 +266,7 @@ struct SchemaCompiler {
 
 extension SchemaCompiler.Result {
     /// Returns a problem for each `writeOnly` that would have no effect: only `writeOnly` in the schema of a key, or in
-    /// a schema that it includes by `$ref` or `allOf`, makes the key a secret.
+    /// a schema that the schema of the key includes by `$ref` or `allOf`, makes the key a secret.
     func nestedSecrets() -> [SchemaError.Problem] {
         guard let root = nodes.first, nodes.contains(where: \.isSecret) else { return [] }
         let keys = root.objects?.memberNodes ?? []

@@ -5,7 +5,8 @@ typealias SchemaNodeID = Int
 /// that type.
 ///
 /// A node refers to sub-schemas by their index among the nodes, because references can be circular. The node is a
-/// class, because validation passes nodes along a recursion, and a copy of a structure would retain all its rules.
+/// class, because a recursive validation passes nodes as arguments, and a copy of a structure would retain all its
+/// rules.
 final class SchemaNode: Sendable {
     /// True for the schema `false`, which allows no value.
     let refusesAll: Bool
@@ -70,7 +71,8 @@ final class SchemaNode: Sendable {
         (combination?.nodes ?? []) + (arrays?.nodes ?? []) + (objects?.nodes ?? [])
     }
 
-    /// True if a value can be refused because it, or a part of it, is valid under a sub-schema, as with `not`.
+    /// True if the schema can refuse a value because the value, or a part of it, is valid under a sub-schema, as with
+    /// `not`.
     var hasNegativeRule: Bool {
         combination?.hasNegativeRule ?? false || arrays?.hasNegativeRule ?? false
     }

@@ -6,8 +6,8 @@
 /// to the schema.
 struct SchemaNormalizer {
     private let nodes: [SchemaNode]
-    /// The remaining budget of steps. When it is exhausted, further parts stay unchanged, which does not affect whether
-    /// they are valid.
+    /// The remaining budget of steps. When the budget is exhausted, the remaining parts of the value stay unchanged. A
+    /// part is valid if and only if its normalised form is valid.
     private var steps: Int
 
     /// Returns the normalised value. If nothing changes, copies nothing.
@@ -16,7 +16,7 @@ struct SchemaNormalizer {
     static func normalized(
         _ value: JSONValue, under roots: [SchemaNodeID], in nodes: [SchemaNode], steps: inout Int
     ) -> JSONValue {
-        // A step of the normalizer costs about as much as a step of pattern matching.
+        // A step of the normalizer takes about as long as a step of pattern matching.
         let scale = SchemaValidator.patternStepsPerStep
         let budget = scale * max(0, min(steps, SchemaValidator.maximumSteps / scale))
         var normalizer = SchemaNormalizer(nodes: nodes, steps: budget)
@@ -37,7 +37,7 @@ struct SchemaNormalizer {
         return normalizer.steps > 0 ? changed == nil : nil
     }
 
-    /// Returns the changed value; nil if it stays unchanged.
+    /// Returns the normalised value; nil if no part of the value changes.
     private mutating func normalized(_ value: JSONValue, under ids: [SchemaNodeID], depth: Int) -> JSONValue? {
         steps -= 1
         guard !ids.isEmpty, depth <= JSONValue.maximumDepth, steps > 0 else { return nil }
@@ -58,12 +58,13 @@ struct SchemaNormalizer {
 
     private mutating func normalized(_ elements: [JSONValue], under rules: [ArrayRules], depth: Int) -> [JSONValue]? {
         let longestPrefix = rules.map(\.prefixItems.count).max() ?? 0
-        let beyondPrefix = nodes.conjunction(of: rules.compactMap(\.items))
+        let schemasAfterPrefix = nodes.conjunction(of: rules.compactMap(\.items))
         var changed: [JSONValue]?
         for (index, element) in elements.enumerated() {
-            let below =
-                index < longestPrefix ? nodes.conjunction(of: rules.compactMap { $0.node(at: index) }) : beyondPrefix
-            guard let element = normalized(element, under: below, depth: depth + 1) else { continue }
+            let schemas =
+                index < longestPrefix
+                ? nodes.conjunction(of: rules.compactMap { $0.node(at: index) }) : schemasAfterPrefix
+            guard let element = normalized(element, under: schemas, depth: depth + 1) else { continue }
             changed = changed ?? elements
             changed?[index] = element
         }
@@ -73,9 +74,9 @@ struct SchemaNormalizer {
     private mutating func normalized(_ object: JSONObject, under rules: [ObjectRules], depth: Int) -> JSONObject? {
         var changed: JSONObject?
         for member in object {
-            var below: [SchemaNodeID] = []
-            for rule in rules { below += schemasOfMember(rule, member.name) }
-            guard let value = normalized(member.value, under: nodes.conjunction(of: below), depth: depth + 1) else {
+            var schemas: [SchemaNodeID] = []
+            for rule in rules { schemas += schemasOfMember(rule, member.name) }
+            guard let value = normalized(member.value, under: nodes.conjunction(of: schemas), depth: depth + 1) else {
                 continue
             }
             changed = changed ?? object

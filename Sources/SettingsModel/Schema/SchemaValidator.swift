@@ -1,7 +1,7 @@
 /// Validates a value against compiled schemas and collects all violations.
 ///
 /// The work has a budget of steps: schemas that refer to each other can need exponentially many checks, and a pattern
-/// many steps for each character. A value that exhausts the budget is not valid.
+/// can need many steps for each character. A value that exhausts the budget is not valid.
 struct SchemaValidator {
     /// A violation, and the node whose rule the value violates.
     struct Finding {
@@ -31,7 +31,7 @@ struct SchemaValidator {
     private var current: SchemaNodeID = 0
     /// The number of nested calls of ``check(_:_:)``.
     private var depth = 0
-    /// True if the value violates a rule.
+    /// True if the validator has found a violation.
     private var failed = false
     /// The remaining steps for this value.
     private(set) var steps: Int
@@ -42,12 +42,12 @@ struct SchemaValidator {
     /// The remaining steps of pattern matching.
     private var patternSteps: Int
     private(set) var isExhausted = false
-    /// The total number of bytes of names and texts in the findings.
+    /// The total number of bytes of details and pointers in the findings.
     private var listedText = 0
     /// The remaining steps for reasons and suggestions in messages. When they are exhausted, messages omit them.
     private(set) var reasonSteps: Int
-    /// True while the validator searches for the reason why an alternative refuses a value. It then adds no reasons
-    /// itself, because reasons of alternatives inside alternatives could make a message exponentially long.
+    /// True while the validator searches for the reason why an alternative refuses a value. The validator then omits
+    /// the reasons of nested alternatives, because they could make a message exponentially long.
     private var isForReason = false
 
     /// The maximum depth of the recursion: 128 levels of a value with about five schemas for each level. This depth
@@ -55,7 +55,8 @@ struct SchemaValidator {
     private static let maximumRecursionDepth = 640
     /// The upper limit of the budget for one value.
     static let maximumSteps = 5_000_000
-    /// The budget for matching patterns during the validation of one value. To use it up takes some ten milliseconds.
+    /// The budget for matching patterns during the validation of one value. Using up the budget takes about ten
+    /// milliseconds.
     static let maximumPatternSteps = 1_000_000
     /// The number of steps of pattern matching that cost as much as one step of validation.
     static let patternStepsPerStep = 8
@@ -63,8 +64,8 @@ struct SchemaValidator {
     static let maximumReasonSteps = 300_000
     /// The maximum number of listed violations.
     static let maximumListed = 1_000
-    /// The maximum number of bytes of names and texts in the listed violations. Several violations can repeat the same
-    /// text.
+    /// The maximum number of bytes of details and pointers in the listed violations. It is needed because several
+    /// violations can repeat the same long text.
     static let maximumListedText = 1_000_000
     /// The keyword of the violation that reports an exhausted budget.
     static let tooComplex = "limit"
@@ -118,7 +119,8 @@ struct SchemaValidator {
         }
     }
 
-    /// The budget for a value in steps. To use it up takes some fifty milliseconds, and longer for a large value.
+    /// The budget for a value in steps. Using up the budget takes about fifty milliseconds, and longer for a large
+    /// value.
     static func budget(for value: JSONValue) -> Int {
         min(maximumSteps, 1_000_000 + 4 * value.extent(upTo: maximumSteps))
     }
@@ -180,7 +182,7 @@ struct SchemaValidator {
     }
 
     /// Returns the reason why a node refuses `value`, which is the current part or the name of a member. Returns nil if
-    /// the message must not contain the reason.
+    /// the message must not contain a reason, or if the search for the reason exhausts its budget.
     @inline(never)
     mutating func firstReason(_ value: JSONValue, _ id: SchemaNodeID) -> String? {
         guard !isQuiet, !isForReason, reasonSteps > 0 else { return nil }
@@ -222,7 +224,8 @@ struct SchemaValidator {
     }
 
     /// Adds a violation that shows the current part of the value. Not inlined, because every rule calls this method and
-    /// few values are invalid. The texts are closures, because most of the time went into texts that nobody needed.
+    /// few values are invalid. The texts are closures, because making texts that no violation contains would take most
+    /// of the time of a validation.
     @inline(never)
     mutating func fail(
         _ keyword: String, _ demand: @autoclosure () -> String, _ value: JSONValue,

@@ -38,8 +38,8 @@ private struct StandaloneSchemaMaker {
             definitions[definitions.members[next].name] = definition
             next += 1
         }
-        // References to the definitions of the part itself also use positions in the whole document, so `definitions`
-        // contains them.
+        // `definitions` replaces the `$defs` of the part. It has a copy of each definition that the part refers to,
+        // because references contain positions in the whole document.
         object["$defs"] = .object(definitions)
         return .object(object)
     }

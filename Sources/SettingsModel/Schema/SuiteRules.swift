@@ -1,7 +1,7 @@
 /// The rules about the suite as a whole: the top-level rules of a schema without the rules for single keys.
 struct SuiteRules: Sendable {
     /// The nodes of the schema, then the root of the rules for effective values, then the root of the rules for
-    /// defaults alone, which do not demand that a key exists.
+    /// defaults, which omit `required` and `minProperties`.
     private let nodes: [SchemaNode]
     /// The keys that the rules use; nil if the rules use all keys.
     let keys: Set<UTF8Text>?
@@ -39,9 +39,9 @@ struct SuiteRules: Sendable {
         return added.prefix(SchemaValidator.maximumListed).map(\.violation)
     }
 
-    /// Returns a text that is the same for equal violations. It omits the numbers of counting rules: a suite with four
-    /// keys too many violates the same rule as a suite with three keys too many. Returns nil for a validation that
-    /// exhausted its budget.
+    /// Returns a text that is equal for violations of the same rule at the same position. The text omits the found
+    /// number of a counting rule: a suite with four keys too many violates the same rule as a suite with three keys too
+    /// many. Returns nil for a validation that exhausted its budget.
     private static func identity(of finding: SchemaValidator.Finding) -> UTF8Text? {
         let violation = finding.violation
         guard violation.keyword != SchemaValidator.tooComplex else { return nil }
@@ -61,7 +61,7 @@ struct SuiteRules: Sendable {
     /// `steps`.
     ///
     /// - Parameters:
-    ///   - areDefaults: true for defaults, of which some keys may be missing.
+    ///   - areDefaults: true if the values are only the defaults, so that keys without a default may be missing.
     ///   - isComplete: true to list all violations. A comparison needs complete lists, because a truncated list would
     ///     hide old violations.
     @inline(never)
@@ -79,7 +79,7 @@ struct SuiteRules: Sendable {
         return validator.findings.map { SchemaValidator.Finding(node: $0.node, violation: attributed($0.violation)) }
     }
 
-    /// Adds the key to a violation: the first token of the pointer, or the missing key.
+    /// Sets the key of a violation: the first token of the pointer, or the missing key.
     private func attributed(_ violation: Violation) -> Violation {
         var violation = violation
         if let key = violation.pointer.tokens.first {

@@ -82,13 +82,12 @@ package struct ByteSet: Sendable, ExpressibleByStringLiteral {
     }
 }
 
-/// Reads the bytes of a text one after another. To return to a position, the caller copies the cursor before it reads
-/// on.
+/// Reads the bytes of a text one after another. To return to a position later, the caller keeps a copy of the cursor.
 ///
 /// The cursor is for grammars that contain only ASCII characters. No byte of a multi-byte UTF-8 character equals an
 /// ASCII byte, so these grammars refuse every other character.
 package struct ByteCursor {
-    /// The bytes that were not read yet.
+    /// The bytes that the cursor has not read yet.
     package private(set) var rest: ArraySlice<UInt8>
 
     package init(_ bytes: ArraySlice<UInt8>) {

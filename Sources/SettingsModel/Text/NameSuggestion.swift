@@ -3,12 +3,13 @@
 /// The work is limited: a name of more than 64 bytes gets no suggestion, and if there are very many candidates, only
 /// some of them are compared.
 package enum NameSuggestion {
-    /// Returns the nearest names: the nearest first, and names at the same distance in byte order. Omits names whose
-    /// distance is more than a third of the length of the name, or more than one for a shorter name.
+    /// Returns the names nearest to a misspelt name: the nearest first, and names at the same distance in byte order.
+    /// Omits a name whose distance is more than a third of the length of the misspelt name. A distance of 1 is always
+    /// allowed.
     ///
     /// The distance is the number of insertions, deletions, substitutions and transpositions of bytes that change one
-    /// name into the other, ignoring the case of ASCII letters. After these names follow names with dots whose last
-    /// part is near to a name without dots: `player.volume` for `volume`.
+    /// name into the other, ignoring the case of ASCII letters. For a misspelt name without dots, the result ends with
+    /// the names whose part after the last dot is near: `player.volume` for `volume`.
     package static func nearest(to name: String, among candidates: some Sequence<String>, limit: Int = 3) -> [String] {
         guard var search = Search(for: name, limit: limit) else { return [] }
         for candidate in candidates {
@@ -17,8 +18,8 @@ package enum NameSuggestion {
         return search.names
     }
 
-    /// Returns the nearest of names that are sorted by their bytes. If there are very many names, compares only the
-    /// names around the position of the misspelt name, and around the positions of likely corrections.
+    /// Returns the nearest names of a collection that is sorted by bytes. If there are very many names, compares only
+    /// the names around the position of the misspelt name, and around the positions of likely corrections.
     package static func nearest(
         to name: String, amongOrdered names: some RandomAccessCollection<String>, limit: Int = 3
     ) -> [String] {
@@ -41,7 +42,7 @@ package enum NameSuggestion {
         }
     }
 
-    /// Returns the nearest of sorted names that the caller looks up.
+    /// Returns the nearest of sorted names, which the closure `neighbours` looks up.
     ///
     /// - Parameter neighbours: returns up to `count` names around the position of `target` in the order, the nearest
     ///   first. `target` is the misspelt name or, if there are very many names, a likely correction of it.
@@ -50,14 +51,16 @@ package enum NameSuggestion {
     ) -> [String] {
         guard var search = Search(for: name, limit: limit) else { return [] }
         let nearby = neighbours(name, maximumNeighbours)
-        var hasSteps = nearby.prefix(neighboursComparedFirst).allSatisfy { search.compare(with: $0) }
-        // If there are very many names, compare likely corrections before further neighbours.
+        var hasStepsLeft = nearby.prefix(neighboursComparedFirst).allSatisfy { search.compare(with: $0) }
+        // If there are very many names, the likely corrections are compared before the other neighbours.
         if nearby.count == maximumNeighbours {
-            for correction in likelyCorrections(of: Array(name.utf8)) where hasSteps {
-                hasSteps = neighbours(correction, neighboursPerCorrection).allSatisfy { search.compare(with: $0) }
+            for correction in likelyCorrections(of: Array(name.utf8)) where hasStepsLeft {
+                hasStepsLeft = neighbours(correction, neighboursPerCorrection).allSatisfy { search.compare(with: $0) }
             }
         }
-        for name in nearby.dropFirst(neighboursComparedFirst) where hasSteps { hasSteps = search.compare(with: name) }
+        for name in nearby.dropFirst(neighboursComparedFirst) where hasStepsLeft {
+            hasStepsLeft = search.compare(with: name)
+        }
         return search.names
     }
 
@@ -107,8 +110,8 @@ private struct Search {
     /// The limit of ``EditDistance/steps``. This number of steps takes about 150 µs.
     private static let maximumSteps = 40_000
 
-    /// The order of candidates. A candidate that is near as a whole comes before a candidate of which only the last
-    /// part is near.
+    /// The order of candidates. A candidate whose whole name is near comes before a candidate whose last part alone is
+    /// near.
     private struct Rank: Comparable {
         let isLastPart: Bool
         let distance: Int

@@ -78,7 +78,6 @@ package struct UTF8Text: Hashable, Comparable, Sendable {
 }
 
 extension [UInt8] {
-    /// Appends all bytes of a span.
     mutating func append(copying bytes: Span<UInt8>) {
         bytes.withUnsafeBufferPointer { append(contentsOf: $0) }
     }
@@ -101,7 +100,8 @@ package enum Plural {
 }
 
 extension String {
-    /// Returns at most this number of Unicode scalars from the beginning of the text.
+    /// Returns the text. If it has more than `longest` Unicode scalars, returns the first `longest` scalars and an
+    /// ellipsis.
     package func cut(to longest: Int) -> String {
         guard let end = unicodeScalars.index(startIndex, offsetBy: longest, limitedBy: endIndex), end < endIndex else {
             return self
