@@ -2,7 +2,7 @@ public import SettingsModel
 
 /// The caller of a request: its name and its grants.
 public struct CallerState: Equatable, Sendable {
-    /// The name, such as `token:ci`, `user:alice` or `anonymous`. Commits store it.
+    /// The name, such as `token:ci`, `user:alice` or `anonymous`. Each commit of the caller contains the name.
     public var name: String
     /// The grants, such as `app.*:read,write`.
     public var grants: [String]
@@ -34,7 +34,7 @@ extension CallerState: JSONBody {
 public struct ReloadReport: Equatable, Sendable {
     /// The options whose value has changed and takes effect only after a restart.
     public var needsRestart: [String]
-    /// The suites whose schema files were refused, with the reason. They keep their values and their schemas.
+    /// The suites whose schema files were refused, with the reason. A refused file does not change the suite.
     public var refusedSchemas: [SuiteName: Problem]
 
     package init(needsRestart: [String] = [], refusedSchemas: [SuiteName: Problem] = [:]) {

@@ -15,8 +15,8 @@ package struct Commit: Equatable, Sendable {
     package var requestKey: RequestKey?
     /// A digest of the request. It distinguishes a repeated request from another request with the same key.
     package var requestDigest: String?
-    /// The answer to a write that changed nothing. The commit exists only because of its request key: a repeat must not
-    /// change something later.
+    /// The answer to a write that changed nothing. The commit exists only to record its request key, so that a repeated
+    /// request gets this answer and changes nothing.
     package var answer: Answer?
     /// The changes of the pending actions, each action at most once.
     package var pending: [PendingEvent] = []
@@ -67,8 +67,8 @@ extension Commit: JSONBody {
     /// Writes the commit as a line of a journal.
     package func writeForJournal(to writer: inout JSONWriter) {
         writer.beginObject()
-        // A change of a schema changes the old values that a replay can take from the state, so the line then contains
-        // them.
+        // If the commit changes a suite as a whole, for example its schema, the line also contains the replaced values,
+        // because the change can affect the values that a replay takes from the state.
         writeMembers(to: &writer, as: suiteChanges.isEmpty ? .ofJournal : .ofCommit)
         writer.endObject()
     }
@@ -99,8 +99,8 @@ extension Commit.Answer: JSONReadable, JSONWritable {
     }
 }
 
-/// The value of the field `Idempotency-Key`: 1 to 64 printable ASCII characters. A client that repeats a request with
-/// the same key makes the change only once.
+/// The value of the field `Idempotency-Key`: 1 to 64 printable ASCII characters. If a client repeats a request with the
+/// same key, the daemon makes the change only once.
 public struct RequestKey: Hashable, Sendable, CustomStringConvertible {
     /// The maximum length in bytes.
     public static let maximumLength = 64

@@ -2,7 +2,7 @@ package import SettingsModel
 
 /// A server-sent event of a stream of changes. The `id` of the event is the cursor.
 package enum StreamEvent: Equatable, Sendable {
-    /// The state: the event `state` at the beginning of the stream, the event `reset` if the watcher must replace its
+    /// The state. The event is `state` at the beginning of the stream, and `reset` if the watcher must replace its
     /// state.
     case state(ObservedState)
     case commit(StreamCommit)
@@ -27,8 +27,8 @@ package enum StreamEvent: Equatable, Sendable {
         }
     }
 
-    /// Reads an event of a stream about one suite; nil for a stream about several suites. Returns nil for an event of a
-    /// newer server, which clients ignore.
+    /// Reads an event. `suite` is the suite of a stream about one suite, and nil for a stream about several suites.
+    /// Returns nil for an unknown event of a newer server, which clients ignore.
     package init?(name: String, data: JSONValue, ofSuite suite: SuiteName?) throws(BodyError) {
         switch name {
         case "state", "reset":
@@ -84,7 +84,7 @@ package struct StreamCommit: Equatable, Sendable {
 }
 
 extension StreamCommit: JSONWritable {
-    /// Reads an event about one suite; nil for an event about several suites.
+    /// Reads an event. `suite` is the suite of a stream about one suite, and nil for a stream about several suites.
     package init(json: JSONValue, ofSuite suite: SuiteName?) throws(BodyError) {
         let reader = try ObjectReader(json)
         if suite == nil {

@@ -8,7 +8,7 @@ public struct SuiteHistory: Equatable, Sendable {
     public var commits: [HistoryCommit]
     /// The revision before which the next page begins; nil if this page is the last.
     public var next: Revision?
-    /// The oldest available revision: the history has every later commit.
+    /// The oldest available revision. The history has every commit after this revision.
     public var oldest: Revision
 
     package init(suite: SuiteName, commits: [HistoryCommit], next: Revision?, oldest: Revision) {
@@ -25,7 +25,7 @@ public struct HistoryCommit: Equatable, Sendable {
     public var revision: Revision
     /// The time of the commit.
     public var time: Timestamp
-    /// The caller of the write, and its reason.
+    /// The caller of the write, and the note.
     package var origin: CommitOrigin?
     /// True if the commit set or removed the schema.
     public var hasSchema: Bool
@@ -51,7 +51,7 @@ public struct HistoryCommit: Equatable, Sendable {
 
     /// The name of the caller; nil if it is not known.
     public var by: String? { origin?.by }
-    /// The reason of the caller; nil if it gave none.
+    /// The note of the caller; nil if the request had no note.
     public var note: String? { origin?.note }
 }
 

@@ -89,7 +89,8 @@ extension ObservedState: JSONBody {
         writer.member("changes", [], as: .ofOneSuite)
     }
 
-    /// Reads the form for several suites: each member of the form for one suite is a map with the names of the suites.
+    /// Reads the form for several suites. Each of its members is a map from the names of the suites to the member of
+    /// the form for one suite.
     private static func several(_ reader: ObjectReader) throws(BodyError) -> Scope {
         var suites: [SuiteContents] = try reader.required("values") { json throws(BodyError) in
             try json.map { member throws(BodyError) in
@@ -126,7 +127,7 @@ extension ObservedState: JSONBody {
         write("violations", of: suites.filter { !$0.violations.isEmpty }, to: &writer) { $0.violations.write(to: &$1) }
     }
 
-    /// Writes a map with the names of the suites. Omits an empty map, unless it is the map of values.
+    /// Writes a map from the names of the suites to one of their members. Omits an empty map, except the map of values.
     private static func write(
         _ member: String, of suites: [SuiteContents], to writer: inout JSONWriter,
         _ write: (SuiteContents, inout JSONWriter) -> Void

@@ -2,12 +2,12 @@ public import SettingsModel
 
 /// The body of an error response (RFC 9457).
 ///
-/// The daemon makes problems from an `ErrorCode`. A client also receives problems of newer servers and of proxies, so
-/// it stores the name of the code. It treats an unknown code according to the status.
+/// The daemon makes problems from an `ErrorCode`. A client also receives problems of newer servers and of proxies, so a
+/// problem stores the name of the code. The client treats a problem with an unknown code according to the status.
 @dynamicMemberLookup
 public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// An indirect enum stores the members behind one pointer, because a problem has twenty members and many functions
-    /// throw it.
+    /// An indirect enum stores the members behind one pointer, because a problem has many members and many functions
+    /// throw problems.
     private indirect enum Box: Equatable, Sendable {
         case details(Details)
     }
@@ -29,7 +29,7 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         public var errors: [Violation] = []
         /// The names that were probably meant, the nearest first.
         public var didYouMean: [String] = []
-        /// The line of the body at which it is not valid JSON, counted from 1.
+        /// The line of the first error in a body that is not valid JSON, counted from 1.
         public var line: Int64?
         /// The column in that line, counted from 1.
         public var column: Int64?
@@ -134,7 +134,7 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         ErrorCode(rawValue: self.codeName)
     }
 
-    /// True if the same request may succeed later. A retry may then do a write twice: see ``isKnownNotDone``.
+    /// True if the same request may succeed later. A retry may do a write twice unless ``isKnownNotDone`` is true.
     public var isTransient: Bool {
         switch self.status {
         case 408, 425, 429, 502, 503, 504: true
@@ -216,7 +216,7 @@ extension Problem.Details {
         current = members["current"].flatMap { try? Problem.Current(json: $0) }
         failed = Self.list(members["failed"], Problem.FailedCondition.init(json:))
         limit = members["limit"]?.integer
-        // An unknown outcome does not promise that nothing was done.
+        // A word that this version does not know may mean that the write was done.
         outcome = members["outcome"]?.string.map { Problem.Outcome(rawValue: $0) ?? .unknown }
         allow = Self.list(members["allow"], String.init(json:))
         retryAfterMs = members["retryAfterMs"]?.integer
@@ -277,7 +277,8 @@ extension Problem {
         self.init(.badRequest, error.description)
     }
 
-    /// Makes a problem of a failed operation. The problem of a secret contains nothing of its value.
+    /// Makes a problem of a failed operation. If the operation concerned a secret, the problem contains no part of the
+    /// value.
     package init(_ error: OperationError, ofSecret isSecret: Bool = false) {
         self.init(error.code, isSecret ? error.detailWithoutValues : error.detail)
         self.pointer = isSecret ? nil : error.pointer
@@ -297,8 +298,9 @@ extension Problem {
 }
 
 extension Problem {
-    /// The extent of the body: the extent of its values, plus eight for each violation, plus one for each eight bytes
-    /// of text. If the extent exceeds a limit, returns some number above the limit.
+    /// The extent of the body: the extent of its values, plus eight for each violation, change and present state, plus
+    /// one for each eight bytes of text in the violations. If the extent exceeds a limit, returns some number above the
+    /// limit.
     package func extent(upTo limit: Int) -> Int {
         var remaining = limit
         func subtract(_ errors: [Violation]) {

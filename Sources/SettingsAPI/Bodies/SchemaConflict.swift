@@ -117,9 +117,9 @@ extension Schema {
         return SchemaConflict(key: setting.key, stored: isSecret ? nil : setting.value, errors: violations)
     }
 
-    /// Returns the conflicts of the stored values of a suite, at most a thousand. The first conflicts suggest similar
-    /// names. Subtracts the steps of the validation from `steps`. If the budget is exhausted, the list can be
-    /// incomplete.
+    /// Returns the conflicts of the stored values of a suite. The first thousand conflicts contain their violations,
+    /// and the first 16 conflicts suggest similar names. `unlisted` contains the other keys with conflicts. Subtracts
+    /// the steps of the validation from `steps`. If the budget is exhausted, the list can be incomplete.
     package func conflicts(storing settings: some Sequence<StoredSetting>, steps: inout Int) -> StoredConflicts {
         let mostSuggestions = 16
         let mostListed = 1000

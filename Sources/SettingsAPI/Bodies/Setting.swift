@@ -14,7 +14,7 @@ public struct SettingState: Equatable, Sendable {
     public var revision: Revision
     /// The time of the last change; nil if the setting never changed.
     public var modified: Timestamp?
-    /// The caller that made the last change, and its reason.
+    /// The caller that made the last change, and the note.
     package var origin: CommitOrigin?
     /// True if the key is a secret.
     public var isSecret = false
@@ -33,7 +33,7 @@ public struct SettingState: Equatable, Sendable {
     public var isDryRun = false
     /// True if this repeats the answer to an earlier request with the same idempotency key.
     public var isReplayed = false
-    /// An array with at most one element, so that a setting without a pending revert needs no room for it.
+    /// An array with at most one element, because an optional `PendingDescription` would enlarge every setting.
     private var pendingReverts: [PendingDescription] = []
     /// The pending action that will revert the setting, or that the write created.
     package var pending: PendingDescription? {
@@ -70,7 +70,7 @@ public struct SettingState: Equatable, Sendable {
 
     /// The name of the caller that made the last change; nil if it is not known.
     public var by: String? { origin?.by }
-    /// The reason of the last change; nil if the caller gave none.
+    /// The note of the last change; nil if the change has no note.
     public var note: String? { origin?.note }
 
     /// The setting without the value of a secret, for an error that any caller may read.
@@ -111,8 +111,8 @@ extension Change {
         return setting
     }
 
-    /// Renders ``settingAfter`` of the first change without making it, because most answers to writes consist of it.
-    /// The parameter is the array, because a method of the change would copy the change.
+    /// Renders ``settingAfter`` of the first change without making a `SettingState`, because most answers to writes
+    /// have this form. The parameter is the array, because a method of the change would copy the change.
     package static func settingBytes(afterFirstChangeOf changes: [Change]) -> [UInt8] {
         let changes = changes.span
         var writer = JSONWriter(reservingCapacity: 256)
@@ -203,8 +203,8 @@ extension SettingState.Previous: JSONBody {
 
 /// The answer to a write to several keys, or to a schema.
 public struct WriteSummary: Equatable, Sendable {
-    /// The revision of the commit. If nothing changed, the revision of the suite or the schema, or of the daemon for a
-    /// transaction.
+    /// The revision of the commit. If nothing changed, the revision of the suite or the schema; for a transaction, the
+    /// last revision of the daemon.
     public var revision: Revision
     /// True if anything changed.
     public var changed: Bool

@@ -43,12 +43,12 @@ public struct SuiteContents: Equatable, Sendable {
 }
 
 extension SuiteContents {
-    /// The effective value of a key; nil if the contents do not show one.
+    /// The effective value of a key; nil if the contents do not show the value.
     public subscript(key: KeyName) -> JSONValue? {
         values.first { $0.key == key }?.value
     }
 
-    /// The effective value of the key with a name; nil if the contents do not show one.
+    /// The effective value of the key with a name; nil if the contents do not show the value.
     public subscript(name: String) -> JSONValue? {
         values.first { $0.key.text.hasSameBytes(as: name) }?.value
     }
@@ -126,12 +126,12 @@ public struct SuiteState: Equatable, Sendable {
 }
 
 extension SuiteState {
-    /// The effective value of a key; nil if the contents do not show one.
+    /// The effective value of a key; nil if the contents do not show the value.
     public subscript(key: KeyName) -> JSONValue? {
         contents[key]
     }
 
-    /// The effective value of the key with a name; nil if the contents do not show one.
+    /// The effective value of the key with a name; nil if the contents do not show the value.
     public subscript(name: String) -> JSONValue? {
         contents[name]
     }
@@ -151,7 +151,8 @@ extension SuiteState: JSONReadable, JSONWritable {
         writer.endObject()
     }
 
-    /// Returns the beginning of the JSON form, up to the cursor. Only the contents determine the text after it.
+    /// Returns the beginning of the JSON form, up to and including the cursor. The text after the cursor depends only
+    /// on the contents.
     package func headBytes() -> [UInt8] {
         var writer = JSONWriter()
         writeHead(to: &writer)

@@ -45,7 +45,7 @@ package struct ClientReport: Equatable, Sendable {
     /// The state that the client could not apply. Nil to omit it: the daemon then keeps a former failure until the
     /// client reports the failed state or a later state as applied.
     package var failed: Cursor?
-    /// The reason of the failure. The daemon refuses a reason with more than ``maximumReasonLength`` bytes, or without
+    /// The reason for the failure. The daemon refuses a reason with more than ``maximumReasonLength`` bytes, or without
     /// `failed`.
     package var reason: String?
 

@@ -3,7 +3,7 @@ package import SettingsModel
 /// A value that can be read from its JSON form.
 ///
 /// Reading an answer ignores unknown members, because a newer server may send more members. Reading a request refuses
-/// them, because a misspelt member would otherwise be ignored silently.
+/// unknown members, because it would otherwise ignore a misspelt member silently.
 package protocol JSONReadable: SendableMetatype {
     /// Reads the value. The pointer of the error is relative to `json`.
     init(json: JSONValue) throws(BodyError)
@@ -37,7 +37,7 @@ extension JSONBody {
 
 extension JSONWritable {
     package func jsonBytes(style: JSONWriter.Style = .compact) -> [UInt8] {
-        // Reserves enough bytes for a body about one setting. A longer body grows.
+        // 256 bytes are enough for a body about one setting. For a longer body, the writer allocates more memory.
         var writer = JSONWriter(style: style, reservingCapacity: 256)
         write(to: &writer)
         return writer.bytes

@@ -10,7 +10,7 @@ package struct ObjectReader {
         object = try json.members
     }
 
-    /// Makes a reader of an object that must have no other members than the given ones.
+    /// Makes a reader of an object that may have only the members `known`.
     package init(_ json: JSONValue, only known: [String]) throws(BodyError) {
         try self.init(json)
         try allow(only: known)
@@ -92,7 +92,7 @@ extension JSONValue {
     }
 }
 
-/// A fixed set of words, of which a member of a body contains one.
+/// A member of a body whose value is one word of a fixed set.
 protocol BodyWord: JSONReadable, RawRepresentable<String>, CaseIterable {}
 
 extension BodyWord {

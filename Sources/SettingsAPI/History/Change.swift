@@ -26,7 +26,7 @@ public struct Change: Equatable, Sendable {
     /// True if the values were removed because the reader may not read secrets.
     public internal(set) var isConcealed: Bool
 
-    /// The caller that made the change, and its reason.
+    /// The caller that made the change, and the note.
     package var origin: CommitOrigin?
     /// Data for undoing the change, and for repeating the answer to the write.
     package var record: Record
@@ -61,8 +61,8 @@ public struct Change: Equatable, Sendable {
 }
 
 extension Change {
-    /// Initialises all stored properties with one expression. One assignment for each property would build the change
-    /// in one place and copy it to another.
+    /// Initialises all stored properties with one expression. With one assignment for each property, the compiler would
+    /// build the change in a temporary and copy it.
     package init(
         suite: SuiteName, key: KeyName, old: JSONValue?, new: JSONValue?, oldSource: Source, source: Source,
         revision: Revision, modified: Timestamp, isSecret: Bool = false, origin: CommitOrigin? = nil,
@@ -77,7 +77,7 @@ extension Change {
 extension Change {
     /// The name of the caller that made the change; nil if it is not known.
     public var by: String? { origin?.by }
-    /// The reason of the caller; nil if it gave none.
+    /// The note of the caller; nil if the request had no note.
     public var note: String? { origin?.note }
 
     /// The stored value after the change, valid or not.
@@ -131,7 +131,7 @@ extension Change: JSONReadable, JSONWritable {
         /// source that is `stored`.
         case ofCommit
         /// For a line of a journal: like `ofCommit`, but without the replaced stored value, its revision and its time.
-        /// A replay takes these from the state.
+        /// A replay takes the omitted members from the state.
         case ofJournal
     }
 
@@ -196,9 +196,9 @@ extension Change: JSONReadable, JSONWritable {
     }
 
     private static func source(
-        _ name: String, in reader: ObjectReader, ifMissing usual: Source?
+        _ name: String, in reader: ObjectReader, ifMissing fallback: Source?
     ) throws(BodyError) -> Source {
-        if let usual, !reader.has(name) { return usual }
+        if let fallback, !reader.has(name) { return fallback }
         return try reader.required(name)
     }
 }
@@ -248,7 +248,7 @@ extension JSONWriter {
         member("oldStored", changes[index].record.oldInvalidValue)
         member("oldRevision", changes[index].record.oldRevision)
         member("oldModified", changes[index].record.oldModified)
-        // In most changes, both flags have the same value.
+        // The reader derives the flag in this way, so a file contains only a flag with the other value.
         let (wasStored, wasSecret) = (changes[index].oldStored != nil, changes[index].record.wasSecret)
         if wasSecret != (changes[index].isSecret && wasStored) { member("oldSecret", wasSecret) }
     }
@@ -314,8 +314,8 @@ extension Source: JSONText {
 }
 
 extension ObjectReader {
-    /// Reads the value of a setting with a known source. For a source without a value, JSON null means that there is
-    /// none.
+    /// Reads the value of a setting with a known source. For a source without a value, JSON null means that there is no
+    /// value.
     func effectiveValue(_ name: String, _ source: Source) -> JSONValue? {
         guard let value = object[name], !value.isNull || source.isReadable else { return nil }
         return value

@@ -1,10 +1,11 @@
 internal import SettingsModel
 
-/// Who made a commit, and why. A commit, its changes and the settings that it changed share one object.
+/// The caller that made a commit, and the note of its request. A commit, its changes and the settings that it changed
+/// share one object.
 package final class CommitOrigin: Hashable, Sendable {
     /// The name of the caller; nil without access control.
     package let by: String?
-    /// The reason that the caller gave.
+    /// The note of the request; nil if the request had no note.
     package let note: String?
 
     private init(named by: String?, _ note: String?) {
@@ -18,7 +19,7 @@ package final class CommitOrigin: Hashable, Sendable {
         self.init(named: by, note)
     }
 
-    /// The origin without the note; nil if it has no name of a caller.
+    /// The origin without the note; nil if the origin has no name of a caller.
     package var withoutNote: CommitOrigin? { note == nil ? self : CommitOrigin(by: by, note: nil) }
 
     /// The maximum length of a note in bytes.

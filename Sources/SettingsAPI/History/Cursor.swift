@@ -1,11 +1,11 @@
 internal import SettingsModel
 
-/// The short random name of a history. Revisions of different epochs cannot be compared.
+/// The short random name of one continuous history. Revisions of different epochs cannot be compared.
 public struct Epoch: Hashable, Sendable, CustomStringConvertible {
     /// The maximum length in characters.
     public static let maximumLength = 32
 
-    /// 1 to 32 of `a-z 0-9`.
+    /// The name: 1 to 32 characters `a-z 0-9`.
     public let text: String
 
     /// Makes an epoch. Returns nil if the text is not valid.

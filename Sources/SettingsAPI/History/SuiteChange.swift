@@ -19,7 +19,7 @@ package struct SuiteChange: Equatable, Sendable {
     package var replaced: ReplacedSchema?
     /// The previous revision of the suite; nil if the suite did not exist.
     package var oldRevision: Revision?
-    /// The commit that removed an earlier schema; nil if the suite had a schema.
+    /// The commit that had removed the schema of the suite; nil if the suite had a schema, or never had a schema.
     package var oldSchemaRevision: Revision?
     /// The keys without a value in a dropped suite.
     package var forgotten: ForgottenKeys?
@@ -115,7 +115,7 @@ extension SuiteChange.ReplacedSchema: JSONBody {
 }
 
 extension JSONWriter {
-    /// Writes a schema to a file: its text if that is known, otherwise the document.
+    /// Writes a schema to a file: the text if it is not nil, otherwise the document.
     package mutating func member(schema document: JSONValue, orText text: String?) {
         if let text { member("schemaText", text) } else { member("schema", document) }
     }
@@ -142,10 +142,10 @@ extension JSONValue {
 /// The keys without a value in a dropped suite, for reading the past. The commit has a change for each key with a
 /// value.
 package struct ForgottenKeys: Equatable, Sendable {
-    /// The revision of all other keys: they were never written, or the suite no longer had the revision of their
-    /// removal.
+    /// The revision of every other key: a key that was never written, or a removed key whose revision the suite had
+    /// discarded.
     package var unknownKeyRevision: Revision
-    /// The keys with a revision of their own.
+    /// The keys whose revisions the suite still had.
     package var keys: [Key]
 
     /// A key without a value.

@@ -44,17 +44,17 @@ public struct Timestamp: Hashable, Sendable {
     private var quoted: InlineArray<26, UInt8> {
         let (days, milliseconds) = Int(milliseconds).flooringDivision(by: 86_400_000)
         let date = CivilDate(daysSince2001: days - Self.daysFrom1970To2001)
-        let ofDay = UInt32(truncatingIfNeeded: milliseconds)
+        let millisecondOfDay = UInt32(truncatingIfNeeded: milliseconds)
         var text = InlineArray<26, UInt8>(repeating: UInt8(ascii: "\""))
         text.put(date.year / 100, at: 1)
         text.put(date.year % 100, at: 3, "-")
         text.put(date.month, at: 6, "-")
         text.put(date.day, at: 9, "T")
-        text.put(ofDay / 3_600_000, at: 12, ":")
-        text.put(ofDay / 60_000 % 60, at: 15, ":")
-        text.put(ofDay / 1000 % 60, at: 18, ".")
-        text.put(ofDay % 1000 / 10, at: 21)
-        text[23] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: ofDay % 10)
+        text.put(millisecondOfDay / 3_600_000, at: 12, ":")
+        text.put(millisecondOfDay / 60_000 % 60, at: 15, ":")
+        text.put(millisecondOfDay / 1000 % 60, at: 18, ".")
+        text.put(millisecondOfDay % 1000 / 10, at: 21)
+        text[23] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: millisecondOfDay % 10)
         text[24] = UInt8(ascii: "Z")
         return text
     }

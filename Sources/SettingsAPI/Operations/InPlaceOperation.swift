@@ -86,8 +86,8 @@ extension InPlaceOperation {
 
 extension InPlaceOperation: JSONBody {
     package init(_ reader: ObjectReader) throws(BodyError) {
-        // Without the member `op`, the allowed members are unknown. A misspelt member is then reported instead of the
-        // missing `op`.
+        // Without the member `op`, the operand is unknown. The check allows the operands of all operations, and reports
+        // a misspelt member, such as `opp`, instead of the missing `op`.
         if !reader.has("op") { try reader.allow(only: ["op"] + Word.allCases.compactMap(\.operand)) }
         let word: Word = try reader.required("op")
         try reader.allow(only: ["op"] + [word.operand].compactMap(\.self))
@@ -180,13 +180,13 @@ extension InPlaceOperation {
         return .double(sum)
     }
 
-    /// Adds an integer and a double. If the double is integral, throws unless the sum is exact. Otherwise throws if the
-    /// rounded sum is integral, so that the fraction would be lost.
+    /// Adds an integer and a double. If the double is integral, throws unless the sum is exact. Otherwise throws if no
+    /// double equals the integer, or if the rounded sum is integral and so has lost the fraction.
     private static func sum(_ integer: Int64, _ double: Double) throws(OperationError) -> Double {
         let sum = Double(integer) + double
         let isKept =
             if let whole = Int128(exactly: double) {
-                // Beyond half of the range of Int128, a double is so large that adding an Int64 cannot change it.
+                // The subtraction cannot overflow: near the limits of Int128, adding an Int64 does not change a double.
                 Int128(exactly: sum).map { $0 &- whole == Int128(integer) } ?? (integer == 0)
             } else if double == double.rounded() {
                 integer == 0

@@ -71,11 +71,11 @@ extension JSONValue {
                 "the array has no element at index \(index) (it has \(Plural.count(count, "element")))",
                 withoutValues: "the element does not exist")
         }
-        let what =
+        let cause =
             isBehindLast
             ? "- names the position after the last element, which has no value"
             : "\(BodyError.quoted(token)) is not a position in an array"
-        throw OperationError(what, withoutValues: "the element does not exist")
+        throw OperationError(cause, withoutValues: "the element does not exist")
     }
 
     static func noMember(_ name: String, in object: JSONObject) -> OperationError {

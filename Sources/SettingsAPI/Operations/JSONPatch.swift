@@ -93,9 +93,9 @@ extension JSONPatch.Step: JSONBody {
 }
 
 extension JSONPatch {
-    /// The maximum work of a patch. Each copied value counts one, each eight bytes of its text count one, and each
-    /// value that an insertion or a removal shifts counts a fraction of one. Without a limit, a few dozen steps that
-    /// each double a value would exhaust the memory.
+    /// The maximum work of a patch. A copied value costs one unit of work, plus one unit for each eight bytes of its
+    /// text. A value that an insertion or a removal shifts costs a fraction of a unit. Without a limit, a few dozen
+    /// steps that each double a value would exhaust the memory.
     package static let maximumWork = 4_000_000
 
     /// Returns the value after all steps. The error names the step that failed.
@@ -103,7 +103,7 @@ extension JSONPatch {
         var run = PatchRun(value)
         for (index, step) in steps.enumerated() {
             do {
-                try run.take(step)
+                try run.perform(step)
             } catch {
                 throw error.inStep(index, step)
             }
@@ -121,7 +121,7 @@ private struct PatchRun {
         self.value = value
     }
 
-    mutating func take(_ step: JSONPatch.Step) throws(OperationError) {
+    mutating func perform(_ step: JSONPatch.Step) throws(OperationError) {
         switch step {
         case .add(let path, let new):
             try checkDepth(of: new, at: path)
@@ -214,8 +214,8 @@ private struct PatchRun {
 
 /// The limits of nesting and of work.
 extension PatchRun {
-    /// A removal from an array shifts the elements after it in memory. A removal from an object also changes the index
-    /// of its names.
+    /// The numbers of shifted elements and members that cost one unit of work. Members cost more, because a removal
+    /// from an object also changes the index of its names.
     private static let elementsShiftedForOne = 16
     private static let membersShiftedForOne = 4
 

@@ -16,7 +16,7 @@ package struct OperationError: Error, Equatable, Sendable {
     package private(set) var pointer: JSONPointer?
     /// The cause. It may contain short scalars of the value and names of members.
     package private(set) var detail: String
-    /// The cause without anything from the value, for secrets and for logs.
+    /// The cause without any part of the value, for secrets and for logs.
     package private(set) var detailWithoutValues: String
 
     init(_ detail: String, withoutValues: String? = nil, kind: Kind = .invalid) {
@@ -61,7 +61,7 @@ extension OperationError: CustomStringConvertible {
 extension OperationError {
     static let tooDeep = OperationError("the result is nested more than \(JSONValue.maximumDepth) levels deep")
 
-    static func needs(_ what: String, for operation: InPlaceOperation, found value: JSONValue) -> OperationError {
-        OperationError("\(operation.name) needs \(what), but the value is \(value.kindPhrase)")
+    static func needs(_ operand: String, for operation: InPlaceOperation, found value: JSONValue) -> OperationError {
+        OperationError("\(operation.name) needs \(operand), but the value is \(value.kindPhrase)")
     }
 }

@@ -37,7 +37,7 @@ package struct PendingAction: Equatable, Sendable {
     package let id: PendingID
     package var kind: Kind
     package private(set) var deadline: Timestamp
-    /// The milliseconds from the commit that set the deadline until the deadline.
+    /// The milliseconds from the time of the commit that set the deadline to the deadline.
     package private(set) var period: Int64
     package let created: Timestamp
     /// The caller that created the action, and the note of its request.

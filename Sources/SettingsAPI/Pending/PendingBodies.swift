@@ -1,7 +1,7 @@
 package import SettingsModel
 
-/// A pending action, or an ended one, as answers describe it. The answer to a write and a setting contain only the
-/// members up to ``until``.
+/// A pending or ended action, as answers describe it. The answer to a write and a setting contain only the members up
+/// to ``until``.
 package struct PendingDescription: Equatable, Sendable {
     package var id: PendingID
     package var kind: PendingAction.Kind

@@ -2,7 +2,7 @@ package import SettingsModel
 
 /// The time of a deadline as a client sends it: a duration or an instant.
 package enum PendingTime: Hashable, Sendable {
-    /// Milliseconds from the commit of the request.
+    /// Milliseconds after the time of the commit of the request.
     case after(milliseconds: Int64)
     case at(Timestamp)
 
@@ -24,8 +24,8 @@ package enum PendingTime: Hashable, Sendable {
         }
     }
 
-    /// Reads a duration: decimal digits without superfluous zeros, then `s`, `m`, `h`, `d` or nothing for seconds.
-    /// Returns nil for any other text, and for a duration that exceeds the range of the result.
+    /// Reads a duration: decimal digits without leading zeros, then `s`, `m`, `h` or `d`. Without a unit, the number is
+    /// in seconds. Returns nil for any other text, and for a duration that exceeds the range of the result.
     package static func milliseconds(ofDuration text: String) -> Int64? {
         let bytes = text.utf8Span.span
         guard !bytes.isEmpty else { return nil }
@@ -60,8 +60,8 @@ package enum PendingTime: Hashable, Sendable {
         }
     }
 
-    /// The time as text: equal for two texts that mean the same time. Digests of requests depend on the text, so it
-    /// must not change.
+    /// The time as text, which is equal for all spellings of one time. Digests of requests depend on this text, so its
+    /// form must not change.
     package var canonicalText: String {
         switch self {
         case .after(let milliseconds): "after \(milliseconds)"

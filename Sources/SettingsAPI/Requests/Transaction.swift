@@ -1,6 +1,6 @@
 public import SettingsModel
 
-/// A list of operations on keys of one or several suites. The daemon does all of them, or none.
+/// A list of operations on keys of one or several suites. The daemon carries out all operations, or none.
 public struct Transaction: Equatable, Sendable {
     /// The conditions. All must hold.
     public var conditions: [Condition]

@@ -1,7 +1,7 @@
 package import SettingsModel
 
-/// The change that a write requests. A scheduled write stores its command as JSON. Indirect, so that a copy of a
-/// command copies a reference.
+/// The change that a write requests. A scheduled write stores its command as JSON. The enum is indirect, so that a copy
+/// of a command copies only a reference.
 package indirect enum WriteCommand: Equatable, Sendable {
     /// One operation on one key.
     case setting(Transaction.Operation)

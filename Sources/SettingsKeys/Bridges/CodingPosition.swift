@@ -118,7 +118,8 @@ final class CodingState {
     }
 
     /// Records the position of an error that does not contain a coding path. Each value that contains the faulty part
-    /// calls this method, from the innermost to the outermost. The position of the first call is kept.
+    /// calls this method, from the innermost value to the outermost value. The state keeps the position of the first
+    /// call.
     func recordError(_ error: any Error, at position: CodingPosition) {
         guard !Self.hasPath(error) else { return }
         let (text, outer) = (String(describing: error), position.pointer)

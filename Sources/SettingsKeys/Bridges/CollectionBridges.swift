@@ -241,7 +241,6 @@ where Bound.Value == Value.Bound {
         return Value(uncheckedBounds: (lower, upper))
     }
 
-    /// Decodes the bound with this name.
     private func decodedBound(_ name: String, _ members: JSONObject) throws(BridgeError) -> Value.Bound {
         guard let json = members[name] else { throw Self.badForm }
         do { return try bound.decode(json) } catch { throw error.inside(name) }

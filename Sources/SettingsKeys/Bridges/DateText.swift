@@ -82,13 +82,13 @@ struct DecimalSeconds {
     /// The ASCII digits of the fraction, which is added to `whole`. The last digit is not zero.
     let fraction: [UInt8]
 
-    /// The maximum number of digits that affect the nearest `Double`. Each `Double`, and each midpoint between two
+    /// More fraction digits than can affect the nearest `Double`. Each `Double`, and each midpoint between two
     /// neighbouring values, is a multiple of 2^-1075, so it has at most 1075 fraction digits.
     private static let longestFraction = 1_100
     private static let zero = UInt8(ascii: "0")
 
-    /// Creates a number with any number of fraction digits. A single digit 1 replaces further digits that are not zero,
-    /// because only their presence affects the rounding.
+    /// Creates a number with any number of fraction digits. If a digit after the first 1,100 digits is not zero, a
+    /// single digit 1 replaces all of them, because only their presence affects the rounding.
     init(whole: Int, fraction digits: ArraySlice<UInt8>) {
         var fraction = Array(digits.prefix(Self.longestFraction))
         if digits.dropFirst(Self.longestFraction).contains(where: { $0 != Self.zero }) {
@@ -115,9 +115,9 @@ struct DecimalSeconds {
     /// The nearest `Double`.
     var value: Double? {
         let isNegative = whole < 0
-        let shown = isNegative ? negated : self
-        let fraction = shown.fraction.isEmpty ? "0" : String(decoding: shown.fraction, as: UTF8.self)
-        return Double("\(isNegative ? "-" : "")\(shown.whole).\(fraction)")
+        let magnitude = isNegative ? negated : self
+        let fraction = magnitude.fraction.isEmpty ? "0" : String(decoding: magnitude.fraction, as: UTF8.self)
+        return Double("\(isNegative ? "-" : "")\(magnitude.whole).\(fraction)")
     }
 
     private var negated: DecimalSeconds {

@@ -29,7 +29,7 @@ extension JSONValue: Codable {
         }
     }
 
-    /// Decodes a value of the type that the decoder contains.
+    /// Decodes any JSON value that the decoder contains.
     public init(from decoder: any Decoder) throws {
         if let decoder = decoder as? ValueDecoder {
             self = decoder.json

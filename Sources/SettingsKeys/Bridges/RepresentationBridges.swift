@@ -18,7 +18,7 @@ where Value.RawValue: DefaultsSerializable {
         try raw.encode(value.rawValue)
     }
 
-    /// Decodes a raw value. Throws if the type has no value for it.
+    /// Decodes a raw value. Throws if the type has no value for the raw value.
     package func decode(_ json: JSONValue) throws(BridgeError) -> Value {
         if let value = Value(rawValue: try raw.decode(json)) { return value }
         guard let cases = encodedCases else { throw BridgeError("is not a valid \(Value.self)") }

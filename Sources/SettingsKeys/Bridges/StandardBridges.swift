@@ -170,13 +170,14 @@ private enum DecimalText {
     /// Returns nil if the text is not a decimal number, or if it has more digits than a `Decimal`. `Decimal(string:)`
     /// would parse a part of such a text or round it.
     static func decimal(from text: String) -> Decimal? {
-        guard let written = normalized(text), let value = Decimal(string: text), value.isFinite,
-            normalized(value.description) == written
+        guard let normalizedText = normalized(text), let value = Decimal(string: text), value.isFinite,
+            normalized(value.description) == normalizedText
         else { return nil }
         return value
     }
 
-    /// Returns the sign and the digits without superfluous zeros. Returns nil if the text is not a decimal number.
+    /// Returns the sign, the digits and the point without leading zeros and trailing fraction zeros. Returns nil if the
+    /// text is not a decimal number.
     private static func normalized(_ text: String) -> String? {
         var cursor = ByteCursor(text)
         let isNegative = cursor.consume("-")

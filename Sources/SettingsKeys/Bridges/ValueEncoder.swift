@@ -152,7 +152,8 @@ final class ValueEncoder: Encoder {
     }
 
     private func fail(_ error: BridgeError) {
-        // The encoder does not have the value, so the message describes the JSON that was encoded so far.
+        // The encoder does not have the value, so the error contains the JSON of the single value that was encoded so
+        // far.
         if failure == nil { failure = position.refusal(error, of: single) }
     }
 

@@ -1,6 +1,7 @@
 internal import SettingsModel
 
-// Each type of value has its own initializers, so a limit that does not fit the type does not compile.
+// Each kind of value has its own initializers, so a key with a limit that does not fit the type of its values does not
+// compile.
 
 extension DefaultsKey {
     /// Creates a key with a default.
@@ -214,8 +215,8 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
     }
 }
 
-// If no available initializer fits, the compiler would report an unmet constraint of an extension. It chooses an
-// unavailable initializer instead, whose message names the correct parameter.
+// If no available initializer fits a call, the compiler chooses one of these unavailable initializers, whose messages
+// name the correct parameter. Without them, it would report an unmet constraint of an extension.
 extension DefaultsKey {
     /// Not available. The range does not fit the type of the key.
     @available(

@@ -45,8 +45,8 @@ public struct DefaultsKeys: DefaultsKeyStore {
     public init() {}
 }
 
-/// Returns a message if a nested store lacks its own prefix, because its keys could then have the same names as other
-/// keys. Returns nil if the prefix is valid.
+/// Returns a message if a nested store lacks its own prefix. Without the prefix, its keys could have the same names as
+/// other keys. Returns nil if the prefix is valid.
 package func nestedStoreProblem(
     _ inner: any DefaultsKeyStore.Type, in outer: any DefaultsKeyStore.Type
 ) -> String? {
@@ -76,7 +76,7 @@ extension ListedKey where Store: DefaultsKeyStore {
     /// Returns a message if the name of the key lacks the prefix of a nested store. Returns nil if the name is valid.
     ///
     /// A key path does not reveal the stores that it passes through, but the prefix of each nested store adds at least
-    /// one part to the name. So the method compares the number of parts with the length of the key path.
+    /// one part to the name. Therefore the method compares the number of parts with the length of the key path.
     fileprivate func prefixProblem(of name: String) -> String? {
         let outer = Store.prefix.utf8.isEmpty ? "" : Store.prefix + "."
         let rest = name.utf8.starts(with: outer.utf8) ? name.utf8.dropFirst(outer.utf8.count) : name.utf8[...]
@@ -131,7 +131,7 @@ package struct NamespaceRegistry: Sendable {
 
     package init() {}
 
-    /// Registers a type. Throws if another type has the namespace. Does nothing if the type is registered.
+    /// Registers a type. Throws if another type has the namespace. Does nothing if the type is already registered.
     package mutating func register(_ namespace: String, of type: any Any.Type) throws(NamespaceConflict) {
         guard let owner = owners.first(where: { $0.namespace.hasSameBytes(as: namespace) }) else {
             owners.append((namespace, type))

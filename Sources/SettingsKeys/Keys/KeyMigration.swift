@@ -60,7 +60,7 @@ extension KeyCodec {
     ///
     /// Returns nil if there is nothing to convert: the key has no migration, the type of the key decodes the JSON, the
     /// former type does not decode the JSON, or the result is nil. Throws if the conversion throws, or if its result is
-    /// no value of the key.
+    /// not a valid value of the key.
     package func migrated(_ stored: JSONValue) throws(InvalidValue) -> JSONValue? {
         guard let conversion = key.conversion, (try? decode(stored)) == nil else { return nil }
         let value: Value?

@@ -32,8 +32,9 @@ public struct SchemaDifference: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Schema {
-    /// Compares a program's key with this schema: presence, type, limits, listed values, default and secrecy. Other
-    /// rules differ if their text differs. If the schema allows the key without listing it, only the type is compared.
+    /// Compares a program's key with this schema: presence, type, limits, listed values, default and secrecy. Any other
+    /// rule counts as different if its text differs. If the schema allows the key without listing it, only the type is
+    /// compared.
     func differences(from document: JSONObject, named name: String, isSecret: Bool) -> [SchemaDifference] {
         guard let serverKey = key(name) else {
             let meant = suggestions(for: name, limit: 1).first.map { "; did you mean \($0)?" } ?? ""
@@ -93,7 +94,7 @@ private struct ComparedRules {
         if types.contains(.integer), !types.contains(.number) { numbers.roundToIntegers() }
     }
 
-    /// Adds the rules of a schema. A value must satisfy them and all earlier rules.
+    /// Adds the rules of a schema. A value must satisfy these rules and all rules that were added before.
     private mutating func add(_ schema: JSONValue) {
         remainingSchemas -= 1
         if schema == false { types = [] }
@@ -151,8 +152,8 @@ private struct ComparedRules {
         return types
     }
 
-    /// Lists the differences in sentences without the name of the key. Lists no differences if a schema was too large
-    /// to read.
+    /// Lists the differences in sentences without the name of the key. Lists no differences if the program allows every
+    /// value, or if a schema was too large to read.
     func differences(from theirs: ComparedRules) -> [(SchemaDifference.Aspect, String)] {
         if allowsEverything || remainingSchemas <= 0 || theirs.remainingSchemas <= 0 { return [] }
         let common = types.intersection(theirs.types)

@@ -8,8 +8,7 @@ extension Schema {
     ///
     /// Throws if a key is not valid, or if two different keys have the same name. `additionalProperties` is the schema
     /// of keys that are not listed. By default, other keys are not allowed. The schema also allows the former names of
-    /// the keys with any value, so that values can stay stored under former names until the client moves
-    /// them.
+    /// the keys with any value, so that values can stay stored under former names until the client moves them.
     public init<Store: DefaultsKeyStore>(
         of store: Store.Type, additionalProperties: JSONValue = false,
         @KeyListBuilder<Store> keys: () -> [ListedKey<Store>]
@@ -103,7 +102,7 @@ extension Schema: CustomStringConvertible {
 /// A key in the list of keys for a schema. It contains the key path, which is applied to an instance of the store.
 public struct ListedKey<Store> {
     private let key: (Store) -> any AnyDefaultsKey
-    /// The number of names in the path: `\Keys.player.volume` has two.
+    /// The number of names in the path: `\Keys.player.volume` has two names.
     let depth: Int
 
     init<Value>(_ path: KeyPath<Store, DefaultsKey<Value>>) {
