@@ -58,7 +58,7 @@ struct BridgeRoundTripTests {
         #expect(try Float.defaultsBridge.encode(0.1) == 0.1)
     }
 
-    @Test("Numbers that are not finite survive a round trip where they are allowed, also in nested values")
+    @Test("If a bridge allows numbers that are not finite, they survive a round trip, also in nested values")
     func nonFinite() throws {
         let values: [Double] = [.infinity, -.infinity, 1.5]
         try RoundTrip.check([values], [Double].defaultsBridge.allowingNonFinite())

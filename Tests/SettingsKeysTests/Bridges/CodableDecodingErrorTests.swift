@@ -169,7 +169,7 @@ struct CodableDecodingErrorTests {
         #expect(try decoded([String: JSONValue].self, "{\"é\":\(twoNames)}") == ["é": JSONValue(parsing: twoNames)])
     }
 
-    @Test("Names are compared by their bytes")
+    @Test("A coding key finds only the member whose name has the same bytes")
     func names() throws {
         struct Holder: Decodable {
             var é: Int?
@@ -183,9 +183,9 @@ struct CodableDecodingErrorTests {
                 é = try container.decodeIfPresent(Int.self, forKey: .é)
             }
         }
-        let one = try decoded(Holder.self, "{\"\u{e9}\":1,\"e\u{301}\":2}")
-        #expect(one.keys == 1)
+        let holder = try decoded(Holder.self, "{\"\u{e9}\":1,\"e\u{301}\":2}")
+        #expect(holder.keys == 1)
         // This file may contain the letter as one or as two Unicode scalars.
-        #expect(one.é == ("é".utf8.count == 2 ? 1 : 2))
+        #expect(holder.é == ("é".utf8.count == 2 ? 1 : 2))
     }
 }

@@ -20,7 +20,7 @@ struct CodableDepthTests {
             Chain.self, from: chain(JSONValue.maximumDepth), allowsNonFinite: false)
     }
 
-    @Test("A value with one level more than the maximum is an error with its path, encoding and decoding")
+    @Test("Encoding or decoding a value with one level more than the maximum throws an error with the path")
     func tooDeepByOne() {
         let location = JSONPointer(Array(repeating: "next", count: JSONValue.maximumDepth))
         let expected = BridgeError(at: location, Self.tooDeep)
@@ -31,7 +31,7 @@ struct CodableDepthTests {
         }
     }
 
-    @Test("A value that contains itself is an error")
+    @Test("Encoding a value that contains itself throws an error")
     func cycle() {
         let chain = Chain(next: nil)
         chain.next = chain
@@ -39,7 +39,7 @@ struct CodableDepthTests {
         #expect(refusal(of: chain).hasSuffix(Self.tooDeep))
     }
 
-    @Test("A value that contains itself without adding a level of JSON is an error")
+    @Test("Endless encoding or decoding that adds no level of JSON throws an error")
     func shells() throws {
         let shell = Shell(inner: nil)
         shell.inner = shell
@@ -48,7 +48,7 @@ struct CodableDepthTests {
         #expect(try refusal([Shell].self, "[null]") == "at /0: " + Self.tooDeep)
     }
 
-    @Test("100,000 nested containers are an error")
+    @Test("Encoding into 100,000 nested containers throws an error")
     func containers() {
         let script = Script { encoder in
             var container = encoder.unkeyedContainer()
@@ -71,7 +71,7 @@ struct CodableDepthTests {
         #expect(refusal(of: [chain(JSONValue.maximumDepth)]) == "at /0: " + Self.tooDeep)
     }
 
-    @Test("Optional elements and wrapper values on every level still fit the depth limit")
+    @Test("A value with optional parts at every level survives a round trip up to the depth limit")
     func wrapped() throws {
         final class Tree: Codable {
             var branches: [[String: Tree?]?]
@@ -84,7 +84,7 @@ struct CodableDepthTests {
         #expect(try encoded(afterRoundTrip(tree)) == encoded(tree))
     }
 
-    @Test("The deepest values fit a stack of 1 MiB, also in a debug build")
+    @Test("Encoding and decoding the deepest values fits a stack of 1 MiB, also in a debug build")
     func smallStack() throws {
         let done = DispatchSemaphore(value: 0)
         let results = Mutex<[String]>([])

@@ -123,7 +123,7 @@ struct CodableEncodingErrorTests {
         },
     ]
 
-    @Test("A type that encodes itself incorrectly gets an error with the path", arguments: cases)
+    @Test("If the code of a type encodes incorrectly or throws, the error has the path", arguments: cases)
     func errors(mistake: Case) {
         #expect(refusal(of: Script(run: mistake.run)) == mistake.error)
     }

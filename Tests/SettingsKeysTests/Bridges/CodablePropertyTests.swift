@@ -121,7 +121,8 @@ struct CodablePropertyTests {
         }
     }
 
-    @Test("Random values have the same JSON as with Foundation", arguments: 1...100 as ClosedRange<UInt64>)
+    @Test(
+        "Random values have the same JSON as with the coders of Foundation", arguments: 1...100 as ClosedRange<UInt64>)
     func likeFoundation(seed: UInt64) throws {
         var parts = RandomParts(generator: SeededGenerator(seed: seed))
         let shapes = parts.list { $0.shape() }

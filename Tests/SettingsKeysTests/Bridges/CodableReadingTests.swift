@@ -15,7 +15,7 @@ struct CodableReadingTests {
         return try decoded(Keeper.self, text).decoder
     }
 
-    @Test("A keyed container lists its members")
+    @Test("A keyed container lists its members, finds them by key and decodes them")
     func keyed() throws {
         let container = try decoder(#"{"b":1,"a":null,"super":[2],"n":{"x":true}}"#).container(keyedBy: AnyKey.self)
         #expect(container.allKeys.map(\.stringValue) == ["b", "a", "super", "n"])
@@ -35,7 +35,7 @@ struct CodableReadingTests {
         #expect(throws: DecodingError.self) { try container.nestedUnkeyedContainer(forKey: "n") }
     }
 
-    @Test("A nested container of a missing key is an error that names the key")
+    @Test("A nested container for a missing or null member throws an error that names the member")
     func missingNested() throws {
         let container = try decoder(#"{"a":null}"#).container(keyedBy: AnyKey.self)
         do {

@@ -42,7 +42,7 @@ struct CodableRoundTripTests {
         #expect(try afterRoundTrip(cat).lives == 9)
     }
 
-    @Test("Values of types that are not structs are encoded as plain JSON values")
+    @Test("Scalars, optionals and collections outside of a struct are plain JSON and survive a round trip")
     func bareValues() throws {
         #expect(try encoded("a") == "a")
         #expect(try encoded(Int?.none) == .null)
@@ -58,7 +58,7 @@ struct CodableRoundTripTests {
         #expect(try afterRoundTrip(3..<7) == 3..<7)
     }
 
-    @Test("Nested optionals are nil after a round trip if any level was nil")
+    @Test("A nested optional with nil at any level is nil after a round trip")
     func nestedOptionals() throws {
         struct Nested: Codable, Equatable {
             var inner: [Int??]
@@ -164,7 +164,7 @@ struct CodableRoundTripTests {
         #expect(holder.map["n"] == .null)
     }
 
-    @Test("JSON values encode and decode with other coders and directly with this coder")
+    @Test("JSON values survive a round trip with the coders of Foundation and with this coder")
     func jsonAndOtherCoders() throws {
         let json: JSONValue = ["a": [1, 2.5, .null, true, "x", [:], []]]
         let data = try JSONEncoder().encode(json)

@@ -123,7 +123,7 @@ struct CodableShapeTests {
         #expect(try encoded([Script(run: shape.run)]).text() == "[\(shape.text)]")
     }
 
-    @Test("Encoders have a coding path and no user info")
+    @Test("Encoders and containers have the coding path of their position, and no user info")
     func codingPaths() throws {
         let script = Script { encoder in
             let joined = { (path: [any CodingKey]) in path.map(\.stringValue).joined(separator: "/") }
@@ -142,7 +142,7 @@ struct CodableShapeTests {
         #expect(try encoded(script) == ["list": ["list", "list/1"], "one": "one", "root": ""])
     }
 
-    @Test("Plain structs have the same JSON as with Foundation")
+    @Test("A struct has the same JSON as with the coders of Foundation")
     func likeFoundation() throws {
         struct Plain: Codable {
             var text = "a\u{1F600}"

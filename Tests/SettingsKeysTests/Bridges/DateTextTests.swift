@@ -69,13 +69,13 @@ struct DateTextTests {
         Instant(seconds: -5.5, text: "2001-01-01T00:00:00Z-5.5s"),
     ]
 
-    @Test("Other spellings name the same instant", arguments: spellings)
+    @Test("Other RFC 3339 spellings of an instant are read as this instant", arguments: spellings)
     func otherSpellings(_ instant: Instant) {
         #expect(DateText.date(from: instant.text)?.timeIntervalSinceReferenceDate == instant.seconds)
     }
 
     @Test(
-        "Text of another form is not an instant",
+        "Text in any other form is not read as an instant",
         arguments: [
             "", "2001-01-01", "2001-01-01T00:00:00", "2001-01-01 00:00:00Z", "2001-02-29T00:00:00Z",
             " 2001-01-01T00:00:00Z",
@@ -106,7 +106,7 @@ struct DateTextTests {
         #expect(seconds(String(repeating: "9", count: 2_000)) == 1)
     }
 
-    @Test("A fraction of a million digits is read", .timeLimit(.minutes(1)))
+    @Test("A fraction of a million digits is read in less than a minute", .timeLimit(.minutes(1)))
     func longFraction() {
         let text = "2000-12-31T23:59:59.5" + String(repeating: "0", count: 1_000_000) + "Z"
         #expect(DateText.date(from: text)?.timeIntervalSinceReferenceDate == -0.5)
@@ -164,7 +164,7 @@ struct InstantRoundTripTests {
         }
     }
 
-    @Test("Instants near bounds are equal after writing and reading their texts")
+    @Test("Instants near the limits of Double and of the text forms are equal after writing and reading their texts")
     func edges() throws {
         var edges: [Double] = [
             .leastNonzeroMagnitude, .leastNormalMagnitude, .greatestFiniteMagnitude, .ulpOfOne, 0x1p52, 0x1p53, 0x1p54,

@@ -79,7 +79,7 @@ struct OwnFormInCodableTests {
         #expect(try refusal([Data].self, #"["?"]"#) == "at /0: must be Base64 text with its padding")
     }
 
-    @Test("The path of an error includes the location inside a value with its own form")
+    @Test("The path of an error continues inside a value with its own form")
     func pathInsideValue() throws {
         struct Pair: StandardForm, Codable {
             struct Bridge: DefaultsBridge {

@@ -79,7 +79,9 @@ struct KeyCodecTests {
         Refusal(\.window, decoding: ["size": "x"], "window at /size: must be an array (got a string)"),
     ]
 
-    @Test("Values outside of the type or the limits are refused", arguments: refusals)
+    @Test(
+        "Encoding or decoding a value outside of the type or the limits of the key throws the reason",
+        arguments: refusals)
     func refuses(_ row: Refusal) {
         let error = #expect(throws: InvalidValue.self) { try row.act() }
         #expect(error?.description == row.expected)
@@ -94,7 +96,7 @@ struct KeyCodecTests {
         #expect(ratio.schema.document["default"] == "Infinity")
     }
 
-    @Test("An invalid key throws the reason when it is used")
+    @Test("Creating the codec of an invalid key throws the reason")
     func unusableKeys() {
         func problem<Value>(_ key: DefaultsKey<Value>) -> String? {
             #expect(throws: SchemaError.self) { _ = try KeyCodec(key) }?.problems.first?.detail

@@ -7,7 +7,7 @@ struct KeyRangeTests {
         JSONValue.object(try key.schemaDocument()).text()
     }
 
-    @Test("Every form of range becomes the matching limits")
+    @Test("Each type of range becomes the equivalent limits in the schema")
     func forms() throws {
         #expect(try document(DefaultsKey<Int?>("n", in: 1...9)) == #"{"type":"integer","minimum":1,"maximum":9}"#)
         #expect(
@@ -27,7 +27,7 @@ struct KeyRangeTests {
         #expect(throws: SchemaError.self) { try KeyCodec(DefaultsKey<UInt64?>("n", in: ...UInt64.max)) }
     }
 
-    @Test("An infinite bound adds no limit, and a bound that excludes all numbers is refused when the key is used")
+    @Test("An infinite bound that excludes no number adds no limit, and any other bound that is not finite is refused")
     func infinite() throws {
         #expect(try document(DefaultsKey<Double?>("n", in: 0...Double.infinity)) == #"{"type":"number","minimum":0.0}"#)
         #expect(
@@ -40,7 +40,7 @@ struct KeyRangeTests {
     private enum One { struct Config: Codable, DefaultsSerializable {} }
     private enum Two { struct Config: Codable, DefaultsSerializable {} }
 
-    @Test("Two types with the same short name are different types")
+    @Test("A key defined with two types of the same short name is refused with the qualified names of the types")
     func sameShortName() {
         let keys: [any AnyDefaultsKey] = [DefaultsKey<One.Config?>("cfg"), DefaultsKey<Two.Config?>("cfg")]
         let error = #expect(throws: SchemaError.self) { try Schema(keys: keys) }

@@ -7,7 +7,8 @@ struct KeyRulesTests {
     private let composed = "\u{E9}"
     private let decomposed = "e\u{301}"
 
-    @Test("Text is compared by its bytes") func textComparedBytes() {
+    @Test("Keys whose patterns or former names differ only in their bytes have different rules")
+    func textComparedBytes() {
         let pattern = DefaultsKey<String?>("k", maxLength: 9, matching: composed)
         #expect(pattern.hasSameRules(as: DefaultsKey<String?>("k", maxLength: 9, matching: composed)))
         #expect(!pattern.hasSameRules(as: DefaultsKey<String?>("k", maxLength: 9, matching: decomposed)))

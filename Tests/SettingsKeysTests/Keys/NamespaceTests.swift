@@ -5,7 +5,7 @@ struct NamespaceTests {
     private enum Account {}
     private enum Other {}
 
-    @Test("Two types with the same namespace are refused, and a repeated registration of one type is accepted")
+    @Test("A second type with the same namespace is refused, and a repeated registration of one type is accepted")
     func registry() throws {
         var registry = NamespaceRegistry()
         try registry.register("Account", of: Account.self)

@@ -1,8 +1,8 @@
 import SettingsKeys
 import Testing
 
-/// Tests that SettingsKeys adds no static member such as `unset` to `Optional`. For an optional enumeration, `.unset`
-/// would mean this member and not the case `unset` of the enumeration.
+/// Tests that SettingsKeys adds no static member such as `unset` to `Optional`. In an assignment to an optional
+/// enumeration, `.unset` would mean such a member and not the case `unset` of the enumeration.
 struct OptionalMemberTests {
     enum Mode: String, CaseIterable, DefaultsSerializable {
         case unset, automatic

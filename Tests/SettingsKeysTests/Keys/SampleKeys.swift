@@ -28,7 +28,7 @@ struct SampleKeys: DefaultsKeyStore {
     var equalizer: EqualizerKeys { EqualizerKeys() }
 }
 
-/// A nested store, two levels deep.
+/// A nested store whose prefix has two parts.
 struct EqualizerKeys: DefaultsKeyStore {
     static let prefix = "player.equalizer"
     var bass: DefaultsKey<Int> { .init(Self["bass"], defaultValue: 0, in: -10...10) }

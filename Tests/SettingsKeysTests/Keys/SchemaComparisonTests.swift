@@ -160,7 +160,7 @@ struct SchemaComparisonTests {
             ])
     }
 
-    @Test("A difference does not contain the default of a secret, and the secret trait is compared")
+    @Test("The differences of a secret report a missing writeOnly, and do not contain the default")
     func secrets() throws {
         let key = DefaultsKey<String>("token", defaultValue: "hunter2", secret: true)
         let differences = try differences(key, ["type": "string", "default": "swordfish"])
@@ -194,7 +194,7 @@ struct SchemaComparisonTests {
         #expect(try strings.differences(from: DefaultsKey<Int>("k", defaultValue: 1)).map(\.aspect) == [.type])
     }
 
-    @Test("The rules of a pattern that matches a listed key are compared, too")
+    @Test("The comparison of a listed key includes the rules of each pattern that matches the key")
     func patterns() throws {
         let schema = try Schema([
             "type": "object", "additionalProperties": false, "patternProperties": ["^player\\.": ["maximum": 1]],
@@ -219,7 +219,7 @@ struct SchemaComparisonTests {
 }
 
 struct ComparedKeywordTests {
-    /// Each keyword that restricts or describes values, in a schema with only the keyword and the type.
+    /// Each keyword that restricts values, with a key whose type the keyword concerns.
     private static let keywords: [(any AnyDefaultsKey, JSONObject)] = {
         let text = DefaultsKey<String?>("k")
         let number = DefaultsKey<Double?>("k")
@@ -246,7 +246,9 @@ struct ComparedKeywordTests {
         ]
     }()
 
-    @Test("Every keyword that restricts or describes values makes a difference", arguments: Self.keywords.indices)
+    @Test(
+        "A keyword that restricts values in the schema only is reported as a difference",
+        arguments: Self.keywords.indices)
     func everyKeyword(_ index: Int) throws {
         let (key, keyword) = Self.keywords[index]
         var document = try key.schemaDocument()

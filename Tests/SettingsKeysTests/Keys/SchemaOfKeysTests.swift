@@ -39,7 +39,7 @@ struct SchemaOfKeysTests {
                 == #"{"type":"array","items":{"type":"integer"},"uniqueItems":true,"default":[],"x-merge":"append"}"#)
     }
 
-    @Test("A schema of listed keys, including keys of namespaces, is equal after it is parsed again")
+    @Test("A schema of listed keys, including keys of nested stores, is equal after it is parsed again")
     func listed() throws {
         let schema = try Schema(of: SampleKeys.self) {
             \.username
@@ -77,13 +77,13 @@ struct SchemaOfKeysTests {
         }
     }
 
-    @Test("Reflection finds stored keys, including keys of nested stores")
+    @Test("Reflection finds keys in stored properties, including keys of nested stores")
     func reflection() throws {
         let schema = try Schema(reflecting: StoredKeys())
         #expect(schema.keys.map(\.name) == ["count", "inner.flag", "name"])
     }
 
-    @Test("One name with two types or two meanings is refused, and a repeated key is accepted")
+    @Test("Two keys with one name and different types or limits are refused, and a repeated key is accepted")
     func duplicates() throws {
         let same: [any AnyDefaultsKey] = [
             DefaultsKey<Int>("n", defaultValue: 1), DefaultsKey<Int>("n", defaultValue: 1),

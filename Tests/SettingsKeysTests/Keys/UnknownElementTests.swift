@@ -1,8 +1,7 @@
 import SettingsKeys
 import Testing
 
-/// Tests of elements in stored arrays and sets that a newer program stored and that the type of this program does not
-/// have.
+/// Tests of stored arrays and sets with elements of a newer program, which the type of this program does not have.
 struct UnknownElementTests {
     enum Feature: String, CaseIterable, DefaultsSerializable {
         case search, voice, mail
@@ -28,7 +27,9 @@ struct UnknownElementTests {
         #expect(!list.hasSameRules(as: DefaultsKey<[Feature]>("features", defaultValue: [])))
     }
 
-    @Test func `A value that is no array or repeats a known element of a set is still refused`() throws {
+    @Test func `A key that drops unknown elements refuses a value of another type, and a repeated element of a set`()
+        throws
+    {
         #expect(throws: InvalidValue.self) { try KeyCodec(list).decode("search") }
         #expect(throws: InvalidValue.self) { try KeyCodec(set).decode(["search", "search"]) }
         #expect(throws: InvalidValue.self) { try KeyCodec(optional).decode(.null) }
@@ -57,7 +58,7 @@ struct UnknownElementTests {
                 == ["holograms", "mail", "voice"])
     }
 
-    @Test func `A key that refuses unknown elements changes nothing about a write`() throws {
+    @Test func `A change in place of a key that refuses unknown elements does not keep them`() throws {
         let codec = try KeyCodec(DefaultsKey<[Feature]>("features", defaultValue: []))
         #expect(codec.keepingUnknownElements(of: ["holograms"], in: ["mail"]) == ["mail"])
     }

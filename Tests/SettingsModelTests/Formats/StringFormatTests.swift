@@ -21,7 +21,7 @@ struct StringFormatTests {
     }
 
     @Test(
-        "Each format refuses unusual texts, except the texts that are valid in the format",
+        "Each format refuses each unusual text that is not valid in the format",
         arguments: StringFormat.allCases.filter { $0 != .regex })
     func oddTexts(_ format: StringFormat) {
         let texts = [
@@ -35,7 +35,7 @@ struct StringFormatTests {
         #expect(accepted == validTexts[format, default: []])
     }
 
-    /// A validator that takes quadratic time would need hours for texts of this size.
+    /// A validator that takes quadratic time would need billions of steps for texts of this size.
     @Test(
         "Each format checks a long text in linear time", .timeLimit(.minutes(1)),
         arguments: [

@@ -84,7 +84,7 @@ struct URITests {
         testCase.check(by: .uriReference)
     }
 
-    @Test("A URI is never relative", arguments: relative)
+    @Test("A relative reference is not a URI", arguments: relative)
     func neverRelative(_ testCase: FormatCase) {
         #expect(!StringFormat.uri.accepts(testCase.text))
     }

@@ -52,7 +52,7 @@ struct JSONEqualityTests {
         Pair("a number and the string of its digits", 1, "1", equal: false, mathematically: false),
         Pair("one text twice", "a", "a", equal: true, mathematically: true),
         Pair("two letter cases", "a", "A", equal: false, mathematically: false),
-        Pair("a text and a longer one", "a", "ab", equal: false, mathematically: false),
+        Pair("a text and a longer text", "a", "ab", equal: false, mathematically: false),
         Pair("the empty text and null", "", .null, equal: false, mathematically: false),
         Pair("an empty array and an empty object", [], [:], equal: false, mathematically: false),
         Pair("a value and an array of it", 1, [1], equal: false, mathematically: false),
@@ -98,7 +98,7 @@ struct JSONEqualityTests {
         }
     }
 
-    @Test("A reordered value is equal and has the same hash")
+    @Test("A value with reordered members is equal and has the same hash")
     func reordered() {
         for generator in FuzzBudget.generators(share: 0.5) {
             var random = RandomJSON(generator)
@@ -171,7 +171,7 @@ struct JSONOrderTests {
         [["a": 1]], [:], ["": 0], ["a": 1], ["a": 1, "b": 1], ["b": 1, "a": 2], ["a": 2, "c": 0], ["b": 0],
     ]
 
-    @Test("Each value of an ascending list is less than all later values, and never greater")
+    @Test("Each value of an ascending list precedes all later values, and no other value")
     func order() {
         for (leftPosition, left) in Self.ascending.enumerated() {
             for (rightPosition, right) in Self.ascending.enumerated() {
@@ -180,7 +180,7 @@ struct JSONOrderTests {
         }
     }
 
-    @Test("The order of values is total, strict and transitive")
+    @Test("The canonical order of values is total, strict and transitive")
     func triples() {
         for generator in FuzzBudget.generators(share: 0.3) {
             for vocabulary in [RandomJSON.Vocabulary.narrow, .wide] {

@@ -39,7 +39,7 @@ struct JSONFuzzTests {
         }
     }
 
-    @Test("Two joined documents and cut documents are parsed or refused without a trap")
+    @Test("Truncated documents and joined parts of two documents are parsed or refused without a trap")
     func splicedDocuments() {
         for var generator in FuzzBudget.generators() {
             let (first, second) = (Self.document(&generator), Self.document(&generator))

@@ -30,7 +30,7 @@ struct JSONObjectTests {
         #expect((["a": 1, "b": 2, "a": 3] as JSONValue).text() == #"{"a":3,"b":2}"#)
     }
 
-    @Test("Members with a duplicate name are not an object", arguments: [2, 16, 17, 100])
+    @Test("An object cannot be made from members with a duplicate name", arguments: [2, 16, 17, 100])
     func duplicateMembers(count: Int) {
         var members = Self.numbered(count).members
         #expect(JSONObject(members)?.count == count)
@@ -108,7 +108,7 @@ struct JSONObjectModelTests {
     /// growth of the index.
     private static let names = ["", "\u{E9}", "e\u{301}", "\u{1F600}"] + (0..<80).map { "name \($0)" }
 
-    @Test("Every operation has the same result as on a list of pairs")
+    @Test("Every operation on an object has the same result as on a list of pairs")
     func operations() {
         for var generator in FuzzBudget.generators(share: 0.01) {
             var object = JSONObject()

@@ -132,13 +132,13 @@ struct JSONParserAcceptanceTests {
         #expect(try JSONValue(parsing: text).text() == text)
     }
 
-    @Test("Only open levels count for the depth")
+    @Test("Levels that are closed do not count for the depth of a document")
     func closedLevels() throws {
         let text = "[" + Array(repeating: #"[[]],{"a":{}}"#, count: 200).joined(separator: ",") + "]"
         #expect(try JSONValue(parsing: text, maximumDepth: 3).array?.count == 400)
     }
 
-    @Test("The maximum depth of the caller applies")
+    @Test("A document that is nested deeper than the maximum depth of the caller is refused")
     func depthOfCaller() throws {
         #expect(try JSONValue(parsing: "1", maximumDepth: 0) == 1)
         #expect(try JSONValue(parsing: "[1]", maximumDepth: 1) == [1])

@@ -119,7 +119,7 @@ struct JSONPointerTests {
         #expect(value[JSONPointer(["-"])] == "dash")
     }
 
-    @Test("Two Unicode forms of a token make two pointers")
+    @Test("Pointers that differ only in the Unicode form of a token are different")
     func bytewise() {
         let (composed, decomposed) = (JSONPointer(["\u{E9}"]), JSONPointer(["e\u{301}"]))
         #expect(composed != decomposed)
@@ -128,7 +128,7 @@ struct JSONPointerTests {
         #expect((["\u{E9}": 1] as JSONValue)[composed] == 1)
     }
 
-    @Test("Tokens with different ends are distinct")
+    @Test("Pointers with the same characters in other tokens are different")
     func boundaries() {
         #expect(JSONPointer(["ab", "c"]) != JSONPointer(["a", "bc"]))
         #expect(JSONPointer(["a"]) != JSONPointer(["a", ""]))

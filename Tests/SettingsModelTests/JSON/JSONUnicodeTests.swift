@@ -52,7 +52,7 @@ struct JSONUnicodeNamesTests {
     private static let composed = "\u{E9}"
     private static let decomposed = "e\u{301}"
 
-    @Test("Two Unicode forms are two names of one object")
+    @Test("An object can have both Unicode forms of a letter as names")
     func names() throws {
         let value = try JSONValue(parsing: #"{"\#(Self.composed)":1,"\#(Self.decomposed)":2}"#)
         #expect(value.object?.count == 2)
@@ -60,7 +60,7 @@ struct JSONUnicodeNamesTests {
         #expect(value[Self.decomposed] == 2)
     }
 
-    @Test("Two Unicode forms in escapes are two names")
+    @Test("An object can have both Unicode forms of a letter as names if escapes represent them")
     func escapedNames() throws {
         let value = try JSONValue(parsing: #"{"\u00e9":1,"e\u0301":2}"#)
         #expect(value[Self.composed] == 1)
@@ -87,7 +87,7 @@ struct JSONUnicodeNamesTests {
         #expect(object.count == others + 1)
     }
 
-    @Test("Two Unicode forms are unequal, also mathematically")
+    @Test("Strings that differ only in the Unicode form of a letter are unequal, also mathematically")
     func values() {
         let (left, right) = (JSONValue.string(Self.composed), JSONValue.string(Self.decomposed))
         #expect(left != right)
@@ -104,7 +104,7 @@ struct JSONUnicodeNamesTests {
         #expect(!left.isMathematicallyEqual(to: right))
     }
 
-    @Test("Two Unicode forms are sorted by their bytes")
+    @Test("Names in two Unicode forms are sorted by their bytes")
     func sorting() throws {
         let value: JSONValue = [Self.composed: 1, "f": 2, Self.decomposed: 3, "e": 4]
         #expect(value.object?.sortedMembers.map(\.value) == [4, 3, 2, 1])
@@ -112,7 +112,7 @@ struct JSONUnicodeNamesTests {
         #expect(value.bytes(style: .canonical) == Array(expected.utf8))
     }
 
-    @Test("Two Unicode forms are written unchanged")
+    @Test("A string is written in its own Unicode form")
     func writing() throws {
         for text in [Self.composed, Self.decomposed] {
             #expect(JSONValue.string(text).bytes() == Array("\"\(text)\"".utf8))
@@ -121,12 +121,12 @@ struct JSONUnicodeNamesTests {
 }
 
 struct JSONStringScanTests {
-    @Test("A control character, an escape and the end are found at each position of a string")
+    @Test("A control character, an escape and the closing quotation mark are found at each position of a string")
     func everyPosition() throws {
         for length in 0..<40 {
             for position in 0...length {
-                // Bytes whose value or position is next to a byte that ends the scan. The fast test of
-                // eight bytes can report these bytes by mistake.
+                // These bytes are near the bytes that end the scan, in value or position, so the fast test of eight
+                // bytes can report them by mistake.
                 let before = String(repeating: "!\u{7F}]#", count: 10).prefix(position)
                 let after = String(repeating: "[ é~", count: 10).prefix(length - position)
                 #expect(try JSONValue(parsing: "\"\(before)\(after)\"").string == "\(before)\(after)")
@@ -138,7 +138,7 @@ struct JSONStringScanTests {
     }
 
     @Test(
-        "A duplicate name is found in any spelling",
+        "A duplicate name is found, with and without escapes",
         arguments: [
             #"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"\u0061":1,"a":2}"#, #"{"\u0061":1,"b":0,"a":2}"#,
             #"{"\u0061":1,"\u0061":2}"#, #"{"b":0,"a/":1,"c":0,"a\/":2}"#, #"{"":1,"":2}"#,

@@ -78,7 +78,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("Values have equal canonical texts exactly if they are equal")
+    @Test("Two values have the same canonical text if and only if they are equal")
     func canonicalText() {
         for generator in FuzzBudget.generators(share: 0.3) {
             var random = RandomJSON(generator, vocabulary: .narrow)
@@ -145,14 +145,14 @@ struct JSONWriterPiecesTests {
         String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    @Test("The writer adds commas, also around containers and rendered pieces")
+    @Test("In the compact layout, the writer adds commas between values, containers and rendered pieces")
     func compact() {
         var writer = JSONWriter()
         Self.writeSample(to: &writer)
         #expect(Self.text(writer) == #"{"a":1,"b":[true,null,{},[],{"r":1},"s",-0.5,{"x":1}],"c":{"d":[1]},"e":0}"#)
     }
 
-    @Test("The writer adds line breaks and keeps rendered pieces unchanged")
+    @Test("In the pretty layout, the writer adds line breaks and keeps rendered pieces unchanged")
     func pretty() {
         var writer = JSONWriter(style: .pretty)
         Self.writeSample(to: &writer)

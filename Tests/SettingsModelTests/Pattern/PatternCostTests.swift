@@ -42,13 +42,13 @@ struct PatternCostTests {
         Case("", true, within: 0) { String(repeating: "y", count: 10_000) },
     ]
 
-    @Test("An ordinary pattern costs one or two steps for each scalar", arguments: ordinary)
+    @Test("An ordinary pattern costs at most two steps for each scalar", arguments: ordinary)
     func ordinaryCost(sample: Case) throws {
         try Self.check(sample)
     }
 
     @Test(
-        "A search ends when no match is possible",
+        "A search ends when it finds a match or when no match is possible",
         arguments: [
             Case("^abc", false, within: 0) { "x" + String(repeating: "abc", count: 50_000) },
             Case("^(a|b)c$", false, within: 0) { String(repeating: "a", count: 100_000) },
@@ -81,7 +81,7 @@ struct PatternCostTests {
         Case(#"^((?:\d+-?)+)*\b$"#, false, within: 12) { String(repeating: "1-", count: 50_000) },
     ]
 
-    @Test("A pattern that needs exponential backtracking is matched in linear time", arguments: catastrophic)
+    @Test("A pattern for which backtracking takes exponential time is matched in linear time", arguments: catastrophic)
     func linearCost(sample: Case) throws {
         try Self.check(sample)
     }
@@ -112,7 +112,7 @@ struct PatternCostTests {
     }
 
     @Test
-    func `Alternatives that do not match cost steps, too`() throws {
+    func `Alternatives that do not match also cost steps`() throws {
         var budget = Int.max
         let guarded = try Pattern(Array(repeating: #"\ba"#, count: 500).joined(separator: "|"))
         #expect(guarded.matches(String(repeating: "-", count: 100), budget: &budget) == false)

@@ -142,7 +142,7 @@ struct PatternMatchingTests {
     ]
 
     @Test(
-        "A pattern matches exactly the expected texts",
+        "A pattern matches each text that it should match, and no text that it should not match",
         arguments: basics + quantifiers + classes + escapes + groups + properties)
     func matching(sample: Case) throws {
         let pattern = try Pattern(sample.source)
@@ -201,7 +201,9 @@ struct UnicodePropertyTests {
         #expect(kept.matches("b!", budget: &budget) == false)
     }
 
-    @Test("Each scalar matches either a property or its negation", arguments: ["Lu", "Assigned", "ASCII", "Any"])
+    @Test(
+        "Each scalar matches either a Unicode property or the negation of the property",
+        arguments: ["Lu", "Assigned", "ASCII", "Any"])
     func negation(name: String) throws {
         let inside = try Pattern(#"^\p{\#(name)}$"#)
         let outside = try Pattern(#"^\P{\#(name)}$"#)

@@ -72,7 +72,7 @@ struct PatternSyntaxTests {
     ]
 
     @Test(
-        "A construct outside of ECMA-262 is a syntax error with its position",
+        "A construct outside of ECMA-262 is refused as a syntax error at its position",
         arguments: quantifiers + brackets + groups + escapes)
     func syntaxErrors(sample: Case) throws {
         let error = try #require(throws: PatternError.self) { try Pattern(sample.source) }
@@ -129,7 +129,9 @@ struct PatternSyntaxTests {
         Case("(?:|){99999999999999999999}", at: 0), Case("(?:^){5000}", at: 0), Case("(a{1999}|b{1999}){2}", at: 0),
         Case(String(repeating: "|", count: 60_000), at: 0), Case(String(repeating: "a", count: 4_001), at: 0),
     ])
-    func `A pattern beyond a limit is refused before it is compiled`(sample: Case) throws {
+    func `A pattern with too many states passes the syntax check and is refused before it is compiled`(sample: Case)
+        throws
+    {
         try Pattern.checkSyntax(sample.source)
         let error = try #require(throws: PatternError.self) { try Pattern(sample.source) }
         #expect(error.kind == .tooLarge, "\(error)")
@@ -137,7 +139,7 @@ struct PatternSyntaxTests {
     }
 
     @Test(
-        "Length and nesting are also limited for a syntax check",
+        "The syntax check also refuses a pattern that is too long or nested too deep",
         arguments: [
             Case(String(repeating: "a", count: 65_537), at: 0), Case(String(repeating: "é", count: 32_769), at: 0),
             Case(String(repeating: "(", count: 201), at: 200), Case(String(repeating: "(?:", count: 20_000), at: 600),

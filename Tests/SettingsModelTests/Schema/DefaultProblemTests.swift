@@ -40,7 +40,7 @@ struct DefaultProblemTests {
         try sample.checkAsSuite()
     }
 
-    @Test("A default that a pattern for the key's name refuses is refused")
+    @Test("A default that the schema of a pattern for the name of the key does not allow is refused")
     func patternedDefault() throws {
         try BadSchema(
             "pattern",
@@ -107,7 +107,7 @@ struct DefaultProblemTests {
     }
 
     @Test(
-        "The requirements for the schema of a suite are checked",
+        "A document that does not satisfy the requirements for the schema of a suite is refused",
         arguments: [
             BadSchema(
                 "no additionalProperties", #"{"properties": {}}"#,
@@ -132,7 +132,7 @@ struct DefaultProblemTests {
     }
 
     @Test(
-        "The top of a schema needs no type and can name the dialect",
+        "The schema of a suite is accepted without a type, and with $schema and type",
         arguments: [false, true, [:], ["type": "string"]] as [JSONValue])
     func leastSchema(additional: JSONValue) throws {
         _ = try Schema(["additionalProperties": additional])

@@ -6,8 +6,9 @@ import Testing
 
 @Suite(.ownThread)
 struct HostileSchemaTests {
-    /// Finds the violations with a budget of `steps`, and expects that this takes at most linear time. The default is
-    /// less than `SchemaValidator.maximumSteps`, because debug builds are slow.
+    /// Returns the violations that a validation with a budget of `steps` finds, and expects that the validation takes
+    /// at most linear time. The default budget is less than `SchemaValidator.maximumSteps`, because debug builds are
+    /// slow.
     private static func expectBounded(
         _ schema: KeySchema, _ value: JSONValue, steps: Int = 200_000,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -32,20 +33,20 @@ struct HostileSchemaTests {
         return try KeySchema(["$ref": "#/$defs/d0", "$defs": .object(definitions)])
     }
 
-    @Test("References that double at each level are refused as too complex", arguments: ["allOf", "anyOf", "oneOf"])
+    @Test("References that triple at each level exceed the budget", arguments: ["allOf", "anyOf", "oneOf"])
     func exponentialReferences(keyword: String) throws {
         let schema = try Self.bomb(keyword, levels: 28, width: 3, end: ["type": "string"])
         let value: JSONValue = keyword == "allOf" ? "x" : 1
         #expect(Self.expectBounded(schema, value).map(\.detail) == [Self.tooComplex])
     }
 
-    @Test("An exponential schema accepts or refuses a value if the first alternatives decide")
+    @Test("A schema with exponentially many references gives a result if the first sub-schemas determine it")
     func decidedByFirstAlternatives() throws {
         #expect(try Self.bomb("anyOf", levels: 20, width: 3, end: true).allows(1))
         #expect(!(try Self.bomb("allOf", levels: 20, width: 3, end: false).allows(1)))
     }
 
-    @Test("Alternatives that descend into the value respect the limit of steps")
+    @Test("Alternatives that apply at each level of a deep value refuse the value in bounded time")
     func exponentialRecursion() throws {
         let schema = try KeySchema([
             "anyOf": [
@@ -58,7 +59,7 @@ struct HostileSchemaTests {
         #expect(!Self.expectBounded(schema, value).isEmpty)
     }
 
-    @Test("Many elements whose alternatives all fail get messages of bounded size in bounded time")
+    @Test("Many elements that match no alternative are reported in bounded time with messages of bounded size")
     func manyReasons() throws {
         var alternatives: JSONValue = ["const": 1]
         for _ in 0..<3 { alternatives = ["anyOf": [alternatives, alternatives, alternatives]] }
@@ -86,14 +87,14 @@ struct HostileSchemaTests {
     }
 
     @Test
-    func `Many required names in many objects cost only the first missing name`() throws {
+    func `Many required names in many objects cost only the steps up to the first missing name`() throws {
         let names = JSONValue.array((0..<20_000).map { .string("n\($0)") })
         let schema = try KeySchema(["contains": ["required": names], "minContains": 0, "maxContains": 1])
         let objects = JSONValue.array(Array(repeating: [:], count: 50_000))
         #expect(Self.expectBounded(schema, objects).isEmpty)
     }
 
-    @Test("A comparison of a large value with many constants costs steps")
+    @Test("Comparing a large value with many constants exceeds the budget")
     func manyConstants() throws {
         let value = JSONValue.array(Array(repeating: 1, count: 5_000))
         let references = JSONValue.array(Array(repeating: ["$ref": "#/$defs/large"], count: 5_000))
@@ -105,7 +106,7 @@ struct HostileSchemaTests {
     }
 
     @Test(
-        "Many length rules on a long string cost steps",
+        "Checking many length or format rules on a long string exceeds the budget",
         arguments: [["minLength": 1], ["format": "uri-reference"]] as [JSONValue])
     func longString(rule: JSONValue) throws {
         let references = JSONValue.array(Array(repeating: ["$ref": "#/$defs/rule"], count: 20_000))
@@ -129,7 +130,7 @@ struct HostileSchemaTests {
     }
 
     @Test(
-        "Patterns that need exponential backtracking are checked on long strings in bounded time",
+        "Patterns for which backtracking takes exponential time are matched in bounded time",
         arguments: ["(a+)+$", "(a|aa)+$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*a){20}c", "((a{0,10}){0,10}){0,10}b"])
     func exponentialPattern(pattern: String) throws {
         let schema = try KeySchema(["pattern": .string(pattern)])
@@ -138,14 +139,14 @@ struct HostileSchemaTests {
         #expect(violations.count == 1 && ["pattern", "limit"].contains(violations[0].keyword))
     }
 
-    @Test("A long text with a large pattern exceeds the budget")
+    @Test("Matching a large pattern against a long text exceeds the budget")
     func largePattern() throws {
         let schema = try KeySchema(["pattern": "(?:(?:a?){20}){20}c"])
         let text = JSONValue.string(String(repeating: "a", count: 200_000))
         #expect(Self.expectBounded(schema, text).map(\.detail) == [Self.tooComplex])
     }
 
-    @Test("Many patterns on many names cost steps")
+    @Test("Matching many patterns against many names exceeds the budget")
     func manyPatterns() throws {
         var patterns: JSONObject = [:]
         for index in 0..<1_200 { patterns["^x\(index)(?:abc){9}"] = true }
@@ -183,7 +184,7 @@ struct HostileSchemaTests {
         }
     }
 
-    @Test("Chains of schemas at each level of a deep value are refused as too complex on a small stack")
+    @Test("Chains of schemas at each level of a deep value are refused before they overflow a small stack")
     func deepChains() throws {
         for keyword in ["allOf", "anyOf", "oneOf"] {
             var schema: JSONValue = ["items": ["$ref": "#"], "type": "array"]

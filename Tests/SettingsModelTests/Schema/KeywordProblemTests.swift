@@ -92,7 +92,7 @@ struct KeywordProblemTests {
         }
     }
 
-    @Test("The table of kinds has each keyword that restricts the kind of its value")
+    @Test("The table of wrong kinds contains each keyword that does not allow every kind of value")
     func everyKeyword() {
         let covered = Set(Self.wrongKinds.map(\.keyword))
         #expect(Set(SchemaKeyword.allCases).subtracting(covered) == [.const, .default])
@@ -154,7 +154,7 @@ struct KeywordProblemTests {
         try sample.check()
     }
 
-    @Test("A pattern's problem names the character, counted in Unicode scalars from 1")
+    @Test("The problem of a pattern has the position of the error, counted in Unicode scalars from 1")
     func patternOffset() throws {
         let problem = try #require(BadSchema.problems(of: ["pattern": "e\u{301}😀+*"]).first)
         #expect(problem.detail.hasSuffix("(at character 5)"), "\(problem)")
@@ -189,7 +189,7 @@ struct KeywordProblemTests {
         ).check()
     }
 
-    @Test("The text of the error has a line for each problem, which begins with its location")
+    @Test("The description of the error has a line for each problem, which begins with the location of the problem")
     func description() {
         do {
             _ = try KeySchema(["minimum": "1", "a/b": 2])

@@ -102,7 +102,7 @@ struct NormalizationTests {
         #expect(schema.key("other")?.normalized(1.0) == 1.0)
     }
 
-    @Test("Members and elements keep their order")
+    @Test("The members of a normalized object keep their order")
     func order() throws {
         let schema = try KeySchema(["additionalProperties": ["type": "integer"]])
         let members = (0..<40).map { JSONObject.Member(name: "k\(($0 * 7) % 40)", value: .double(Double($0))) }

@@ -5,7 +5,7 @@ import Testing
 
 struct NumberRuleTests {
     @Test(
-        "Limits are exact between integers and doubles",
+        "Limits compare integers and doubles without rounding",
         arguments: [
             (#"{"maximum": 9007199254740992.0}"#, "9007199254740993", false),
             (#"{"maximum": 9007199254740992.0}"#, "9007199254740992", true),

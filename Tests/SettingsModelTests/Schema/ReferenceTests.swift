@@ -122,7 +122,7 @@ struct ReferenceTests {
     }
 
     @Test(
-        "A location is found by its escaped and percent-encoded pointer",
+        "A reference with an escaped or percent-encoded pointer finds its schema",
         arguments: [
             "#/$defs/a~1b", "#/%24defs/a~1b", "#/$defs/a%7E1b", "#/$defs/m~0n", "#/$defs/p%25q", "#/$defs/%C3%A9",
             "#/$defs/é", "#/$defs/%20%22", "#/$defs/", "#/$defs/list/prefixItems/1", "#%2F$defs%2Fp%25q",

@@ -61,7 +61,7 @@ struct SchemaComparisonTests {
     }
 
     @Test(
-        "The validator agrees with the effect of a single change",
+        "The effect of a single change agrees with the values that the validator allows before and after the change",
         arguments: keywordCases.filter { $0.changes.count == 1 })
     func soundness(old: String, new: String, changes: [String]) throws {
         let (before, after) = (try KeySchema(JSONValue(parsing: old)), try KeySchema(JSONValue(parsing: new)))

@@ -149,7 +149,7 @@ struct SecretTests {
         }
     }
 
-    @Test("A violation of the same rule by a key that is not a secret contains the value")
+    @Test("A violation of a rule of the suite contains the value of a key that is not a secret")
     func openKey() throws {
         let schema = try Schema([
             "additionalProperties": false, "properties": ["password": ["writeOnly": true], "name": [:]],

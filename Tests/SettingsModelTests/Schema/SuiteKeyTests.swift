@@ -35,7 +35,7 @@ struct SuiteKeyTests {
                 ].map { Array($0.utf8) })
     }
 
-    @Test("A name is found by its bytes, so two Unicode forms of é are two keys")
+    @Test("A key is found by the bytes of its name, so two Unicode forms of é are two keys")
     func bytes() throws {
         let schema = try Self.schema()
         #expect(schema.key("\u{e9}")?.allows("one") == true)
@@ -80,7 +80,7 @@ struct SuiteKeyTests {
         #expect(additional.violations(of: "abcd").map(\.key) == ["anything"])
     }
 
-    @Test("A name whose schemas are all false is refused")
+    @Test("A name for which the only schema is false is not an allowed key")
     func refused() throws {
         #expect(try Self.schema().key("nothing") == nil)
         let closed = try Schema(["properties": ["a": [:]], "additionalProperties": false])
@@ -157,11 +157,11 @@ struct SchemaEqualityTests {
 
     @Test("Equality of schemas ignores the order of members, but not the order of elements and the kind of a number")
     func order() throws {
-        let one = try Schema(["additionalProperties": false, "properties": ["a": ["enum": [1, 2]], "b": [:]]])
+        let schema = try Schema(["additionalProperties": false, "properties": ["a": ["enum": [1, 2]], "b": [:]]])
         let same = try Schema(["properties": ["b": [:], "a": ["enum": [1, 2]]], "additionalProperties": false])
-        #expect(one == same)
+        #expect(schema == same)
         for other: JSONValue in [["enum": [2, 1]], ["enum": [1.0, 2]], ["enum": [1, 2], "title": "x"]] {
-            #expect(one != (try Schema(["additionalProperties": false, "properties": ["a": other, "b": [:]]])))
+            #expect(schema != (try Schema(["additionalProperties": false, "properties": ["a": other, "b": [:]]])))
         }
     }
 }

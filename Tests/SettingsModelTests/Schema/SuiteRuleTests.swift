@@ -15,7 +15,7 @@ struct SuiteRuleTests {
                     """#))
     }
 
-    @Test("A suite that satisfies if but not then is refused, and the violation names the missing key")
+    @Test("A suite that satisfies `if` but not `then` has a violation that names the missing key")
     func certificate() throws {
         let schema = try Self.schemaWithTLS()
         #expect(schema.hasSuiteRules)
@@ -37,7 +37,7 @@ struct SuiteRuleTests {
         #expect(schema.newSuiteViolations(before: broken, after: ["tls": false]).isEmpty)
     }
 
-    @Test("A rule that was violated before with another number is not a new violation")
+    @Test("A violation of a rule that was already violated with another number is not new")
     func otherNumber() throws {
         let schema = try Schema(["additionalProperties": true, "maxProperties": 1])
         #expect(schema.newSuiteViolations(before: ["a": 1, "b": 1], after: ["a": 1, "b": 1, "c": 1]).isEmpty)
@@ -46,7 +46,7 @@ struct SuiteRuleTests {
         #expect(limit.newSuiteViolations(before: ["a": 2], after: ["a": 3]).isEmpty)
     }
 
-    @Test("A violation at another key, with another name or of another rule is new")
+    @Test("A violation of another rule, at another key or for another missing key is new")
     func newViolations() throws {
         let schema = try Schema([
             "additionalProperties": true, "required": ["x", "y"],

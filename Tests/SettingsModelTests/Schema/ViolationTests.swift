@@ -151,7 +151,9 @@ struct ViolationTests {
             Violation("minimum", "must be at least 3 (got 2)", 3, was: 2)),
     ]
 
-    @Test("Each keyword reports its requirement and the found value", arguments: scalars + containers + combinations)
+    @Test(
+        "A violation of each keyword has a message with the requirement and the found value",
+        arguments: scalars + containers + combinations)
     func messages(sample: Case) throws {
         try sample.check()
     }
@@ -213,7 +215,7 @@ struct ViolationTests {
         #expect(try KeySchema(["required": .array(names)]).violations(of: [:]).count == 1_000)
     }
 
-    @Test("The violations of a key name the key and are sentences")
+    @Test("The sentence of a violation begins with the key, or with the word value for a standalone schema")
     func sentences() throws {
         let schema = try Schema([
             "additionalProperties": false, "properties": ["player.volume": ["maximum": 1, "items": ["maximum": 1]]],

@@ -1,6 +1,6 @@
 import SettingsModel
 
-/// The error of parsing the bytes; nil if they are valid.
+/// Returns the error of parsing the bytes; nil if the bytes are valid JSON.
 func parseFailure(of bytes: [UInt8]) -> JSONParseError? {
     do throws(JSONParseError) {
         _ = try JSONValue(parsing: bytes)
@@ -10,7 +10,7 @@ func parseFailure(of bytes: [UInt8]) -> JSONParseError? {
     }
 }
 
-/// The error of parsing the text; nil if it is valid.
+/// Returns the error of parsing the text; nil if the text is valid JSON.
 func parseFailure(of text: String) -> JSONParseError? {
     do throws(JSONParseError) {
         _ = try JSONValue(parsing: text)

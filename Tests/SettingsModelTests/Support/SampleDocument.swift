@@ -1,5 +1,5 @@
-/// A document with every kind of value, every escape, and characters of each length in UTF-8. Tests change
-/// bytes of the document, or cut the document off.
+/// A document with every kind of value, every escape, and characters of each length in UTF-8. Tests change bytes of the
+/// document, or truncate the document.
 enum SampleDocument {
     static let text = #"""
         {

@@ -6,7 +6,7 @@ struct NameSuggestionTests {
     static let names = ["launchCount", "launchDate", "player.volume", "theme", "username", "e\u{301}t\u{E9}"]
 
     @Test(
-        "A misspelt name finds the intended name",
+        "The suggestion for a misspelt name is the intended name, and a different name gets no suggestion",
         arguments: [
             ("lanchCount", ["launchCount"]),
             ("LAUNCHCOUNT", ["launchCount"]),
@@ -37,7 +37,7 @@ struct NameSuggestionTests {
         #expect(NameSuggestion.nearest(to: "on", among: ["a.of", "b.on"]) == ["b.on"])
     }
 
-    @Test("A name that is longer than any key can be is not compared with other names")
+    @Test("A misspelt name that is too long gets no suggestion")
     func longName() {
         let long = String(repeating: "a", count: 100_000)
         #expect(NameSuggestion.nearest(to: long, among: [long]) == [])
@@ -46,7 +46,7 @@ struct NameSuggestionTests {
     static let many = (0..<100_000).map { "player.key\(100_000 + $0).volume" }
 
     @Test(
-        "A misspelt name finds the intended name among very many names with few comparisons",
+        "The intended name is found among 100,000 names with fewer than 3,000 comparisons",
         arguments: [
             "player.key150000.volum", "player.key150000.vloume", "player.kye150000.volume", "plaayer.key150000.volume",
             "player.key150000.volumes", "xplayer.key150000.volume",
@@ -73,7 +73,7 @@ struct NameSuggestionTests {
         }
     }
 
-    @Test("The search is bounded for long and similar names")
+    @Test("A search among a million long and similar names compares fewer than 1,500 names")
     func bound() {
         var count = 0
         let names = (0..<1_000_000).lazy.map { number in
@@ -84,7 +84,7 @@ struct NameSuggestionTests {
         #expect(count < 1_500)
     }
 
-    /// Computes the distance with the complete table, for comparison.
+    /// Computes the optimal string alignment distance with the complete table, for comparison.
     private static func plainDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var table = (0...left.count).map { row in (0...right.count).map { row == 0 ? $0 : (($0 == 0) ? row : 0) } }
         for row in left.indices {
@@ -116,7 +116,7 @@ struct NameSuggestionTests {
         return name
     }
 
-    @Test("The distance equals the distance of the complete table")
+    @Test("A name is suggested if and only if its distance in the complete table is within the tolerance")
     func distance() {
         var generator = SeededGenerator(seed: .random(in: 0 ... .max))
         for round in 0..<3_000 {

@@ -45,7 +45,7 @@ struct UTF8TextTests {
     }
 
     @Test(
-        "A prefix is compared by bytes",
+        "A text has a prefix if its bytes begin with the bytes of the prefix",
         arguments: [
             ("", "", true), ("a", "", true), ("", "a", false), ("abc", "ab", true), ("abc", "abc", true),
             ("abc", "abcd", false),
@@ -57,7 +57,7 @@ struct UTF8TextTests {
     }
 
     @Test(
-        "As dictionary keys, two Unicode forms are distinct, and equal bytes are equal keys, however the string was created"
+        "As dictionary keys, two Unicode forms are different keys, and strings with the same bytes are one key"
     )
     func keys() {
         var dictionary: [UTF8Text: Int] = [UTF8Text("\u{E9}"): 1, UTF8Text("e\u{301}"): 2]
