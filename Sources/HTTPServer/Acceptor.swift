@@ -94,7 +94,7 @@ final class Acceptor: @unchecked Sendable {
             switch accept(listener) {
             case .connection(let socket, let peer):
                 let total = loads.reduce(0, +)
-                // Up to `refusedConnections` may wait for an error answer. Further connections are closed at once.
+                // Close the connection at once if `refusedConnections` connections already wait for an error answer.
                 guard total < limits.connections + limits.refusedConnections else { continue }
                 let user = peer.isUnix ? PeerUser.Identifiers(of: socket) : nil
                 let clientLimit = limits.connectionsPerAddress + Self.refusedPerAddress

@@ -6,7 +6,7 @@ internal import Platform
 ///
 /// Owned by the event loop. `deinit` removes a body from the `UploadQueue`, in which large bodies wait for memory.
 final class Backlog {
-    /// What the first request of the backlog waits for.
+    /// The reason why the first request of the backlog waits.
     enum WaitReason {
         /// The request is incomplete and waits for more bytes.
         case bytes

@@ -159,7 +159,8 @@ final class Connection {
         return backlog.waitReason == .bytes && (inputEnded || context.isStopping && !backlog.parser.hasBegun)
     }
 
-    /// Shuts down the sending side. The connection closes when the peer has closed it, or after `lingerTime`.
+    /// Shuts down the sending side. The connection closes when the peer has shut down its sending side, after
+    /// `lingerTime`, or after `lingerBytes` discarded bytes.
     private func beginLingering(_ context: LoopContext) {
         guard !inputEnded else { return close(context) }
         socket.endSending()
@@ -181,8 +182,8 @@ final class Connection {
         }
     }
 
-    /// Closes the connection if it is idle, because the loop stops. First reads once. If a part of a
-    /// request has arrived, the connection stays open until the request is answered or its deadline passes.
+    /// Closes the connection if it is idle, because the loop stops. First reads once. If a part of a request has
+    /// arrived, the connection stays open until the request is answered or its deadline passes.
     func stop(_ context: LoopContext) {
         guard isIdle else { return }
         receive(context)

@@ -57,8 +57,8 @@ struct PendingAnswer {
     }
 }
 
-// A connection sends all answers of one iteration of the event loop in one write. It keeps the bytes that the kernel
-// does not accept.
+// A connection collects the answers of one iteration of the event loop, and usually sends them with one system call. It
+// keeps the bytes that the kernel does not accept.
 
 extension Connection {
     /// Stores the answer to a request. The connection sends the answer at the end of the iteration if all earlier
@@ -93,7 +93,7 @@ extension Connection {
             response.body, owner: response.bodyOwner, isLast: false, http11: answer.format.isHTTP11, unsent: 0, context)
     }
 
-    /// Returns the index of a ticket in `pendingAnswers`; nil if the answer is no longer expected.
+    /// Returns the index of the answer to a request in `pendingAnswers`; nil if the answer was sent or dropped.
     ///
     /// While the handler's `handle` runs for a request, `pendingAnswers` has no entry for the request. The first call
     /// with the ticket of this request appends the entry.

@@ -75,8 +75,8 @@ final class AnswerStream {
         if lagStart == nil, lagExceeds(context.limits.streamBytes, unsent: unsent) { lagStart = context.now }
     }
 
-    /// Returns true if the lag exceeds `streamBytes` for at least `streamTime`, or exceeds `maximumStreamBytes`. The
-    /// limits are those of `TransportLimits`. Returns false if the stream has ended, because then the lag cannot grow.
+    /// Returns true if the lag has exceeded `TransportLimits.streamBytes` for at least `streamTime`, or if it exceeds
+    /// `maximumStreamBytes`. Returns false if the stream has ended, because then the lag cannot grow.
     func isLagging(unsent: Int, _ context: LoopContext) -> Bool {
         let limits = context.limits
         guard !hasEnded, let lagStart, lagExceeds(limits.streamBytes, unsent: unsent) else { return false }

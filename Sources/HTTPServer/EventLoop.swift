@@ -333,7 +333,8 @@ extension EventLoop {
     ///
     /// - Parameter owner: the object that holds the memory reservation of the piece. The loop retains the object until
     ///   the piece is sent. If nil, a piece that must wait is charged to the memory budget.
-    /// - Returns: the number of unsent bytes of the stream, with this piece, which is sent at the end of the iteration.
+    /// - Returns: the number of unsent bytes of the stream. It includes this piece, because the loop sends the piece at
+    ///   the end of the iteration.
     @discardableResult
     package func push(
         _ ticket: Ticket, _ piece: [UInt8], owner: (any AnyObject & Sendable)? = nil, isLast: Bool = false
@@ -355,8 +356,8 @@ extension EventLoop {
         connection.close(context)
     }
 
-    /// Reads the handler's array `additionalFields` again. The handler may only append to the array, because pending answers
-    /// refer to its elements by index.
+    /// Reads the handler's array `additionalFields` again. The handler may only append to the array, because pending
+    /// answers refer to its elements by index.
     package func reloadFieldBlocks() {
         dispatchPrecondition(condition: .onQueue(queue))
         if let context { context.additionalFields = context.handler.additionalFields }

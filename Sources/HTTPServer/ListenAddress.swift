@@ -145,7 +145,8 @@ extension Listener {
     }
 
     /// Listens on several addresses with the same port. If the port is 0, the kernel chooses a port for the first
-    /// address, and the other addresses use it too. If it is in use on another address, the kernel chooses again.
+    /// address, and the other addresses use the same port. If another address already uses this port, the kernel
+    /// chooses again.
     static func open(
         _ addresses: [SocketAddress],
         bind: (SocketAddress) throws(Failure) -> Listener = { address throws(Failure) in try Listener(address) }

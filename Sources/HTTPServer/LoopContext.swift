@@ -8,7 +8,7 @@ internal import Platform
 package final class LoopContext {
     /// The maximum number of bytes that one read returns.
     package static let readSize = 64 * 1024
-    /// If the output buffer has more capacity in bytes than this number, its memory is released when it is emptied.
+    /// The loop releases the memory of an emptied output buffer if its capacity in bytes exceeds this number.
     private static let keptOutputCapacity = 1024 * 1024
     /// The nanoseconds after which the loop tries again to admit large request bodies that wait for memory.
     private static let admissionInterval: UInt64 = 5_000_000
@@ -153,8 +153,8 @@ package final class LoopContext {
     /// True if a connection may have a partly received request or a partly sent answer.
     private var hasTransfers: Bool { outputQueueCount > 0 || backlogCount > 0 }
 
-    /// While memory is short, ends the transfers that use memory and are slower than `MinimumRate`. If only the
-    /// share of memory for large request bodies is short, ends only slow requests.
+    /// While memory is short, ends the transfers that use memory and are slower than `MinimumRate`. If only the memory
+    /// for large request bodies is short, ends only slow requests.
     func closeSlowTransfers() {
         guard hasTransfers, now &- lastRateCheck >= Self.rateCheckInterval else { return }
         lastRateCheck = now

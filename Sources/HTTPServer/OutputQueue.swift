@@ -24,7 +24,8 @@ final class OutputQueue {
     private var firstUnsentPiece = 0
     /// The number of unsent bytes.
     private(set) var count = 0
-    /// Checks that the kernel accepts the bytes at the minimum rate, which depends on how fast the peer reads.
+    /// Checks that the kernel accepts the bytes at the minimum rate. The kernel accepts bytes only as fast as the peer
+    /// reads.
     private(set) var rate: MinimumRate
     private unowned let context: LoopContext
     /// The part of the memory budget that covers the pieces without an owner.

@@ -34,7 +34,7 @@ struct ParallelSend {
 
     var isFull: Bool { bytes.count >= Self.targetBytes }
 
-    /// Adds a complete answer. `fieldBlockIndex` is the block of fields that the handler chose for the request.
+    /// Adds a complete answer.
     mutating func add(
         _ response: Response, _ format: AnswerFormat, keepsAlive: Bool, _ context: LoopContext, to descriptor: Int32
     ) {

@@ -45,7 +45,8 @@ package protocol RequestHandler: AnyObject {
     /// Called when the connection of an incomplete answer is closed.
     func closed(_ ticket: Ticket)
 
-    /// Called shortly after the time of `EventLoop.setAlarm`, unless the answer is complete or the connection closed.
+    /// Called shortly after the time of `EventLoop.setAlarm`, unless the answer is complete or the connection is
+    /// closed.
     func alarm(_ ticket: Ticket)
 
     /// Called when the kernel has accepted all pushed bytes of a stream, after `EventLoop.notifyWhenDrained`.
@@ -138,7 +139,7 @@ package enum Rejection: Sendable {
     /// The head or the body was not received in time.
     case tooSlow
     case tooManyConnections(limit: Int)
-    /// There are too many connections from the address of the peer, or of the user of a Unix domain socket.
+    /// The address of the peer, or the user of a Unix domain socket, has too many connections.
     case tooManyConnectionsOfAddress(limit: Int)
     /// Memory is exhausted, and the body has waited too long for memory or was slower than `MinimumRate`.
     case tooMuchMemory
@@ -151,7 +152,7 @@ package struct Ticket: Hashable, Sendable {
     package let slot: UInt32
     /// The number of connections that used the slot before this connection.
     let generation: UInt32
-    /// The number of the request on its connection. It wraps around.
+    /// The number of the request on its connection. The numbers wrap around.
     package let number: UInt32
 
     init(slot: UInt32, generation: UInt32, number: UInt32) {

@@ -27,8 +27,8 @@ package struct TransportLimits: Sendable {
     /// earlier, with unread bytes, would reset the connection before the peer has read the answer.
     package var lingerTime = 2 * second
     package var lingerBytes = 1024 * 1024
-    /// The maximum number of unanswered requests of one connection. The connection is not read while it
-    /// has this number of unanswered requests.
+    /// The maximum number of unanswered requests of one connection. The connection is not read while it has this number
+    /// of unanswered requests.
     package var maxPipelinedRequests = 128
     /// If the rendered answers of a connection reach this size, they are sent before the next request is processed.
     package var sendBufferBytes = 64 * 1024

@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// Admits large request bodies before they are received, so that memory remains for parsing them.
 ///
-/// All admitted bodies together may use an eighth of the memory budget, which is the share of the queue. The bodies of
-/// one client may use half of the share; a single body of a client may use the whole share. A body that is not admitted
-/// waits in the queue, which serves clients round-robin. The connection of a waiting body is not read.
+/// All admitted bodies together may use the share of the queue: an eighth of the capacity of the memory budget. The
+/// bodies of one client may use half of the share; a single body of a client may use the whole share. A body that is
+/// not admitted waits in the queue, which serves clients round-robin. The connection of a waiting body is not read.
 ///
 /// The queue contains no references to connections, so that a closed connection is released at once. Thread-safe.
 final class UploadQueue: Sendable {

@@ -13,7 +13,7 @@ final class UserNames: Sendable {
 
     /// The nanoseconds after which a name is looked up again, because the user ID may belong to another user then.
     private static let lifetime: UInt64 = 60_000_000_000
-    /// The maximum number of cached names. When it is exceeded, all names are removed.
+    /// The maximum number of cached names. If another name does not fit, the cache first removes all names.
     private static let maximumCount = 1024
 
     private let cache = Mutex<[UInt32: CachedName]>([:])

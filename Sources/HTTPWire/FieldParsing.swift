@@ -129,7 +129,7 @@ extension MessageParser {
         guard let authority = Authority(bytes, value) else {
             throw .badRequest("the field Host must be a host, or a host and a port as in example.org:7070")
         }
-        // The host in the target takes precedence, but the field must have been valid.
+        // The host in the target takes precedence, but an invalid field is an error even then.
         guard !isInTarget else { return }
         partialHead.hostRange = ByteRange(authority.host)
         if let port = authority.port { partialHead.portRange = ByteRange(port) }

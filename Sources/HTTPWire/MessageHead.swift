@@ -54,7 +54,7 @@ package struct MessageHead: Sendable, BitwiseCopyable {
     package var query: Range<Int>? { queryRange.range }
     /// The host of the target, or of the field `Host` if the target has no host. It excludes the port, and includes the
     /// brackets of an IPv6 address. The parser has checked its syntax. Empty if the field `Host` is empty; nil if a
-    /// request of HTTP/1.0 has no such field.
+    /// request of HTTP/1.0 has neither a host in the target nor the field.
     package var host: Range<Int>? { hostRange.range }
     /// The digits of the port, 0 to 65535. Nil if no colon follows the host; empty if no digits follow the colon.
     package var port: Range<Int>? { portRange.range }

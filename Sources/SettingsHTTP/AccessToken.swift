@@ -88,7 +88,7 @@ public final class AccessToken: Sendable {
     }
 
     /// Reads the file of the token, unless its token is known from an earlier read. Blocks the calling thread, at most
-    /// until the deadline. Throws if the token is not valid.
+    /// until the deadline. Throws if the token is not valid or cannot be read in time.
     package func load(by deadline: ContinuousClock.Instant) throws(TokenError) {
         switch source {
         case .text(let token): _ = try token.get()

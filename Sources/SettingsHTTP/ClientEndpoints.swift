@@ -13,8 +13,8 @@ extension Endpoint where Output == ClientListing {
 }
 
 extension Endpoint where Output == Convergence {
-    /// How many clients of a suite have applied a state. The daemon answers when the share of the present clients has
-    /// applied the state, when a client has failed, or when the wait is over.
+    /// The number of clients of a suite that have applied a state. The daemon answers when the given share of the
+    /// clients that are present has applied the state, when a client has failed, or when the wait is over.
     ///
     /// - Parameters:
     ///   - target: the state, for example the cursor of a write.

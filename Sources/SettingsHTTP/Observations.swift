@@ -121,8 +121,8 @@ extension DaemonClient {
             daemon: self, watched: watched, start: point, limit: limit, latest: latest, wait: Self.observationWait)
     }
 
-    /// Returns a sequence of the changes of several suites, or of some of their keys. Each element
-    /// lists the named suites that do not exist.
+    /// Returns a sequence of the changes of several suites, or of some of their keys. Each element lists the named
+    /// suites that do not exist.
     ///
     /// - Parameters:
     ///   - suites: the names of suites.

@@ -89,7 +89,8 @@ extension SettingsError: CustomStringConvertible {
         }
     }
 
-    /// Returns the error with the address of the daemon in its reason, if the reason does not contain the address.
+    /// Returns the error with the address of the daemon before its reason. Returns a refusal with an error code, an
+    /// unusable token and a cancellation unchanged.
     func at(_ address: ServerAddress) -> SettingsError {
         switch self {
         case .unreachable(let reason, let outcome): .unreachable("\(address): \(reason)", outcome: outcome)
