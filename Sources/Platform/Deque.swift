@@ -1,5 +1,5 @@
-/// A double-ended queue in a ring buffer. Adding and removing elements at both ends takes constant time, except when
-/// the storage is full. It then doubles, which takes linear time.
+/// A double-ended queue in a ring buffer. Adding and removing elements at both ends takes constant time. If the storage
+/// is full, adding an element first doubles the storage, which takes linear time.
 ///
 /// A removed element is released immediately. A new deque has no storage.
 @usableFromInline

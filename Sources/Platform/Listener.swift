@@ -155,8 +155,8 @@ private final class SocketFile: Sendable {
         guard path.utf8.count <= SocketAddress.maximumPathLength else {
             throw .system(SystemError(call: "bind", code: ENAMETOOLONG))
         }
-        // `bind` gives the file the mode of the socket. Therefore set the mode before, so that no further user can
-        // connect between `bind` and the `chmod` below.
+        // `bind` gives the file the mode of the socket. Set the mode before, so that a user whom the mode excludes
+        // cannot connect between `bind` and the `chmod` below.
         guard fchmod(descriptor, mode) == 0 else { throw .system(SystemError(call: "fchmod")) }
         let address = SocketAddress.unix(path: path)
         if address.withSocketAddress({ bind(descriptor, $0, $1) }) != 0 {

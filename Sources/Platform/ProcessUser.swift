@@ -16,7 +16,7 @@ package enum ProcessUser {
     ///
     /// - Parameter path: the directory. If the directory does not exist, the function uses the owner of the nearest
     ///   parent directory that exists. If the path is a symbolic link that root does not own, the function uses the
-    ///   owner of the link, because this user chose the target.
+    ///   owner of the link, because the owner of the link chose the target.
     package static func switchToOwner(of path: String) throws(FileError) {
         guard isRoot else { return }
         var directory = path

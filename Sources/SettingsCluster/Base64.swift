@@ -27,7 +27,7 @@ enum Base64 {
         return text
     }
 
-    /// Returns the decoded bytes; nil if the text is not the Base64 text that ``encode(_:)`` returns for these bytes.
+    /// Returns the decoded bytes; nil if the text is not a result of ``encode(_:)``.
     static func decode(_ text: String) -> [UInt8]? {
         let (digits, digitValues) = (text.utf8Span.span, digitValues.span)
         guard digits.count % 4 == 0 else { return nil }

@@ -28,7 +28,7 @@ struct EtcdLeader: Equatable, Sendable {
     let endpoint: EtcdEndpoint
     /// The Raft term: the number of the election that the leader won.
     let term: Int64
-    /// When the search found the leader. It makes the results of two searches unequal, so that
+    /// The time at which the search found the leader. The time makes the results of two searches unequal, so that
     /// ``EtcdClient/prefer(_:)`` follows the result of each search once.
     let discoveryTime: ContinuousClock.Instant
 }
@@ -101,8 +101,8 @@ struct EtcdClient: Sendable {
         }
     }
 
-    /// Asks each member whether it is the leader. Returns the first leader of `term` or of a later term; nil if no
-    /// member is such a leader, or if the options name only one member.
+    /// Asks each member whether it is the leader. Returns the first member that leads in `term` or in a later term; nil
+    /// if no member leads in one of these terms, or if the options name only one member.
     func findLeader(in term: Int64) -> EtcdLeader? {
         guard members.count > 1 else { return nil }
         for member in members {
@@ -186,7 +186,8 @@ struct EtcdClient: Sendable {
         return try connection.parseJSON(of: response)
     }
 
-    /// Takes the connection of the last call, or opens a connection. The caller puts it back after the answer.
+    /// Takes the connection of the last call, or opens a connection. After the answer, the caller stores the connection
+    /// in the property `connection` again.
     private mutating func takeConnection(by deadline: Instant) throws(EtcdError) -> EtcdConnection {
         if let open = connection.take(), open.isUsable { return open }
         return try EtcdConnection(to: members[current].endpoint, by: deadline)

@@ -25,13 +25,14 @@ package final class EtcdLog: StorageLog {
         /// The daemon puts a snapshot of the state into etcd when the log has grown by this number of bytes since the
         /// last snapshot, or by the size of the last snapshot if that size is greater.
         package var snapshotLogBytes = 64 << 20
-        /// The time limit of a flush. If etcd has not answered by then, the outcome of the batch is unknown.
+        /// The time limit of a flush. If etcd does not answer within this time, the outcome of the batch is unknown.
         package var flushTimeout = Duration.seconds(8)
 
         package init(_ etcd: EtcdOptions) { self.etcd = etcd }
     }
 
-    /// The state that was published last, and when it must be copied to the data directory and put into etcd.
+    /// The state that was published last, and the data that determine when the daemon copies the state to the data
+    /// directory and puts it into etcd.
     private struct PublishedState: Sendable {
         var state: State
         /// The head of the last batch in the state. A head is the first line of a batch, and identifies the batch.
@@ -44,8 +45,8 @@ package final class EtcdLog: StorageLog {
         var nextSnapshotBytes: Int64 = 0
     }
 
-    /// The time limit of a flush while ``writeFailureReason`` is not nil, and of the calls to etcd during a
-    /// maintenance. It is short, so that the writes of the flush are refused soon.
+    /// The time limit of a flush while ``writeFailureReason`` is not nil, and of the calls to etcd during maintenance.
+    /// It is short, so that the daemon refuses the writes of the flush soon.
     private static let shortTimeout = Duration.seconds(1)
     /// The maximum time that ``close(within:)`` waits for a running snapshot to stop, in nanoseconds.
     private static let snapshotStopTimeout: UInt64 = 3_000_000_000
@@ -407,7 +408,7 @@ package final class EtcdLog: StorageLog {
                 let pointer = try client.readSnapshotPointer(keys, by: .now + options.flushTimeout)
                 let dueBytes = (pointer?.head.logBytes ?? 0) + Int64(max(options.snapshotLogBytes, pointer?.bytes ?? 0))
                 guard latest.head.logBytes >= dueBytes else { return dueBytes }
-                // Another daemon holds the lock and puts the snapshot.
+                // If another daemon holds the lock, the other daemon puts a snapshot.
                 guard var lock = try SnapshotLock(&client, keys) else { return retryBytes }
                 // If the pointer in etcd is still `pointer`, the new snapshot is incomplete, and `release` deletes its
                 // parts.
@@ -428,8 +429,8 @@ package final class EtcdLog: StorageLog {
 
     // MARK: Closing
 
-    /// Stops following the log, waits for the end of a running snapshot for at most `bound` nanoseconds, and copies the
-    /// state to the data directory. Later flushes fail.
+    /// Stops following the log, waits for the end of a running snapshot, and copies the state to the data directory.
+    /// Later flushes fail. The wait ends after `bound` nanoseconds, or after ``snapshotStopTimeout`` if it is shorter.
     package func close(within bound: UInt64) throws(FileError) {
         defer { cache.release() }
         exchange.withLock { $0 }?.stop()

@@ -146,7 +146,8 @@ package final class LogCache: Sendable {
     ///   - head: the head of the last batch in the state.
     ///   - staleness: the time since the daemon last learned from etcd where the log ends.
     func save(_ state: State, at head: LogHead, staleness: Duration) throws(FileError) {
-        // The format requires the revision of a journal. It has no effect, because this directory has no journals.
+        // The format requires the revision of a journal. This revision has no effect, because the directory has no
+        // journals.
         _ = try SnapshotWriter.write(state, journal: state.revision, in: directory)
         let name = DataDirectory.snapshotName(at: state.revision)
         let metadata: JSONObject = [

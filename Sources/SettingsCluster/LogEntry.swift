@@ -107,7 +107,8 @@ struct LogEntry: Sendable {
 
     init(_ head: LogHead, lines: [UInt8]) { (self.head, self.lines) = (head, lines) }
 
-    /// Parses the value under the key of a batch. It has no commits if they are in parts: see ``withCommits(from:)``.
+    /// Parses the value under the key of a batch. The value has no commits if the commits are in parts: see
+    /// ``withCommits(from:)``.
     init(_ value: [UInt8]) throws(LogDamage) {
         let end = value.firstIndex(of: UInt8(ascii: "\n")) ?? value.endIndex
         head = try LogHead(Array(value[..<end]))

@@ -143,8 +143,8 @@ struct SnapshotLock: Sendable {
         guard try acquire(&client, replacing: nil) else { return nil }
     }
 
-    /// Writes the lock key with a new lease, if the key has the value `held` or, for nil, does not exist. Otherwise
-    /// returns false.
+    /// Writes the lock key with a new lease if the key has the value `held`, or if `held` is nil and the key does not
+    /// exist. Otherwise returns false.
     private mutating func acquire(_ client: inout EtcdClient, replacing held: [UInt8]?) throws(EtcdError) -> Bool {
         let start = Instant.now
         let lease = try client.call(EtcdLeaseGrant(seconds: Self.leaseSeconds), by: start + Self.stepTimeout)
@@ -169,8 +169,8 @@ struct SnapshotLock: Sendable {
     }
 
     /// Puts a snapshot, moves the pointer to the snapshot, and deletes all other snapshots. Deletes only the batches
-    /// that the previous snapshot contains, so that a daemon that is a few batches behind can still read the
-    /// later batches.
+    /// that the previous snapshot contains, so that a daemon that is a few batches behind can still read the later
+    /// batches.
     ///
     /// - Parameters:
     ///   - old: the pointer to the previous snapshot; nil if there is no snapshot.

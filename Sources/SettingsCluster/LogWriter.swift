@@ -11,8 +11,8 @@ internal import SettingsStorage
 /// it writes its identifier to the etcd key `claim`, and the other daemons wait a short time for its batch. The commits
 /// of a large batch are stored under several keys, its *parts*, before the transaction. A small batch has 0 parts.
 ///
-/// A batch is *unresolved* while it is unknown whether etcd has stored the batch.
-/// Calls block the calling thread. Not thread-safe.
+/// A batch is *unresolved* while it is unknown whether etcd has stored the batch. Calls block the calling thread. Not
+/// thread-safe.
 struct LogWriter: Sendable {
     typealias Instant = ContinuousClock.Instant
 

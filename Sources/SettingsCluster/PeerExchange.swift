@@ -32,7 +32,8 @@ package final class PeerExchange: Sendable {
         var records: [Int: [UInt8]] = [:]
     }
 
-    /// No daemon has so many records, because a daemon keeps at most 100,000 clients.
+    /// No daemon has this many records, because a record contains many clients, and a daemon keeps at most 100,000
+    /// clients.
     private static let maximumRecordCount = 10_000
     private static let interval = Duration.seconds(1)
     private static let callTimeout = Duration.seconds(2)
@@ -77,7 +78,7 @@ package final class PeerExchange: Sendable {
         var client = client
         var publisher = Publisher(key: keys.clients + daemon)
         var peers: [String: PeerValues] = [:]
-        /// The revision of the etcd database up to which this daemon has read the records.
+        // The revision of the etcd database up to which this daemon has read the records.
         var revision: Int64 = 0
         while !isStopped.load(ordering: .acquiring) {
             // After an error, the next round tries again. The error is not logged here, because `LogFollower` logs that

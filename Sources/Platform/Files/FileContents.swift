@@ -9,7 +9,8 @@ package enum FileContents {
     /// - Parameters:
     ///   - count: The maximum number of bytes. If the file is longer, the function returns its first `count` bytes.
     ///   - waitsForPipe: Applies to a pipe. If true, the function waits until another process opens the pipe and
-    ///     writes to it. If false and the pipe contains no bytes, the function returns an empty array or throws.
+    ///     writes to it. If false and the pipe contains no bytes, the function throws, or returns an empty array if no
+    ///     process has opened the pipe for writing.
     package static func read(
         _ path: String, upTo count: Int = .max, waitsForPipe: Bool = true
     ) throws(SystemError) -> [UInt8] {
@@ -97,7 +98,7 @@ package enum FileContents {
     }
 }
 
-/// The reason why ``FileContents/readRegularFile(_:upTo:)`` returns no bytes.
+/// The reason why a function of ``FileContents`` that refuses some kinds of files returns no bytes.
 package enum UnreadableFile: Error, Equatable, Sendable {
     case failed(SystemError)
     /// The file is of another kind. The kind is a text with an article for error messages, such as "a FIFO".

@@ -9,8 +9,8 @@ extension POSIXFileSystem {
         return String(escapingInvalidBytesOf: target)
     }
 
-    /// Follows the symbolic link at a path, and further symbolic links to which it leads. Returns the path at the end,
-    /// at which a file need not exist. If there is no symbolic link at the path, returns the path itself.
+    /// Follows the symbolic link at a path, and further symbolic links to which it leads. Returns the path to which the
+    /// last link leads, where a file need not exist. If there is no symbolic link at the path, returns the path itself.
     package static func target(ofLinksAt path: String) throws(FileError) -> String {
         var path = path
         // Linux follows at most 40 links.
