@@ -13,7 +13,7 @@ struct ExampleSchemaTests {
         return try Schema(JSONValue(parsing: [UInt8](data)))
     }
 
-    @Test("Every example schema compiles and has the name of a suite")
+    @Test("Every example schema compiles, and the name of its file ends with .json")
     func compile() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path())
         try #require(files.count >= 2)
@@ -26,10 +26,11 @@ struct ExampleSchemaTests {
     @Test("The example schema of a server requires a certificate only with TLS")
     func tls() throws {
         let server = try schema("com.example.server")
-        let plain = server.effectiveValues(stored: ["tls": false])
-        let bare = server.effectiveValues(stored: ["tls": true])
-        #expect(server.suiteViolations(of: plain) == [])
-        #expect(server.newSuiteViolations(before: plain, after: bare).map(\.key) == ["certificate", "privateKey"])
+        let withoutTLS = server.effectiveValues(stored: ["tls": false])
+        let withTLS = server.effectiveValues(stored: ["tls": true])
+        #expect(server.suiteViolations(of: withoutTLS) == [])
+        #expect(
+            server.newSuiteViolations(before: withoutTLS, after: withTLS).map(\.key) == ["certificate", "privateKey"])
         #expect(server.key("feature.dark-mode")?.violations(of: true) == [])
         #expect(server.key("feature.Dark") == nil)
         #expect(server.key("metrics.port")?.violations(of: 0).map(\.keyword) == ["minimum"])

@@ -23,7 +23,7 @@ struct FromUserDefaultsTests {
         #expect(settings.username == "radek" && settings.theme == .dark)
     }
 
-    @Test("A value beyond the limits throws the error message of the article")
+    @Test("Setting a value beyond the limits of its key throws the error that the article shows")
     func limits() async throws {
         let settings = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())
         let error = await #expect(throws: DefaultsError.self) { try await settings.set(\.volume, 11) }

@@ -40,7 +40,7 @@ struct KeysAndSchemasTests {
         #expect(schema.keys.map(\.name) == ["launchCount", "player.volume", "theme", "username"])
     }
 
-    @Test("A parsed schema finds the violation and suggests the similar name")
+    @Test("A parsed schema finds a value below the minimum, and suggests the right name for a misspelt key")
     func writtenSchema() throws {
         let written = try Schema(
             JSONValue(
@@ -54,7 +54,7 @@ struct KeysAndSchemasTests {
         #expect(suggestions == ["launchCount"])
     }
 
-    @Test("A difference between program and server has the message that the article shows")
+    @Test("A difference between a key and the schema of the server has the message that the article shows")
     func disagreement() throws {
         let louder = try Schema(
             JSONValue(
@@ -85,7 +85,7 @@ struct KeysAndSchemasTests {
         #expect(try KeyCodec(DefaultsKeys().features).decode(["search", "holograms"]) == [.search])
     }
 
-    @Test("Codable types, bridged types and namespaces work as the article shows")
+    @Test("Codable and bridged values have the JSON of the article, and a namespace is a prefix of its keys")
     func ownTypes() throws {
         let account = Account(name: "home", port: 993, lastUsed: Date(timeIntervalSinceReferenceDate: 0))
         let accounts = try KeyCodec(DefaultsKeys().accounts)

@@ -27,7 +27,7 @@ struct LinkTests {
         }
     }
 
-    @Test("Sources, scripts and configurations name pages that exist")
+    @Test("Every page that sources, scripts and configurations name exists")
     func namedPages() throws {
         for path in Self.files(below: ["Sources", "scripts", "config"]) {
             guard let data = FileManager.default.contents(atPath: Article.root.appending(path: path).path()),

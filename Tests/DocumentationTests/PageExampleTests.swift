@@ -68,7 +68,7 @@ struct PageExampleTests {
         #expect(failure.contains("bad\nls: ") && !failure.contains("fine"))
     }
 
-    @Test("A process that an example leaves in the background ends with the page")
+    @Test("A process that an example leaves in the background ends with the run of the page")
     func background() throws {
         let page = ["# Title", "```sh", "tail -f /dev/null &", "echo http://127.0.0.1:7070 $SETTINGS_URL", "```"]
         let run = try PageRun("page.md", CodeBlock.blocks(in: page), in: try TemporaryDirectory(), url: "http://here:1")

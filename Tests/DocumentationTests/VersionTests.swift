@@ -20,7 +20,7 @@ struct VersionTests {
     }
 
     @Test(
-        "Pages use this version in package names and in the dependency of a Package.swift",
+        "Pages use the version of the programs in package names and in the dependency of a Package.swift",
         arguments: PageExampleTests.pages)
     func pages(_ path: String) throws {
         let text = try Article(path: path).lines.joined(separator: "\n")
@@ -29,7 +29,7 @@ struct VersionTests {
         }
     }
 
-    @Test("README.md shows this version, and the newest version in CHANGELOG.md is this version")
+    @Test("README.md and the newest heading of CHANGELOG.md have the version of the programs")
     func firstPages() throws {
         let readme = try Article(path: "README.md").lines.joined(separator: "\n")
         #expect(readme.contains("settingsd_\(version)-1_") && readme.contains("from: \"\(version)\""))

@@ -36,10 +36,10 @@ struct AcceptedRequestTests {
             $0.method == .other && $0.methodName.utf8.count == 32
         },
         Accepted("a method with a hyphen", "M-SEARCH / HTTP/1.1\r\nHost: a\r\n\r\n") { $0.methodName == "M-SEARCH" },
-        Accepted("OPTIONS of the server", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n") {
+        Accepted("OPTIONS for the whole server", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n") {
             $0.method == .options && $0.hasAsteriskForm && $0.path == "*"
         },
-        Accepted("OPTIONS of a path", "OPTIONS /* HTTP/1.1\r\nHost: a\r\n\r\n") { !$0.hasAsteriskForm },
+        Accepted("OPTIONS for a path", "OPTIONS /* HTTP/1.1\r\nHost: a\r\n\r\n") { !$0.hasAsteriskForm },
     ]
 
     static let methods: [Accepted] = [
@@ -58,13 +58,13 @@ struct AcceptedRequestTests {
         },
         Accepted("an empty port", "GET / HTTP/1.1\r\nHost: a:\r\n\r\n") { $0.host == "a" && ($0.port ?? "").isEmpty },
         Accepted("the highest port", "GET / HTTP/1.1\r\nHost: a:65535\r\n\r\n") { $0.port == "65535" },
-        Accepted("an address", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") {
+        Accepted("an IPv4 address", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") {
             $0.host == "127.0.0.1" && $0.port == nil
         },
-        Accepted("an IPv6 address", "GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n") {
+        Accepted("an IPv6 address with a port", "GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n") {
             $0.host == "[::1]" && $0.port == "80"
         },
-        Accepted("an IPv6 address alone", "GET / HTTP/1.1\r\nHost: [::ffff:1.2.3.4]\r\n\r\n") {
+        Accepted("an IPv6 address without a port", "GET / HTTP/1.1\r\nHost: [::ffff:1.2.3.4]\r\n\r\n") {
             $0.host == "[::ffff:1.2.3.4]" && $0.port == nil
         },
         Accepted("an empty Host", "GET / HTTP/1.1\r\nHost: \r\n\r\n") { $0.host == "" && $0.port == nil },

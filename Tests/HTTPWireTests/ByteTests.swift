@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPWire
 
 struct ByteScanTests {
-    @Test("The scans find or skip each byte at each position, among any other bytes")
+    @Test("A scan finds each delimiter at each position, and skips all other bytes")
     func everyByte() {
         for filler in [UInt8(ascii: "a"), 0xFF, 0x80, 0x7E, 0x21, 0xA0] {
             for byte in UInt8.min...UInt8.max {

@@ -61,7 +61,7 @@ struct PipeliningTests {
         #expect(consumed == Self.requests[1].utf8.count)
     }
 
-    @Test("A request begins with the first byte after the empty lines")
+    @Test("A request begins with the first byte after the empty line")
     func begun() throws {
         let bytes = Array("\r\nGET".utf8)
         var parser = MessageParser()

@@ -106,7 +106,7 @@ struct RefusedFieldTests {
         RefusedRequest("NUL in a value", head("Accept: a\0b"), "(got byte 0x00"),
         RefusedRequest("a vertical tab in a value", head("Accept: a\u{B}b"), "(got byte 0x0B"),
         RefusedRequest("DEL in a value", head("Accept: a\u{7F}"), "(got byte 0x7F"),
-        RefusedRequest("ESC in a value that is not read", head("X: 0123456789\u{1B}[0m"), "(got byte 0x1B"),
+        RefusedRequest("ESC in the value of an unknown field", head("X: 0123456789\u{1B}[0m"), "(got byte 0x1B"),
         RefusedRequest("a bare line feed as empty line", "GET / HTTP/1.1\r\nHost: a\r\n\n", "have a ':'"),
         RefusedRequest("a bare carriage return as empty line", head("A: b\r\n\ra"), "without a line feed"),
     ]

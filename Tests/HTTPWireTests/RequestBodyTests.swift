@@ -40,7 +40,7 @@ struct RequestBodyTests {
         Body("line ends in a chunk", chunked("7\r\n\r\n0\r\n\r\n\r\n0\r\n\r\n"), "\r\n0\r\n\r\n"),
         Body("trailers, which are dropped", chunked("1\r\na\r\n0\r\nHost: b\r\nX: c\r\nHost: d\r\n\r\n"), "a"),
         Body("a coding in capitals", put("Transfer-Encoding: CHUNKED", "1\r\na\r\n0\r\n\r\n"), "a"),
-        Body("a body of GET", "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n42", "42"),
+        Body("a GET with a body", "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n42", "42"),
     ]
 
     @Test("A body is read up to its end, with any division of its bytes", arguments: bodies)
@@ -77,7 +77,7 @@ struct RequestBodyTests {
     }
 
     @Test(
-        "Expect: 100-continue is known after a complete head, unless no body follows",
+        "Expect: 100-continue is recognized after the head, and ignored in HTTP/1.0 and without a body",
         arguments: [
             ("Expect: 100-continue\r\nContent-Length: 2", "1.1", true),
             ("Expect: 100-Continue\r\nTransfer-Encoding: chunked", "1.1", true),

@@ -14,10 +14,10 @@ struct RequestLimitTests {
             "at most 12",
             limits: small),
         RefusedRequest(
-            "a head of 81 bytes", head(padding: 81), status: 431, "at most 80 bytes", limits: small),
+            "a head of 81 bytes", head(ofLength: 81), status: 431, "at most 80 bytes", limits: small),
         RefusedRequest(
-            "a value without end", String(head(padding: 200).prefix(80)), status: 431, "at most 80 bytes", limits: small
-        ),
+            "a value without end", String(head(ofLength: 200).prefix(80)), status: 431, "at most 80 bytes",
+            limits: small),
         RefusedRequest(
             "a name without end", "GET / HTTP/1.1\r\n" + String(repeating: "a", count: 64), status: 431,
             "at most 80 bytes",
@@ -43,7 +43,7 @@ struct RequestLimitTests {
             limits: small),
     ]
 
-    private static func head(padding length: Int) -> String {
+    private static func head(ofLength length: Int) -> String {
         let start = "GET / HTTP/1.1\r\nHost: a\r\nX: "
         return start + String(repeating: "x", count: length - start.utf8.count - 4) + "\r\n\r\n"
     }
@@ -63,7 +63,7 @@ struct RequestLimitTests {
         "A request exactly at the limits is accepted",
         arguments: [
             "GET /12345678901 HTTP/1.1\r\nHost: a\r\nA: 1\r\nB: 2\r\n\r\n",
-            head(padding: 80),
+            head(ofLength: 80),
             "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n1234567890",
             chunked("5\r\n12345\r\n5\r\n12345\r\n0\r\nA: 1\r\nB: 2\r\nC: 3\r\n\r\n"),
             chunked("0\r\nA: " + String(repeating: "1", count: 73) + "\r\n\r\n"),

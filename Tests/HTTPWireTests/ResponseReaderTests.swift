@@ -88,7 +88,7 @@ struct ResponseReaderTests {
     }
 
     @Test(arguments: cases)
-    func `A response is parsed equally, with any division of its bytes`(row: Case) throws {
+    func `A response is parsed to the same result with any division of its bytes`(row: Case) throws {
         let bytes = Array(row.text.utf8)
         func check(_ parts: [ArraySlice<UInt8>], excess: Bool, _ how: String) throws {
             #expect(try (feed(parts).response == nil) == row.needsEnd, "\(how)")

@@ -147,7 +147,7 @@ struct FieldBlockTests {
         #expect(Self.text(block) == "A: a  Set-Cookie: b    <html> \r\nB: c d\r\n")
     }
 
-    @Test("FieldBlock allows no field that only the writer may add, and no malformed name")
+    @Test("A field block allows no malformed name, and no field that only ResponseWriter may add")
     func names() {
         let allowed: [StaticString] = ["ETag", "Settings-Cursor", "Datee"]
         let forbidden: [StaticString] = [
@@ -172,7 +172,7 @@ struct HTTPDateTests {
         #expect(HTTPDate(unixSeconds: seconds).text == expected)
     }
 
-    @Test("Each second has the same date as in Foundation")
+    @Test("A random time has the same date as in Foundation")
     func againstFoundation() {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

@@ -21,7 +21,7 @@ struct PathSegmentsTests {
 
 struct PercentDecodingTests {
     private static func decode(_ bytes: [UInt8]) throws(PercentDecodingError) -> String {
-        // Other bytes before and after the escape show that only the given range is decoded.
+        // The bytes before and after the text show that only the given range is decoded.
         let surrounded = Array("41%".utf8) + bytes + Array("41%".utf8)
         return try PercentDecoding.text(surrounded.span, 3..<surrounded.count - 3)
     }

@@ -12,7 +12,7 @@ struct FileNameTests {
         #"\377"#, #"a\342\202b"#, #"\357\277\275"#, #"\300\257"#, #"\355\240\200z"#, #"\303\251\200\303\251"#, "é",
         "plain",
     ])
-    func `A listed name opens, renames and removes its file, whatever bytes the name has`(name: String) throws {
+    func `A listed name can be used to read, rename and remove its file, with any bytes`(name: String) throws {
         let directory = try TemporaryDirectory()
         let root = directory.path + "/root"
         let create = #"mkdir "$1" && cd "$1" && printf data >"$(printf "$2")""#

@@ -41,7 +41,7 @@ struct ShellCommandTests {
     }
 
     @Test
-    func `After the time limit, the whole process group of a command is ended, also if it ignores SIGTERM`() throws {
+    func `After the time limit, all processes of a command are ended, even if they ignore SIGTERM`() throws {
         for ignored in ["true", "trap '' TERM"] {
             let command = ShellCommand("\(ignored); sleep 600 & echo $!; sleep 600")
             let (code, output) = try command.runCapturingOutput(for: .milliseconds(300))

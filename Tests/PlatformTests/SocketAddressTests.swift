@@ -23,7 +23,7 @@ struct SocketAddressTests {
         ("::192.0.2.1", "192.0.2.1", false), ("::fffe:192.0.2.1", "192.0.2.1", false),
         ("1::ffff:192.0.2.1", "192.0.2.1", false),
     ])
-    func `Addresses are equal if they are the same after IPv4-mapped addresses are converted to IPv4`(
+    func `An IPv4-mapped address equals its IPv4 address after the conversion, and different addresses differ`(
         _ one: String, _ other: String, _ areSame: Bool
     ) throws {
         func unmapped(_ host: String) throws -> IPAddress? {
@@ -34,7 +34,7 @@ struct SocketAddressTests {
     }
 
     @Test
-    func `Addresses differ by port and by path`() throws {
+    func `Addresses with different ports or paths differ`() throws {
         let one = try address("192.0.2.1")
         #expect(one != one.with(port: 81) && one == one.with(port: 81).with(port: 80))
         #expect(SocketAddress.unix(path: "/a") != .unix(path: "/b"))
@@ -42,7 +42,7 @@ struct SocketAddressTests {
     }
 
     @Test(arguments: ["no-such-host.invalid", "localhost", "", "1.2.3.4.5"])
-    func `A name without a numeric address is refused with the error of the resolver`(_ host: String) {
+    func `A text that is not a numeric address is refused with the error of the resolver`(_ host: String) {
         let error = #expect(throws: ResolveError.self) {
             try SocketAddress.resolve(host, port: 80, isNumeric: true)
         }

@@ -82,7 +82,7 @@ struct UnixListenerTests {
     }
 
     @Test
-    func `A listener removes its file once, at its end`() throws {
+    func `A listener removes its socket file only when it stops listening for the first time`() throws {
         let listener = try listen()
         listener.endListening()
         #expect(attributes(path).isEmpty)

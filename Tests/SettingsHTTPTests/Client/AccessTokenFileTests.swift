@@ -64,7 +64,7 @@ struct AccessTokenFileTests {
             reason: "it has more than 4096 bytes"),
     ]
 
-    @Test("A token file that cannot be used fails each request with the name of the file", arguments: unusableFiles)
+    @Test("Each request fails with an error that names the unusable token file", arguments: unusableFiles)
     func unusableTokenFile(file: UnusableFile) async throws {
         let path = directory.path + "/token"
         file.create(path)
@@ -115,7 +115,7 @@ struct AccessTokenFileTests {
         #expect(try await client.send(.service).name == "settingsd")
     }
 
-    @Test("An error of the file that an environment variable names has the name of the variable")
+    @Test("If an environment variable names the token file, an error about the file names the variable")
     func variable() throws {
         let path = directory.path + "/missing"
         let client = DaemonClient(server.address, token: AccessToken(file: path, from: AccessToken.fileVariable))
@@ -154,7 +154,7 @@ struct AccessTokenFileTests {
     }
 
     @Test(
-        "While the read of a token file blocks, requests end at their deadlines with the file name and share one read")
+        "While the read of a token file blocks, requests share it and fail at their deadlines with the file name")
     func deadline() async throws {
         let gate = DispatchSemaphore(value: 0)
         let client = client(waitingFor: gate, timeout: .milliseconds(20))

@@ -77,7 +77,7 @@ struct AccessTokenTests {
         #expect(error == .unusableToken("cannot send the token: \(reason)", outcome: .notDone))
     }
 
-    @Test("The description of a token and of a value that contains a token do not show the text of the token")
+    @Test("The descriptions of a token and of a client with the token do not contain the text of the token")
     func descriptions() throws {
         let token = AccessToken(tokens[0])
         let client = DaemonClient(try daemon.address(), token: token)
@@ -122,7 +122,7 @@ struct AccessTokenTests {
         }
     }
 
-    @Test("A malformed token of SETTINGS_TOKEN fails each request with the name of the variable")
+    @Test("If SETTINGS_TOKEN has a malformed token, a request fails with an error that names the variable")
     func malformedTextOfEnvironment() throws {
         let token = AccessToken("a b", from: AccessToken.textVariable)
         let client = DaemonClient(try daemon.address(), token: token)
@@ -131,7 +131,7 @@ struct AccessTokenTests {
         #expect(error == .unusableToken(reason, outcome: .notDone))
     }
 
-    @Test("A program whose SETTINGS_TOKEN_FILE is missing keeps a write, and a later run with the file sends the write")
+    @Test("A program whose token file is missing keeps a write, and a later run with the file sends the write")
     func missingFileOfEnvironment() throws {
         let (suite, key) = (try SuiteName("worker"), try KeyName("text"))
         let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[1])).blocking

@@ -5,8 +5,8 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Every endpoint against a real daemon. The blocking forms run over both transports, and the async forms must return
-/// the same results.
+/// Tests of the endpoints with a real daemon. The blocking forms run over both transports, and the async forms must
+/// return the same results.
 @Suite(.ownThread)
 struct EndpointTests {
     private let names: SampleNames

@@ -199,7 +199,7 @@ struct LostAnswerTests {
         #expect(client.pool.idleCount == 1)
     }
 
-    @Test("A server that is not a daemon causes a malformed-answer error, and a closed port an unreachable error")
+    @Test("A server that is not a daemon causes a malformed-answer error, and a missing socket an unreachable error")
     func serverThatIsNoDaemon() async throws {
         let page = try ScriptedServer { _, peer, _ in
             _ = peer.readRequest()

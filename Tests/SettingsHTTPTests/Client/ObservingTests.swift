@@ -132,7 +132,7 @@ struct ObservingTests {
         #expect(received == ["app theme 1", "net theme 2", "app theme -"])
     }
 
-    @Test("A restart of the daemon loses no change and repeats none") func daemonRestart()
+    @Test("An observer receives each change once, also when the daemon restarts") func daemonRestart()
         async throws
     {
         let directory = try TemporaryDirectory()

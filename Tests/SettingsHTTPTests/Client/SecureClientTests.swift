@@ -16,7 +16,7 @@ struct SecureClientTests {
     }
 
     @Test(
-        "Reads, writes and refusals over https equal the same requests over http, blocking and async",
+        "Reads, writes and refusals have the same results over https as over http, blocking and async",
         arguments: [false, true])
     func readsWritesAndRefusals(speaksHTTP2: Bool) async throws {
         let daemon = try SecureDaemon(speaksHTTP2: speaksHTTP2)
@@ -87,19 +87,19 @@ struct SecureClientTests {
 
     @Test("A redirect and a request for a password are errors, and the client does not follow the redirect")
     func redirect() async throws {
-        let client = try SecureDaemon.withClient()
+        let (daemon, client) = try SecureDaemon.withClient()
         let moved = try SuiteName("moved")
-        let error = #expect(throws: SettingsError.self) { try client.1.blocking.send(.suite(moved)) }
+        let error = #expect(throws: SettingsError.self) { try client.blocking.send(.suite(moved)) }
         #expect(error?.status == 307)
         let write = await #expect(throws: SettingsError.self) {
-            try await client.1.send(.set(strange, to: 1, in: moved))
+            try await client.send(.set(strange, to: 1, in: moved))
         }
         #expect(write?.status == 307)
         let locked = await #expect(throws: SettingsError.self) {
-            try await client.1.send(.suite(try SuiteName("locked")))
+            try await client.send(.suite(try SuiteName("locked")))
         }
         #expect(locked?.status == 401)
-        #expect(try client.0.requests().count == 3)
+        #expect(try daemon.requests().count == 3)
     }
 
     @Test("An untrusted certificate is the reason of the error, and the write has the outcome notDone")

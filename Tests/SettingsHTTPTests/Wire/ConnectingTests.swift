@@ -7,7 +7,7 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Tests of connecting to servers that refuse, drop packets or have a full backlog.
+/// Tests of connecting to servers that refuse connections, drop packets or have a full backlog.
 @Suite(.ownThread)
 struct ConnectingTests {
     private func serve(_ socket: ListeningSocket, as name: String, port: UInt16) throws -> ScriptedServer {
@@ -16,8 +16,8 @@ struct ConnectingTests {
         }
     }
 
-    @Test("A host whose first address refuses is reached at its second address") func firstAddressRefuses() async throws
-    {
+    @Test("A host whose first address refuses connections is reached at its second address")
+    func firstAddressRefuses() async throws {
         let socket = try ListeningSocket(.ipv6(0), backlog: 128)
         let server = try serve(socket, as: "localhost", port: socket.port)
         #expect(try server.client().blocking.send(.service).name == "settingsd")
@@ -33,7 +33,7 @@ struct ConnectingTests {
         #expect(try await server.client(timeout: .seconds(20)).send(.service).name == "settingsd")
     }
 
-    @Test("A host with a single address gets the whole connect timeout") func singleAddress() throws {
+    @Test("A host with a single address gets the whole timeout of the request") func singleAddress() throws {
         let fullSocket = try ListeningSocket(.ipv4(0), backlog: 0)
         try #require(fullSocket.fill())
         let client = DaemonClient(try fullSocket.address(), timeout: .milliseconds(300)).blocking

@@ -81,8 +81,7 @@ struct HostAddressesTests {
         #expect(log.count("lookup") == 1)
     }
 
-    @Test("A lookup that ends after the deadline of a blocking request sends nothing") func lookupAfterDeadline() throws
-    {
+    @Test("A blocking request whose lookup ends after the deadline sends nothing") func lookupAfterDeadline() throws {
         let (server, pool) = try served()
         let error = #expect(throws: SettingsError.self) {
             try pool.exchange(Request(.delete, RequestTarget("v1", "suites", "app")), by: .now)
