@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection as Pipe
 
 RECONNECT_SECONDS = 0.1
-# The connections of a role start in intervals, because the kernel's queue of new connections has a limit.
+# The connections of a role start at intervals, because the kernel's queue of new connections has a limit.
 CONNECTION_INTERVAL_SECONDS = 0.0005
 MAX_READ_BYTES = 1 << 18
 HOUR_SECONDS = 3600.0
@@ -62,7 +62,7 @@ Script = Generator[Step, Answer | None, None]
 class Role:
     """The behaviour of a number of connections.
 
-    `read_bytes` is the maximum of bytes in one read; with 0, the connection never reads. `read_pause` is the number of
+    `read_bytes` is the maximum size of one read; with 0, the connection never reads. `read_pause` is the number of
     seconds between two reads. `receive_buffer` and `segment` limit the receive window and the TCP segment, in bytes.
     """
 
@@ -168,7 +168,7 @@ class ClientConnection:
         return True
 
     def pop_awaited(self) -> Answer | None:
-        """Removes the answers that the current step awaits, and returns the last one, or None if some are missing."""
+        """Removes the answers that the current step awaits. Returns the last of them, or None if an answer is missing."""
         assert isinstance(self.step, Await)
         if len(self.answers) < self.step.count:
             return None
@@ -197,7 +197,7 @@ class Swarm:
                 self._schedule(number * CONNECTION_INTERVAL_SECONDS, functools.partial(self._connect, role))
 
     def run(self, pipe: Pipe) -> None:
-        """Runs the connections. Replies to each message on the pipe with the counts of answers; None ends the run."""
+        """Runs the connections until the message None. Replies to each other message with the counts of answers."""
         self._epoll.register(pipe, select.EPOLLIN)
         while True:
             for descriptor, events in self._epoll.poll(self._next_timer(), 1024):

@@ -1,4 +1,5 @@
-"""Runs one kind of abuse, which is a row of the printed table: starts a daemon, stores the data, runs the bystander and the abuse, and stops the daemon during the abuse."""
+"""Runs one kind of abuse, which is a row of the printed table: starts a daemon, stores the data, runs the bystander and the
+abuse, and stops the daemon during the abuse."""
 
 import pathlib
 import re

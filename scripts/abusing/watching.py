@@ -84,7 +84,7 @@ def unread_states(scale: Scale) -> Abuse:
 
 
 class _History:
-    """A history with commits of 50 MB in total, old and new values. `start` is the cursor before the commits."""
+    """A history whose old and new values have 50 MB in total. `start` is the cursor before the commits."""
 
     def __init__(self, scale: Scale) -> None:
         self.commits = scale.pick(250, 25)

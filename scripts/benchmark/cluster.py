@@ -69,7 +69,7 @@ def put_to_all(bench, daemons, writes):
 
 def notification_delay(port, stream_request, write, marker):
     """Returns the median time, in microseconds, from a write until a stream receives it. `write(number)` sends a write, and
-    `marker(number)` returns the bytes by which the stream shows it."""
+    `marker(number)` returns the bytes that the stream contains after this write."""
     delays = []
     with socket.create_connection(("127.0.0.1", port), 60) as stream:
         stream.sendall(stream_request)

@@ -72,7 +72,7 @@ def write_commits(bench, daemon, puts, commits):
 
 
 def time_reads(daemon, commits):
-    """Returns the seconds of each of READS reads of the suite at random revisions, of the first 90 % of the history."""
+    """Returns the seconds of each of READS reads of the suite, at random revisions in the first 90 % of the history."""
     random.seed(1)
     seconds = []
     with Connection(daemon.port) as connection:

@@ -65,7 +65,7 @@ class ProtectedNginx(Nginx):
 
 
 class BareLoop(Service):
-    """A server in C with one thread, which answers every request with `response`. The constructor compiles it."""
+    """A server in C with one thread, which answers every request with `response`. The constructor compiles the server."""
 
     SETUP = "bare loop: a server in C with one thread and epoll, which answers without parsing the request"
 

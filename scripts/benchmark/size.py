@@ -16,11 +16,12 @@ MILLION, FEW, SUITES = 1_000_000, 1000, 100
 RANDOM_REQUESTS = 100_000
 MEGABYTE = 1e6
 
-# After this number of PUTs the history has its full length, the daemon has written snapshots (with a second state), and
-# the heap is as fragmented as it gets. The daemon returns freed memory to the kernel every four seconds.
+# After this number of PUTs, the history has its full length, the daemon has written snapshots (and kept a second state
+# during each), and more PUTs do not fragment the heap further. The daemon returns freed memory to the kernel every four
+# seconds.
 REWRITES, MEMORY_RETURN_SECONDS = 1_000_000, 5
 
-# The limit of the journal. A value that exceeds it causes a snapshot.
+# The maximum size of the journal. A write of a larger value causes a snapshot.
 JOURNAL_BYTES = 256 * 1024
 
 

@@ -31,7 +31,7 @@ class Chromium:
         self.last_id = 0
         self.session = None
         self.received = bytearray()
-        # The requests of the page: the id of the request, and a list of the URL and the header fields.
+        # The requests of the page: maps the id of a request to a list of its URL and its header fields.
         self.sent = collections.OrderedDict()
 
     def __enter__(self):

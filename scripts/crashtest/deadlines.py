@@ -31,14 +31,14 @@ class Action:
 
     def __init__(self, number, form):
         # "until": the write is reverted at an instant. "confirm": it is reverted after one second unless it is confirmed.
-        # "effective": it is scheduled for an instant. "both": it is scheduled for an instant and reverted at a later one.
+        # "effective": it is scheduled for an instant. "both": it is scheduled for an instant, and reverted later.
         self.form = form
         self.key = f"k{number}"
         self.request_key = f"request-{number}"
         self.request = None
         self.fields = []
         self.identifier = None
-        # True or False if a request to confirm the action was answered, None if its answer was lost.
+        # True if the daemon has confirmed the action, None if the answer to the request was lost, False otherwise.
         self.confirmed = False
 
 
@@ -117,7 +117,7 @@ class DeadlineTest:
             self.send(connection, action)
 
     def send(self, connection, action):
-        """Sends the write of an action. The write may be a repeat, since it has an Idempotency-Key."""
+        """Sends the write of an action. The write may be a repeat, because it has an Idempotency-Key."""
         method, path, body = action.request
         answer = connection.request(method, path, body, fields=action.fields, expect=(200, 201, 202, 400))
         # A repeat after a crash may be too late to create the action: its instant has passed.
@@ -135,7 +135,7 @@ class DeadlineTest:
                 self.tally["confirmations"] += action.confirmed
 
     def check_no_action_is_late(self, connection, started):
-        """The first answer shows no action that was due when the daemon was started."""
+        """Checks that the first answer shows no action that was due when the daemon was started."""
         for action in connection.request("GET", "/v1/pending").json()["pending"]:
             if action["deadline"] < started:
                 raise Broken(f"the daemon serves requests, but {action} was due before its start at {started}")
@@ -178,7 +178,7 @@ class DeadlineTest:
                 raise Broken(f"{action.identifier} ({action.form}) ended as {outcome}, expected {expected}: {found}")
             if sum(event in CARRIED_OUT for event in found) != (outcome in CARRIED_OUT):
                 raise Broken(f"{action.identifier} ({action.form}) was carried out more than once or never: {found}")
-            # The event of a scheduled write that was carried out, and that is reverted later.
+            # `moved` is the event of a scheduled write that was carried out and will be reverted later.
             if sum(event == "moved" for event in found) != (action.form == "both"):
                 raise Broken(f"the write of {action.identifier} was carried out more than once or never: {found}")
             value = 1 if action.form == "effective" else "changed" if outcome == "confirmed" else None

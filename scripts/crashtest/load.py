@@ -1,7 +1,7 @@
 """Load from many connections on one thread.
 
-With one thread, all events have one order: the daemon sent every answer that the thread has read before it got the next
-request. Therefore the checks of revisions are exact. Half of the connections pipeline several requests.
+With one thread, all events have one order: the daemon sent every answer that the thread has read before the daemon got the
+next request. Therefore the checks of revisions are exact. Half of the connections pipeline several requests.
 """
 
 import collections

@@ -171,7 +171,7 @@ class Service:
             self.stop()
 
 
-# The kernel gives ports from 32,768 on to outgoing connections. A port below this number stays free until it is used.
+# The kernel gives ports from 32,768 on to outgoing connections. A lower port stays free until a program binds it.
 PORTS = iter(random.sample(range(10_000, 32_000), 22_000))
 
 

@@ -16,7 +16,7 @@ class CommandFailed(Exception):
 
 
 class Container:
-    """Boots the system in the folder `root`. Changes are lost at the end. Its only network interface is its own loopback."""
+    """Boots the system in the folder `root`. Changes are lost at the end. It has only a loopback interface of its own."""
 
     def __init__(self, root, packages):
         self.root = pathlib.Path(root)

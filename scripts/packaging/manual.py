@@ -31,8 +31,8 @@ def command_page(template, usage, version):
 
 
 def file_page(template, reference, options, version):
-    """Returns the manual page settingsd.json(5). `reference` is the text of docs/reference, whose
-    tables must have a row for each option."""
+    """Returns the manual page settingsd.json(5). `reference` is the text of docs/reference, whose tables must have a row for
+    each option."""
     rows = [match.groups() for match in map(ROW.fullmatch, reference.split("\n")) if match]
     rows = [row for row in rows if row[0] in options]
     if missing := options - {row[0] for row in rows}:

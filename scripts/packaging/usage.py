@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 
-# An option such as `--data DIR`; `argument` is empty if it takes none.
+# An option such as `--data DIR`; `argument` is empty if the option takes no argument.
 Option = collections.namedtuple("Option", "flag argument text")
 # A form of the command line such as `settingsd repair [DIR] [--yes]`. `words` is the part after the program's name.
 Form = collections.namedtuple("Form", "words text")

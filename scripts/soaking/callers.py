@@ -164,7 +164,7 @@ class Writer(Caller):
 
 
 class Reader(Caller):
-    """A caller that reads the suite `allowed`. The daemon must refuse to read `refused`, and must refuse its writes."""
+    """A caller that reads the suite `allowed`. The daemon must refuse its reads of `refused`, and all its writes."""
 
     def __init__(self, *arguments, allowed: str, refused: str, status: int, **options) -> None:
         super().__init__(*arguments, **options)

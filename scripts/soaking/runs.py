@@ -32,7 +32,7 @@ class DaemonRuns:
         self._daemon.command += ["--listen", f"unix:{self.socket}"]
         self._is_up = threading.Event()
         self._start_time = 0.0
-        # The number of the current run. It grows before the process is ended, so that a client that fails sees the change.
+        # The number of the current run. It grows before the process ends, so that a client sees the change after a failure.
         self.number = 0
         self.samples: list[list[Sample]] = []
 
