@@ -11,8 +11,8 @@ package final class TCPProxy: Sendable {
         case losingAnswers
         /// The proxy replaces the answers to requests that contain the text. With nil, it drops the answers.
         case replacing(String, with: String?)
-        /// The proxy delays all data.
-        case delaying(milliseconds: Int32)
+        /// The proxy forwards all data after this time, as a connection with a high latency does.
+        case delaying(milliseconds: Int)
         /// The proxy closes open connections, and closes each new connection at once.
         case cut
 
@@ -75,7 +75,11 @@ package final class TCPProxy: Sendable {
     private func accept() {
         while true {
             let client = Glibc.accept(listener, nil, nil)
-            if state.withLock({ $0.isStopped }) || client < 0 { break }
+            guard client >= 0 else { break }
+            if state.withLock({ $0.isStopped }) {
+                close(client)
+                break
+            }
             let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             let (isCut, target) = state.withLock { ($0.mode.isCut, $0.target) }
             let isConnected =
@@ -104,10 +108,22 @@ package final class TCPProxy: Sendable {
 
     private func pass(from source: Int32, to sink: Int32, _ connection: ConnectionState, answers: Bool) {
         var bytes = [UInt8](repeating: 0, count: 65_536)
+        // The data that the proxy has received and not forwarded, each with the time at which it is forwarded.
+        var delayed: [(due: ContinuousClock.Instant, message: [UInt8])] = []
         passing: while true {
+            if let first = delayed.first {
+                let time = max(.zero, ContinuousClock.now.duration(to: first.due))
+                var event = pollfd(fd: source, events: Int16(POLLIN), revents: 0)
+                // Rounds up, because a shorter wait would end too early and be repeated.
+                guard poll(&event, 1, Int32(time / .milliseconds(1)) + 1) > 0 else {
+                    guard Self.send(delayed.removeFirst().message, to: sink) else { break }
+                    continue
+                }
+            }
             let count = recv(source, &bytes, bytes.count, 0)
             guard count > 0 else { break }
             var message = Array(bytes[..<count])
+            var delay = Duration.zero
             switch state.withLock({ $0.mode }) {
             case .passing, .cut: break
             case .losingAnswers: if answers { continue }
@@ -119,18 +135,27 @@ package final class TCPProxy: Sendable {
                     guard let replacement else { continue }
                     message = Array(replacement.utf8)
                 }
-            case .delaying(let time): poll(nil, 0, time)
+            case .delaying(let time): delay = .milliseconds(time)
             }
-            var sent = 0
-            while sent < message.count {
-                let written = message[sent...].withUnsafeBytes {
-                    send(sink, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-                }
-                guard written > 0 else { break passing }
-                sent += written
+            delayed.append((.now + delay, message))
+            while let first = delayed.first, first.due <= .now {
+                guard Self.send(delayed.removeFirst().message, to: sink) else { break passing }
             }
         }
         shutdown(source, Int32(SHUT_RDWR))
         shutdown(sink, Int32(SHUT_RDWR))
+    }
+
+    /// Sends all bytes. Returns false if the connection has ended.
+    private static func send(_ message: [UInt8], to sink: Int32) -> Bool {
+        var sent = 0
+        while sent < message.count {
+            let written = message[sent...].withUnsafeBytes {
+                Glibc.send(sink, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard written > 0 else { return false }
+            sent += written
+        }
+        return true
     }
 }
