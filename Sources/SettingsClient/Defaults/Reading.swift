@@ -93,7 +93,7 @@ extension DefaultsReference {
 
     /// Reads a key without a request. Returns nil if a request is necessary.
     private func readingWithoutRequest() -> Reading<Value>? {
-        guard let key = resolved.name, core.session.isLoaded, !(resolved.valueMove?.isOpen ?? false),
+        guard let key = resolved.name, core.session.isLoaded, !isMoveOpen,
             knownDifferences()?.isEmpty ?? false
         else { return nil }
         if let cached = resolved.cachedReading { return cached.reading(as: Value.self) }
@@ -125,7 +125,7 @@ extension DefaultsReference {
         let settings = core.session.visible([key] + formerNames)
         let visible = settings[key] ?? .unset
         var origin = visible
-        if !seemsStored(visible), let former = formerNames.lazy.compactMap({ settings[$0] }).first(where: \.seemsStored)
+        if !seemsStored(visible), let former = formerNames.lazy.compactMap({ settings[$0] }).first(where: \.mayBeStored)
         {
             origin = ReplicaSetting(value: former.value, source: .stored, revision: nil)
         }

@@ -50,7 +50,7 @@ struct TransactionRecord {
         guard let key = reference.resolved.name else { return reference.defaultValue }
         recordError { () throws(DefaultsError) in try reference.compareWithSchema().throwIfTypesDiffer() }
         let keyState = read[key] ?? reference.keyState(key)
-        if keyState.needsSource || reference.resolved.valueMove?.isOpen ?? false { prepare(reference, key) }
+        if keyState.needsSource || reference.isMoveOpen { prepare(reference, key) }
         if let written = written[key] {
             let setting = ReplicaSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
             return reference.reading(of: setting, over: core.registered(key)).value ?? reference.defaultValue
@@ -66,14 +66,9 @@ struct TransactionRecord {
         guard recordError({ () throws(DefaultsError) in json = try reference.resolved.encode(value) }),
             let key = reference.resolved.name
         else { return }
-        if reference.resolved.valueMove?.isOpen ?? false { prepare(reference, key) }
+        if reference.isMoveOpen { prepare(reference, key) }
         write(key, json)
-        // Until the move has ended, a program that starts later may move a value from a former name. The value would
-        // then return after a removal of the new value. A schema may refuse the removal of a name without a value.
-        for name in reference.resolved.valueMove?.openNames ?? []
-        where core.session.isStale || core.session.visible(name).seemsStored {
-            write(name, nil)
-        }
+        for name in reference.formerNamesToRemove { write(name, nil) }
     }
 
     private mutating func prepare<Value>(_ reference: DefaultsReference<Value>, _ key: KeyName) {
@@ -88,7 +83,7 @@ struct TransactionRecord {
         guard recordError({ () throws(DefaultsError) in _ = try reference.resolved.codec.get() }),
             let key = reference.resolved.name
         else { return }
-        for name in [key] + (reference.resolved.valueMove?.openNames ?? []) { write(name, nil) }
+        for name in [key] + reference.formerNamesToRemove { write(name, nil) }
     }
 
     mutating func value(ofName name: String) -> JSONValue? {

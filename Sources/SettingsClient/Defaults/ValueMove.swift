@@ -40,11 +40,14 @@ final class ValueMove: Sendable {
     }
 
     /// True if the next reader makes an attempt or waits for the attempt in progress.
-    var isOpen: Bool {
+    ///
+    /// - Parameter schema: the cursor of the suite's schema.
+    func isOpen(under schema: Cursor?) -> Bool {
         progress.withLock { progress in
             switch progress {
             case .open, .running: true
-            case .waiting, .refused, .done: false
+            case .refused(let former): former != schema
+            case .waiting, .done: false
             }
         }
     }
@@ -111,10 +114,22 @@ final class ValueMove: Sendable {
 }
 
 extension DefaultsReference {
+    /// True if the next reader of the key makes an attempt to move the value, or waits for the attempt in progress.
+    var isMoveOpen: Bool { resolved.valueMove?.isOpen(under: core.session.schema) ?? false }
+
+    /// The former names under which a value may be stored. A write also removes these values: until the move has ended,
+    /// a program that starts later may move a value from a former name, so the value would return after a removal of the
+    /// new value. The other former names stay out of the write, because a schema may refuse the removal of a name
+    /// without a value.
+    var formerNamesToRemove: [KeyName] {
+        let isUncertain = !core.session.isLoaded || core.session.isStale
+        return resolved.valueMove?.openNames.filter { isUncertain || core.session.visible($0).mayBeStored } ?? []
+    }
+
     /// Loads the suite and moves the value if the move has not ended, so that a query such as `isSet` finds the moved
     /// value.
     func loadAndMoveValue(until deadline: ContinuousClock.Instant) {
-        guard let move = resolved.valueMove, move.isOpen, let key = resolved.name else { return }
+        guard isMoveOpen, let key = resolved.name else { return }
         if (try? core.load(for: key, until: deadline)) != nil { moveValue(until: deadline) }
     }
 
@@ -149,31 +164,38 @@ extension DefaultsReference {
         let schema = core.session.schema
         guard let (promise, isNew) = move.beginAttempt(under: schema) else { return nil }
         guard isNew else { return promise }
+        let confirmations = core.session.confirmations
         let attempt = ValueMover(resolved: resolved, session: core.session).makeAttempt(move, key)
         if let outcome = attempt.outcome {
             Self.endMove(
-                move, outcome, under: schema, core.session, core.issues,
+                move, outcome, under: schema, after: confirmations, core.session, core.issues,
                 DefaultsIssue.Subject(suite: core.suite, key: name))
             return nil
         }
         // The task may wait as long as an outage lasts, so it must not retain the adapter.
         core.session.startTask { [weak session = core.session, issues = core.issues, suite = core.suite, name] in
             let outcome = await attempt.result()
-            Self.endMove(move, outcome, under: schema, session, issues, DefaultsIssue.Subject(suite: suite, key: name))
+            Self.endMove(
+                move, outcome, under: schema, after: confirmations, session, issues,
+                DefaultsIssue.Subject(suite: suite, key: name))
         }
         return promise
     }
 
     /// Records the outcome of an attempt, and reports a refusal.
+    ///
+    /// - Parameters:
+    ///   - schema: the cursor of the schema at the start of the attempt.
+    ///   - confirmations: how often the daemon had confirmed the replica at the start of the attempt.
     private static func endMove(
-        _ move: ValueMove, _ outcome: ValueMove.Outcome, under schema: Cursor?, _ session: SuiteSession?,
-        _ issues: IssueReporter, _ subject: DefaultsIssue.Subject
+        _ move: ValueMove, _ outcome: ValueMove.Outcome, under schema: Cursor?, after confirmations: Int,
+        _ session: SuiteSession?, _ issues: IssueReporter, _ subject: DefaultsIssue.Subject
     ) {
         if case .refused(let reason) = outcome {
             issues.report(DefaultsIssue(suite: subject.suite, key: subject.key, attempt: .read, error: reason))
         }
         move.endAttempt(outcome, under: schema)
-        if case .waiting = outcome { session?.whenConfirmed { move.reopen() } }
+        if case .waiting = outcome { session?.whenConfirmed(after: confirmations) { move.reopen() } }
     }
 
     /// Returns true if a value is probably stored under the present name. If the source is unknown, a value that equals
@@ -192,6 +214,12 @@ private struct MoveAttempt {
     var outcome: ValueMove.Outcome?
     /// Waits for the outcome. Used if `outcome` is nil.
     var result: @Sendable () async -> ValueMove.Outcome = { .done }
+
+    /// Returns the outcome, after a wait if necessary.
+    func end() async -> ValueMove.Outcome {
+        if let outcome { return outcome }
+        return await result()
+    }
 }
 
 /// Begins attempts to move the value of a key. Has no reference to the adapter: an attempt may wait as long as an outage
@@ -211,7 +239,7 @@ private struct ValueMover<Value: DefaultsSerializable> {
         let isStored = setting.source?.isStored ?? false
         // A replica from the cache file may lack a value that the daemon has. The move then waits until the daemon has
         // confirmed the replica.
-        guard !isStored, let former = move.formerNames.first(where: { session.visible($0).seemsStored }) else {
+        guard !isStored, let former = move.formerNames.first(where: { session.visible($0).mayBeStored }) else {
             return MoveAttempt(outcome: session.isStale ? .waiting : .done)
         }
         if let visible = session.visible(former).value {
@@ -221,9 +249,7 @@ private struct ValueMover<Value: DefaultsSerializable> {
         return MoveAttempt {
             guard let setting = try? await session.fetch(former) else { return .waiting }
             guard let stored = setting.stored ?? setting.value else { return .done }
-            let attempt = moveToNewName(stored, from: former, to: key, if: [.revision(setting.revision)])
-            if let outcome = attempt.outcome { return outcome }
-            return await attempt.result()
+            return await moveToNewName(stored, from: former, to: key, if: [.revision(setting.revision)]).end()
         }
     }
 
@@ -247,8 +273,7 @@ private struct ValueMover<Value: DefaultsSerializable> {
         guard let stored = setting.stored ?? setting.value,
             let attempt = convert(stored, of: key, if: .revision(setting.revision))
         else { return .done }
-        if let outcome = attempt.outcome { return outcome }
-        return await attempt.result()
+        return await attempt.end()
     }
 
     private func moveToNewName(
@@ -298,7 +323,7 @@ private struct ValueMover<Value: DefaultsSerializable> {
 }
 
 extension ReplicaSetting {
-    /// True if a value is probably stored under a former name. If the source is unknown, a default of the schema counts
-    /// as stored.
-    var seemsStored: Bool { value != nil && source != .default || source == .invalid }
+    /// True if a value may be stored under a former name. If the source is unknown, a default of the schema counts as
+    /// stored.
+    var mayBeStored: Bool { value != nil && source != .default || source == .invalid }
 }

@@ -48,7 +48,7 @@ extension DefaultsReference {
     private func makeWrite(_ json: JSONValue?) -> PendingChange? {
         guard let key = resolved.name else { return nil }
         if core.session.isLoaded { startMove() }
-        return core.makeWrite(json, to: key, removing: resolved.valueMove?.openNames ?? [])
+        return core.makeWrite(json, to: key, removing: formerNamesToRemove)
     }
 
     /// Stores a value if nothing is stored, as a setter does. The daemon checks the condition.

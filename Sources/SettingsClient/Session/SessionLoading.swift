@@ -29,7 +29,9 @@ struct LoadingState: Sendable {
     var subscription: (any BackendSubscription)?
     /// True if the replica is from the cache file, and the daemon has not confirmed it.
     var isStale = false
-    /// Functions that are called when the daemon has confirmed the replica.
+    /// How often the daemon has confirmed the replica.
+    var confirmations = 0
+    /// Functions that are called when the daemon has confirmed the replica the next time.
     var onConfirmed: [@Sendable () -> Void] = []
     /// The last failed attempt. Nil if no attempt has failed, or after a success.
     private var failure: (error: BackendError, moment: ContinuousClock.Instant)?
@@ -269,22 +271,35 @@ extension SuiteSession {
         state.withLock { $0.loading.mustReport(error) }
     }
 
-    /// Calls a function once, when the daemon confirms the replica the next time.
-    func whenConfirmed(_ body: @escaping @Sendable () -> Void) {
-        state.withLock { $0.loading.onConfirmed.append(body) }
+    /// How often the daemon has confirmed the replica.
+    var confirmations: Int { state.withLock { $0.loading.confirmations } }
+
+    /// Calls a function once the daemon has confirmed the replica more often than `number` times.
+    func whenConfirmed(after number: Int, _ body: @escaping @Sendable () -> Void) {
+        let isConfirmed = state.withLock { state in
+            let isConfirmed = state.loading.confirmations > number
+            if !isConfirmed { state.loading.onConfirmed.append(body) }
+            return isConfirmed
+        }
+        if isConfirmed { callAndInvalidate([body]) }
     }
 
     /// Records that the daemon has confirmed the replica, and calls the waiting functions.
     private func markConfirmed() {
         let functions = state.withLock { state in
             state.loading.isStale = false
+            state.loading.confirmations += 1
             defer { state.loading.onConfirmed = [] }
             return state.loading.onConfirmed
         }
+        callAndInvalidate(functions)
+    }
+
+    /// Calls functions that may allow another attempt to move the value of a renamed key. The next read of the key makes
+    /// the attempt, so no read may use a cached value.
+    private func callAndInvalidate(_ functions: [@Sendable () -> Void]) {
         guard !functions.isEmpty else { return }
         for function in functions { function() }
-        // The functions may allow another attempt to move the value of a renamed key, which the next read of the key
-        // makes. So no read may use a cached value.
         change { $0.invalidateAllKeys() }
     }
 }

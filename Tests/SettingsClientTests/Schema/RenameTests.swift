@@ -279,6 +279,64 @@ struct RenameTests {
         #expect(world.drainIssues() == [])
     }
 
+    @Test("A write does not remove a former name without a value that a closed schema refuses", arguments: BackendKind.allCases)
+    func closedSchema(_ kind: BackendKind) async throws {
+        let writes: [@Sendable (DefaultsAdapter<NewKeys>) async throws -> Void] = [
+            { $0.libraries = ["b"] },
+            { try await $0.set(\.libraries, ["b"]) },
+            { adapter in try await adapter.transaction { $0.libraries = ["b"] } },
+            { adapter in
+                try await adapter.transaction {
+                    $0.unset(\.count)
+                    $0.libraries = ["b"]
+                }
+            },
+        ]
+        for (index, write) in writes.enumerated() {
+            let world = try world(kind)
+            let document = World.schema(of: ["libraries": ["type": "array"], "count": ["type": "integer"], "other": [:]])
+            try await world.put(schema: document, onConflict: .keep)
+            let defaults = world.adapter(NewKeys())
+            #expect(defaults.other == 0)
+            try await write(defaults)
+            #expect(try await world.stores(["libraries"]), "write \(index)")
+            #expect(defaults.libraries == ["b"], "write \(index)")
+            #expect(world.drainIssues().filter { $0.attempt == .write } == [], "write \(index)")
+        }
+    }
+
+    @Test("A query or a transaction moves a refused value after a change of the schema", arguments: BackendKind.allCases)
+    func secondAttempt(_ kind: BackendKind) async throws {
+        let accesses: [@Sendable (DefaultsAdapter<NewKeys>) async throws -> Void] = [
+            { #expect($0.isSet(\.libraries)) },
+            { adapter in
+                let libraries = try await adapter.transaction { $0.libraries }
+                #expect(libraries == ["a"])
+            },
+        ]
+        for access in accesses {
+            let world = try world(kind)
+            try await world.put(schema: World.schema(of: ["folders": ["type": "array"]]))
+            let defaults = world.adapter(NewKeys())
+            #expect(defaults.libraries == [] && !world.drainIssues().isEmpty)
+            let names: JSONObject = ["folders": ["type": "array"], "libraries": ["type": "array"]]
+            try await world.put(schema: World.schema(of: names))
+            try await defaults.synchronize()
+            try await access(defaults)
+            #expect(try await world.stores(["libraries"]))
+        }
+    }
+
+    @Test("A function that waits for a confirmation which has already come is called at once")
+    func earlierConfirmation() async throws {
+        let session = try BackendKind.memory.world().adapter(NewKeys()).core.session
+        let before = session.confirmations
+        try await session.synchronize(until: .now + .seconds(180))
+        let calls = Mutex(0)
+        session.whenConfirmed(after: before) { calls.withLock { $0 += 1 } }
+        #expect(calls.withLock { $0 } == 1)
+    }
+
     @Test("An invalid former name makes the key unusable")
     func unusable() async throws {
         let world = try BackendKind.memory.world()
