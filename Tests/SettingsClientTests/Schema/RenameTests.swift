@@ -279,7 +279,9 @@ struct RenameTests {
         #expect(world.drainIssues() == [])
     }
 
-    @Test("A write does not remove a former name without a value that a closed schema refuses", arguments: BackendKind.allCases)
+    @Test(
+        "A write does not remove a former name without a value that a closed schema refuses",
+        arguments: BackendKind.allCases)
     func closedSchema(_ kind: BackendKind) async throws {
         let writes: [@Sendable (DefaultsAdapter<NewKeys>) async throws -> Void] = [
             { $0.libraries = ["b"] },
@@ -294,7 +296,9 @@ struct RenameTests {
         ]
         for (index, write) in writes.enumerated() {
             let world = try world(kind)
-            let document = World.schema(of: ["libraries": ["type": "array"], "count": ["type": "integer"], "other": [:]])
+            let document = World.schema(of: [
+                "libraries": ["type": "array"], "count": ["type": "integer"], "other": [:],
+            ])
             try await world.put(schema: document, onConflict: .keep)
             let defaults = world.adapter(NewKeys())
             #expect(defaults.other == 0)
@@ -305,7 +309,8 @@ struct RenameTests {
         }
     }
 
-    @Test("A query or a transaction moves a refused value after a change of the schema", arguments: BackendKind.allCases)
+    @Test(
+        "A query or a transaction moves a refused value after a change of the schema", arguments: BackendKind.allCases)
     func secondAttempt(_ kind: BackendKind) async throws {
         let accesses: [@Sendable (DefaultsAdapter<NewKeys>) async throws -> Void] = [
             { #expect($0.isSet(\.libraries)) },
