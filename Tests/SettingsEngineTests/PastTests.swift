@@ -329,7 +329,7 @@ struct PastTests {
     @Test("A restore brings back the earlier values that the schema allows")
     func restore() throws {
         var (whole, partial) = (0, 0)
-        for random in FuzzBudget.generators(share: 0.02) {
+        for random in FuzzBudget.generators(share: 0.06) {
             let run = try Run(random, commits: 40)
             for pastState in run.pastStates.dropFirst() {
                 for (name, shown) in pastState.suites {

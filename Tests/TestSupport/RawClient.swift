@@ -172,7 +172,7 @@ package final class RawClient {
         try withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 16) { buffer in
             while true {
                 let count = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
-                if count > 0 { return pending.append(buffer[..<count]) }
+                if count > 0 { return pending.append(UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])) }
                 guard count < 0 else { throw Failure.closed(pending.text) }
                 switch errno {
                 case EINTR: continue
@@ -302,8 +302,13 @@ struct ReceivedBytes {
     var count: Int { bytes.count - start }
     var text: String { String(decoding: bytes[start...], as: UTF8.self) }
 
-    mutating func append(_ more: some Sequence<UInt8>) {
-        bytes.append(contentsOf: more)
+    mutating func append(_ more: ArraySlice<UInt8>) {
+        bytes += more
+    }
+
+    mutating func append(_ more: UnsafeMutableRawBufferPointer) {
+        // A buffer of typed memory is copied at once; the bytes of a raw buffer would be copied one by one.
+        more.withMemoryRebound(to: UInt8.self) { bytes += $0 }
     }
 
     mutating func remove(_ count: Int) -> ArraySlice<UInt8> {

@@ -45,6 +45,7 @@ extension String {
     /// The text as a string for the C library: the bytes of the text, with the original byte in place of each escape,
     /// and a zero byte at the end.
     var systemBytes: [CChar] {
+        guard hasEscapedBytes else { return Array(utf8CString) }
         var bytes: [CChar] = []
         var rest = utf8[...]
         while let unit = rest.popFirst() {

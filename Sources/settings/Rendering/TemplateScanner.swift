@@ -22,12 +22,15 @@ struct TemplateScanner {
     /// Reads the text up to the next tag, and skips the braces that open the tag. Returns the range of the text. If no
     /// tag follows, returns nil and reads nothing.
     mutating func readTextBeforeTag() -> Range<Int>? {
-        let start = offset
-        guard let tag = source.indices.dropFirst(start).first(where: { source[$0...].starts(with: "{{".utf8) }) else {
-            return nil
+        let brace = UInt8(ascii: "{")
+        var rest = source[offset...]
+        while let tag = rest.firstIndex(of: brace) {
+            rest = source[(tag + 1)...]
+            guard rest.first == brace else { continue }
+            defer { offset = tag + 2 }
+            return offset..<tag
         }
-        offset = tag + 2
-        return start..<tag
+        return nil
     }
 
     /// Skips the bytes up to the end of a comment.

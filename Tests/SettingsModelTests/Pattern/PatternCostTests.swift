@@ -60,25 +60,25 @@ struct PatternCostTests {
     }
 
     static let catastrophic: [Case] = [
-        Case("(a+)+$", false, within: 6) { String(repeating: "a", count: 100_000) + "!" },
-        Case("(a|aa)+$", false, within: 9) { String(repeating: "a", count: 100_000) + "!" },
-        Case("^(a|a?)+$", false, within: 8) { String(repeating: "a", count: 100_000) + "!" },
-        Case("^([a-zA-Z]+)*$", false, within: 6) { String(repeating: "a", count: 100_000) + "!" + "\n" },
-        Case("^(([a-z])+.)+[A-Z]([a-z])+$", false, within: 8) { String(repeating: "a", count: 100_000) },
-        Case("(x+x+)+y", false, within: 8) { String(repeating: "x", count: 100_000) },
-        Case("^(a|b|ab)*c", false, within: 8) { String(repeating: "ab", count: 50_000) },
-        Case("(.*a){20}c", false, within: 130) { String(repeating: "ab", count: 50_000) },
+        Case("(a+)+$", false, within: 6) { String(repeating: "a", count: 20_000) + "!" },
+        Case("(a|aa)+$", false, within: 9) { String(repeating: "a", count: 20_000) + "!" },
+        Case("^(a|a?)+$", false, within: 8) { String(repeating: "a", count: 20_000) + "!" },
+        Case("^([a-zA-Z]+)*$", false, within: 6) { String(repeating: "a", count: 20_000) + "!" + "\n" },
+        Case("^(([a-z])+.)+[A-Z]([a-z])+$", false, within: 8) { String(repeating: "a", count: 20_000) },
+        Case("(x+x+)+y", false, within: 8) { String(repeating: "x", count: 20_000) },
+        Case("^(a|b|ab)*c", false, within: 8) { String(repeating: "ab", count: 10_000) },
+        Case("(.*a){20}c", false, within: 130) { String(repeating: "ab", count: 10_000) },
         Case("(.*a){20}", false, within: 130) {
-            String(repeating: "a", count: 19) + String(repeating: "b", count: 100_000)
+            String(repeating: "a", count: 19) + String(repeating: "b", count: 20_000)
         },
         Case("(?:(?:a?){20}){20}c", false, within: 4_000) { String(repeating: "a", count: 300) },
-        Case("^(?:a?){30}a{30}$", false, within: 600) { String(repeating: "a", count: 100_000) },
+        Case("^(?:a?){30}a{30}$", false, within: 600) { String(repeating: "a", count: 20_000) },
         Case("((a{0,10}){0,10}){0,10}b", false, within: 10_000) { String(repeating: "a", count: 100) },
-        Case("(a*)*(a*)*(a*)*b", false, within: 20) { String(repeating: "a", count: 100_000) },
-        Case("(|a)*(|a)*b", false, within: 20) { String(repeating: "a", count: 100_000) },
-        Case(#"\s+$"#, false, within: 3) { String(repeating: " ", count: 100_000) + "x" },
-        Case(#"<!--.*-->|<[^>]*>.*"[^"]*"$"#, false, within: 20) { String(repeating: "<!-- \"", count: 20_000) },
-        Case(#"^((?:\d+-?)+)*\b$"#, false, within: 12) { String(repeating: "1-", count: 50_000) },
+        Case("(a*)*(a*)*(a*)*b", false, within: 20) { String(repeating: "a", count: 20_000) },
+        Case("(|a)*(|a)*b", false, within: 20) { String(repeating: "a", count: 20_000) },
+        Case(#"\s+$"#, false, within: 3) { String(repeating: " ", count: 20_000) + "x" },
+        Case(#"<!--.*-->|<[^>]*>.*"[^"]*"$"#, false, within: 20) { String(repeating: "<!-- \"", count: 4_000) },
+        Case(#"^((?:\d+-?)+)*\b$"#, false, within: 12) { String(repeating: "1-", count: 10_000) },
     ]
 
     @Test("A pattern for which backtracking takes exponential time is matched in linear time", arguments: catastrophic)

@@ -119,7 +119,7 @@ struct HistoryRecoveryTests {
             for number in 1...1_500 {
                 let context: Comment = "seed \(random.seed), commit \(number)"
                 try reread.apply(try run.next().commit)
-                guard number > 1_000, random.chance(oneIn: 13) else { continue }
+                guard number > 1_000, random.chance(oneIn: 40) else { continue }
                 try #require(StateDescription(reread) == StateDescription(run.state), context)
                 try run.expectSound(reread, context)
                 reread = try Self.reread(reread, limits: limits)
