@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// Stores that share a log in three members of etcd, while members fail.
-@Suite(.ownThread, .serialized)
+@Suite(.ownThread)
 struct EtcdFaultTests {
     /// One writer for each element of `nodes`, which may contain a daemon several times. A writer writes one key after
     /// another, and records the outcome of each write.
@@ -167,7 +167,7 @@ struct EtcdFaultTests {
         let direct = try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
         let writers = Writers([proxied, direct])
         try writers.awaitProgress()
-        proxy.set(.delaying(milliseconds: 100))
+        proxy.set(.delaying(milliseconds: 30))
         // A write over the slow connection takes seconds, because the other writers often change the log before it.
         try writers.awaitProgress(writes: 1)
         proxy.set(.passing)
@@ -189,7 +189,7 @@ struct EtcdFaultTests {
         let writers = Writers([proxied, one, other, one, other])
         try writers.awaitProgress()
         let start = ContinuousClock.now
-        proxy.set(.delaying(milliseconds: 100))
+        proxy.set(.delaying(milliseconds: 30))
         // A write over the slow connection takes seconds, because the other writers often change the log before it.
         try writers.awaitProgress(writes: 1)
         let (gap, write) = (writers.longestGapOfOthers(after: start), writers.slowestWrite(of: 0, after: start))
