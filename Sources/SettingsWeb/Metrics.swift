@@ -78,7 +78,9 @@ extension Service {
     private func addStorageAndStatus(to text: inout MetricsText) {
         let (writes, disk) = (store.metrics.contents, storage.contents)
         let commits = "settingsd_commit_seconds"
-        text.beginMetric(commits, type: "histogram", "Time from queueing a write until the write is durable.")
+        text.beginMetric(
+            commits, type: "histogram",
+            "Time from queueing a write until its commit is durable or the write is refused.")
         text.addSamples(commits, [], of: writes.commitTimes, dividedBy: Self.nanosecondsPerSecond)
         let batches = "settingsd_batch_writes"
         text.beginMetric(batches, type: "histogram", "Number of writes in a batch, which become durable together.")

@@ -33,6 +33,9 @@ struct CommandLineTests {
             $ settings set app name -x
             ! settings: 'settings set' has no option -x; write -- before a value that begins with a dash; 'settings help set' lists the options
             => 64
+            $ settings set app name -inf
+            ! settings: 'settings set' has no option -inf; write -- before a value that begins with a dash; 'settings help set' lists the options
+            => 64
             $ settings unset app name --dryrun
             ! settings: 'settings unset' has no option --dryrun; did you mean --dry-run?; 'settings help unset' lists the options
             => 64

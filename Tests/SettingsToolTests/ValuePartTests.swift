@@ -33,6 +33,9 @@ struct ValuePartTests {
             $ settings set app 'servers[0].port=1' 'servers[1].port=2' --if-revision 1
             ! settings: servers of suite app is at revision 2, not at 1
             => 5
+            $ settings unset app servers servers --if-revision 1
+            ! settings: servers of suite app is at revision 2, not at 1
+            => 5
             $ settings unset app 'servers[0]' 'servers["0"]' --dry-run
             servers: [{"port":8080,"name":"a"},{"port":2}] → [{"port":2}]
             (a dry run: nothing was changed)

@@ -175,8 +175,7 @@ extension RecentPast {
         history.forEachReversed(of: historyQuery.suite, before: historyQuery.endRevision(in: state)) { retained in
             guard bytes == 0 || bytes + retained.size <= historyQuery.pageBytes else { return false }
             bytes += retained.size
-            // A commit contains the values before and after it. The page shows only the values after it.
-            meter.add(.rendering(commitBytes: retained.size / 2))
+            meter.add(.rendering(commitBytes: retained.size))
             remainingCommits -= 1
             return remainingCommits > 0 && !meter.isExceeded
         }

@@ -107,8 +107,11 @@ extension State {
         readLimits?.canRead(suite, key) ?? true
     }
 
+    /// True if a caller may not see a value of a pending write. If the suite does not exist, the value may be a secret
+    /// of a dropped suite.
     private func isHidden(_ suite: SuiteName, _ key: KeyName, from readLimits: Grants?) -> Bool {
-        guard let readLimits, let suite = self.suite(suite) else { return false }
+        guard let readLimits else { return false }
+        guard let suite = self.suite(suite) else { return !readLimits.allows(.secrets, on: suite.text, .key(key.text)) }
         return suite.isHidden(suite.record(key), from: readLimits)
     }
 }

@@ -32,6 +32,7 @@ extension Option {
             json, name, configuration throws(ConfigurationError) in
             let digits = json.string.map { Array($0.utf8) } ?? []
             guard (3...4).contains(digits.count), digits.count == 3 || digits[0] == UInt8(ascii: "0"),
+                UInt8(ascii: "0")...UInt8(ascii: "7") ~= digits[0],
                 let mode = UInt32(String(decoding: digits, as: UTF8.self), radix: 8)
             else {
                 throw ConfigurationError(

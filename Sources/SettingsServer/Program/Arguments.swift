@@ -235,6 +235,8 @@ extension Arguments {
             guard values["data"] == nil else { throw Self.duplicateDirectory }
             values["data"] = [.string(text)]
         case .help: break
+        case .restore:
+            throw Self.usage("unexpected word \(Self.quoted(text)) after the backup file", "omit \(Self.quoted(text))")
         case .printConfiguration, .checkConfiguration, .version:
             let flag: Flag =
                 command == .version ? .version : command == .checkConfiguration ? .checkConfig : .printConfig

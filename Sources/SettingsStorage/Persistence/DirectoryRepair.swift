@@ -52,7 +52,8 @@ package struct DirectoryRepair: Sendable {
         let plan = try RepairPlan(directory, listing, limits: limits, epoch: newEpoch())
         if apply { try directory.mapErrors { () throws(FileError) in try plan.apply() } }
         outcome = apply ? .repaired : .wouldRepair
-        lines = ["a start would fail: \(damage.locatedReason)"] + plan.lines(isDone: apply)
+        let failure = apply ? "a start would have failed" : "a start would fail"
+        lines = ["\(failure): \(damage.locatedReason)"] + plan.lines(isDone: apply)
     }
 }
 

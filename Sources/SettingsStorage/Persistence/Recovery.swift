@@ -91,8 +91,10 @@ package struct Recovery: Sendable {
             notes.append(.warning("\(name) is damaged (\(error.reason)); recovered from \(base) and later journals"))
         }
         if let torn = replay.tornTail {
-            let end = "ends in the middle of a commit that was never acknowledged, at byte \(torn.offset)"
-            notes.append(.information("\(torn.journal) \(end)"))
+            notes.append(
+                .information(
+                    "\(torn.journal) ends in the middle of a commit, at byte \(torn.offset); "
+                        + "the complete commits before it were recovered"))
         }
         isCopy = try directory.mapErrors { () throws(FileError) in
             try directory.isCopy(directoryIDInJournal: replay.head?.directoryID)

@@ -55,7 +55,8 @@ package struct Histogram: Sendable {
 /// batch (the writes that share one flush). Thread-safe.
 package final class WriteMetrics: Sendable {
     package struct Contents {
-        /// The times from the arrival of a write in the queue until its commit is durable, in nanoseconds.
+        /// The times from the arrival of a write in the queue until its commit is durable or the write is refused, in
+        /// nanoseconds.
         package var commitTimes = Histogram.times
         /// The numbers of writes per batch.
         package var batchSizes = Histogram.numbers

@@ -54,8 +54,8 @@ struct ResponseCache {
         last = nil
         if let replaced = entries.removeValue(forKey: answerKey) { bytes -= replaced.response.body.count }
         let size = entry.response.body.count
-        if entries.count >= Self.maximumEntries || bytes + size > Self.maximumBytes { (entries, bytes) = ([:], 0) }
         guard size <= Self.maximumBytes else { return }
+        if entries.count >= Self.maximumEntries || bytes + size > Self.maximumBytes { (entries, bytes) = ([:], 0) }
         entries[answerKey] = entry
         bytes += size
     }

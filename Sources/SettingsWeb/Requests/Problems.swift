@@ -19,7 +19,8 @@ extension Problem {
         case .tooManyConnectionsOfAddress(let limit):
             self.init(
                 .tooManyConnections, retryAfterMs: 1000,
-                "this address already has the maximum of \(limit) connections; reuse them, or close some of them")
+                "this address or local user already has the maximum of \(limit) connections; "
+                    + "reuse them, or close some of them")
         case .tooMuchMemory:
             self.init(
                 .overloaded, outcome: .notDone, retryAfterMs: Int64.random(in: 1000...3000),

@@ -9,6 +9,11 @@ struct Arguments: Sendable {
     private(set) var program: [String] = []
     private var options: [String: [String]] = [:]
 
+    /// True if a word is a negative number. `Double` also reads `-inf` and `-nan`, which JSON does not have.
+    private static func isNegativeNumber(_ word: String) -> Bool {
+        Double(word) != nil && word.dropFirst().first?.isNumber ?? false
+    }
+
     /// Reads the words after the name of a command. ``Command/validate(_:)`` checks the operands.
     ///
     /// An argument that begins with a dash is an option, unless it is `-` or a negative number, or follows `--`.
@@ -17,7 +22,7 @@ struct Arguments: Sendable {
         var words = Array(words)[...]
         var areOptionsOver = false
         while let word = words.popFirst() {
-            guard !areOptionsOver, word.hasPrefix("-"), word != "-", Double(word) == nil else {
+            guard !areOptionsOver, word.hasPrefix("-"), word != "-", !Self.isNegativeNumber(word) else {
                 operands.append(word)
                 continue
             }

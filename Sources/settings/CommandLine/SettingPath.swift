@@ -65,9 +65,12 @@ struct SettingPath: CustomStringConvertible {
 
     /// Returns the paths without duplicates, in an order in which the parts can be removed: the last elements of an
     /// array come first, because the removal of an element changes the indexes of the elements after it. If all paths
-    /// are whole keys, returns the paths unchanged.
+    /// are whole keys, they keep their order.
     static func inOrderOfRemoval(_ paths: [SettingPath]) -> [SettingPath] {
-        guard !paths.allSatisfy(\.isWhole) else { return paths }
+        guard !paths.allSatisfy(\.isWhole) else {
+            var names: Set<KeyName> = []
+            return paths.filter { names.insert($0.key).inserted }
+        }
         var ordered: [SettingPath] = []
         for path in paths.sorted(by: { $1.precedes($0) }) where ordered.last.map(path.precedes) ?? true {
             ordered.append(path)

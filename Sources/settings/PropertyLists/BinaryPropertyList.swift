@@ -41,7 +41,7 @@ struct BinaryPropertyListReader {
         // The limit also ends the reading of an object that contains itself.
         guard depth <= PropertyList.maximumDepth else { throw ToolError(.failed, "the value is nested too deeply") }
         remainingValues -= 1
-        guard remainingValues > 0 else {
+        guard remainingValues >= 0 else {
             throw ToolError(.failed, "the file has more than \(Self.maximumValues) values")
         }
         let offset = offsets[index]

@@ -39,13 +39,18 @@ struct ManualTests {
 
     /// The text of all Swift files in a folder without their comments.
     private static func source(in folder: String) throws -> String {
-        var source = ""
+        try files(in: folder).sorted { $0.key < $1.key }.map(\.value).joined()
+    }
+
+    /// The text of each Swift file in a folder without its comments, by path.
+    private static func files(in folder: String) throws -> [String: String] {
+        var texts: [String: String] = [:]
         let files = FileManager.default.enumerator(at: root.appending(path: folder), includingPropertiesForKeys: nil)
         for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
             let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
-            source += lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }.joined(separator: "\n")
+            texts[file.path] = lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }.joined(separator: "\n")
         }
-        return source
+        return texts
     }
 
     /// The constant parts of a message, without numbers and placeholders.
@@ -189,9 +194,17 @@ struct ManualTests {
             Self.code(in: String(row.split(separator: " | ").last ?? "")).filter { !$0.contains("/") }
         }
         #expect(names.count > 40)
-        let source = try Self.source(in: "Tests")
-        let missing = names.filter { !source.contains("func \($0)(") && !source.contains("struct \($0) {") }
-        #expect(missing == [])
+        let sources = try Self.files(in: "Tests").values
+        // The name of a suite precedes the names of its tests.
+        var suite = ""
+        for name in names {
+            if name.first?.isUppercase ?? false {
+                suite = sources.filter { $0.contains("struct \(name) {") }.joined()
+                #expect(suite != "", "there is no suite \(name)")
+            } else {
+                #expect(suite.contains("func \(name)("), "the suite has no test \(name)")
+            }
+        }
     }
 
     @Test("The reference lists the options of a configuration, and no others")

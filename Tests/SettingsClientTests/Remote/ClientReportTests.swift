@@ -331,7 +331,9 @@ struct ClientReportTests {
                     peer.send(ScriptedServer.answer(#"{"code":"not_found","detail":"no"}"#, status: 404))
                 } else if request.contains("since=e.1") {
                     log.add("e.1 \(applied ?? "-")")
+                    // The client may replace its first poll by a poll with a report, so each poll may go on.
                     isObserved.patientWait()
+                    isObserved.signal()
                     peer.send(
                         ScriptedServer.answer(
                             #"{"revision":2,"cursor":"e.2","schemaRevision":{"app":0},"changes":[\#(change)]}"#))
@@ -348,7 +350,8 @@ struct ClientReportTests {
         let observation = defaults.observe(\.launchCount) { _ in hasNextPoll.wait() }
         isObserved.signal()
         #expect(server.log.wait(for: #"{"applied":"e.2"}"#))
-        #expect(server.log.all.filter { $0 != "connection" } == ["e.1 e.1", "e.2 e.1", #"{"applied":"e.2"}"#])
+        let requests = server.log.all.filter { !["connection", "e.1 -"].contains($0) }
+        #expect(requests == ["e.1 e.1", "e.2 e.1", #"{"applied":"e.2"}"#])
         withExtendedLifetime(observation) {}
     }
 }

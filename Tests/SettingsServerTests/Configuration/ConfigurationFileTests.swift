@@ -188,6 +188,10 @@ struct ConfigurationFileTests {
             #"socketMode is "0800": it must be an octal mode in a string, such as "0660" for the owner and the group"#
         ),
         (
+            #"{"socketMode":"+66"}"#,
+            #"socketMode is "+66": it must be an octal mode in a string, such as "0660" for the owner and the group"#
+        ),
+        (
             #"{"socketMode":"4600"}"#,
             #"socketMode is "4600": it must be an octal mode in a string, such as "0660" for the owner and the group"#
         ),

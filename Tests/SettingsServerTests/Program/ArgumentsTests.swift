@@ -114,6 +114,7 @@ struct ArgumentsTests {
             #"unknown command "serve": it must be check, repair, restore, token or cluster; "#
                 + "without a command, the daemon runs"
         ),
+        ("restore /a /b", #"unexpected word "/b" after the backup file: omit "/b""#),
         ("check /a /b", "two data directories are given: give one directory"),
         ("check /a --data /b", "two data directories are given: give one directory"),
         ("check --yes", "--yes applies to repair only: write settingsd repair DIR --yes"),
