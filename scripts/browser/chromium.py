@@ -9,7 +9,8 @@ import shutil
 import subprocess
 import time
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+# The headless shell has the same engine as Chromium, and needs less processor time.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 def find_or_install():
@@ -17,9 +18,9 @@ def find_or_install():
     if found := next(filter(None, map(shutil.which, NAMES)), None):
         return found
     if not shutil.which("apt-get") or os.geteuid() != 0:
-        raise OSError("Chromium is not installed; run apt-get install chromium, or give the path of a program with --browser")
-    subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", "chromium"], check=True, stdout=2)
-    return shutil.which("chromium") or "chromium"
+        raise OSError(f"Chromium is not installed; run apt-get install {NAMES[0]}, or give the path of a program with --browser")
+    subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", NAMES[0]], check=True, stdout=2)
+    return NAMES[0]
 
 
 class Chromium:
