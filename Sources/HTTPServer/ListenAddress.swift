@@ -33,7 +33,7 @@ package enum ListenAddress: Hashable, Sendable {
                     "the host is missing; use 127.0.0.1 for this machine only, or 0.0.0.0 for all IPv4 interfaces")
             case .invalidPort: throw malformed("the port must be a number from 0 to 65535")
             case .misplacedBracketOrColon:
-                throw malformed("an IPv6 address must be in brackets, for example [::1]:7070")
+                throw malformed("it must be HOST:PORT, and an IPv6 address must be in brackets, for example [::1]:7070")
             }
         }
         guard let port = hostAndPort.port else { throw malformed("the port is missing") }

@@ -12,7 +12,7 @@ package struct Response: Sendable {
     package var closes: Bool
     /// The number of the error code in the body, from 1; 0 if the body has no error code. Metrics count responses by
     /// this number. It is not sent to the client.
-    package var errorNumber: UInt8 = 0
+    package var errorCodeNumber: UInt8 = 0
     /// The object that holds the memory reservation of the body. The connection retains it until the body is sent.
     package var bodyOwner: (any AnyObject & Sendable)?
 

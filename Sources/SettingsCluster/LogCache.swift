@@ -119,7 +119,7 @@ package final class LogCache: Sendable {
         let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
         let metadata = try JSONValue(parsing: Array(bytes[..<end]))
         guard let prefix = metadata["prefix"]?.string else {
-            throw LogDamage("\(DataDirectory.clusterName) does not name the prefix of a log")
+            throw LogDamage("the file \(DataDirectory.clusterName) does not contain the key prefix of the log in etcd")
         }
         guard let snapshot = metadata["snapshot"]?.string, let time = metadata["time"]?.integer else { return nil }
         let head = try LogHead(Array(bytes[end...].dropFirst()))

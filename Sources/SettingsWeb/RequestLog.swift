@@ -9,7 +9,7 @@ internal import SettingsStorage
 extension APIHandler {
     /// Counts a response. If the logging options require it, calls `copy` for a copy of the request, and logs the copy.
     func recordAnswer(_ response: borrowing Response, _ timing: RequestTiming, copy: () -> LoggedRequest?) {
-        metrics.countAnswer(status: response.status, errorNumber: response.errorNumber)
+        metrics.countAnswer(status: response.status, errorCodeNumber: response.errorCodeNumber)
         // Only the access log shows the duration of a request that has waited for an event, such as a long poll.
         guard !timing.waitsForEvent || policies.logging.access != .off else { return }
         let time = loop.clock.now() &- timing.arrival
@@ -55,8 +55,10 @@ extension APIHandler {
     private static func description(of request: LoggedRequest, _ status: Int, _ time: UInt64) -> String {
         var parts: [(String, UInt64)] = []
         if let times = request.times {
-            parts.append(("waiting for the writer", times.waiting))
-            parts += [("checking this write and the writes of its flush", times.deciding), ("syncing", times.syncing)]
+            parts.append(("waiting in the queue of writes", times.waiting))
+            parts += [
+                ("checking this write and the other writes of its batch", times.deciding), ("syncing", times.syncing),
+            ]
         }
         if let rendering = request.rendering { parts.append(("rendering", rendering)) }
         let known = parts.reduce(0) { $0 + $1.1 }

@@ -133,7 +133,7 @@ extension APIHandler {
     private func collect(_ request: consuming WriteRequest, _ id: Ticket, of client: ClientKey, estimatedTime: UInt64) {
         collectedWrites.append(
             service.store.makeWrite(
-                WriteID(id), request, for: mailbox, caller: client, estimatedTime: estimatedTime))
+                WriteID(id), request, for: mailbox, client: client, estimatedTime: estimatedTime))
     }
 
     /// Queues the collected writes. Answers the writes that the store refuses at once.

@@ -5,6 +5,8 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
+/// The code of the article FromUserDefaults of `SettingsClient`, which is compiled into this target: `DefaultsKeys` and
+/// `copy(from:into:)`.
 @Suite(.ownThread)
 struct FromUserDefaultsTests {
     @Test("Values of user defaults are copied once")
@@ -14,6 +16,7 @@ struct FromUserDefaultsTests {
         old.register(defaults: ["username": "radek", "volume": 1.5])
         let settings = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())
         try await copy(from: old, into: settings)
+        // 1.5 exceeds the maximum of the key.
         #expect(settings.username == "radek" && settings.volume == 1 && settings.isCopied)
         settings.username = nil
         try await copy(from: old, into: settings)

@@ -5,7 +5,8 @@ import SettingsClientCompatibility
 // returned. Tests kill the program.
 //
 //     outbox-writer SERVER DIRECTORY FIRST LAST          appends each number to the array of the key `log`
-//     outbox-writer SERVER DIRECTORY FIRST LAST mixed    writes the numbers with a `MixedWriter`
+//     outbox-writer SERVER DIRECTORY FIRST LAST mixed    writes the numbers with setters, transactions and
+//                                                       other forms in turn (`MixedWriter`)
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 5, let first = Int(arguments[3]), let last = Int(arguments[4]) else {

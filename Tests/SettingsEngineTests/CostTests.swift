@@ -64,10 +64,11 @@ struct CostTests {
                 suite: suite, filter: filter, by: nil, before: nil, limit: limit, readLimits: nil, pageBytes: pageBytes)
             return state.recentPast.renderingCost(of: historyQuery, within: .unlimited).bytes
         }
-        #expect((10_000...15_000).contains(bytes(1)))
-        #expect((450_000...650_000).contains(bytes(100)))
-        #expect((20_000...50_000).contains(bytes(100, pageBytes: 100_000)))
+        // A page has the old and the new value of each change.
+        #expect((20_000...25_000).contains(bytes(1)))
+        #expect((950_000...1_100_000).contains(bytes(100)))
+        #expect((60_000...100_000).contains(bytes(100, pageBytes: 100_000)))
         let filter = KeyFilter(keys: [try KeyName("k1")], prefixes: [])
-        #expect(bytes(1, filter) == bytes(100, filter) && bytes(1, filter) <= 650_000)
+        #expect(bytes(1, filter) == bytes(100, filter) && bytes(1, filter) <= 1_100_000)
     }
 }

@@ -4,8 +4,9 @@ import SettingsModel
 
 /// A simple model of `History`: one array, in which every query searches linearly.
 ///
-/// Each suite protects its newest commits from eviction. The log of a suite consists of the retained commits that
-/// affect the suite. A commit is evicted when it is in no log.
+/// Each suite has a log: the commits that affect the suite and are later than `evictedThrough`. Each suite protects its
+/// newest commits from eviction. An eviction removes a commit from the logs of suites; the history drops a commit that
+/// is in no log.
 struct HistoryModel {
     struct Entry {
         let commit: RetainedCommit
@@ -52,11 +53,11 @@ struct HistoryModel {
     }
 
     private func protects(_ suite: SuiteName, _ entry: Entry) -> Bool {
-        Self.newest(entriesInLog(of: suite), limits).contains { $0.revision == entry.revision }
+        Self.protected(entriesInLog(of: suite), limits).contains { $0.revision == entry.revision }
     }
 
     /// The newest commits of a suite, which the suite protects from eviction.
-    static func newest(_ entries: [Entry], _ limits: History.Limits) -> [Entry] {
+    static func protected(_ entries: [Entry], _ limits: History.Limits) -> [Entry] {
         var newest: [Entry] = []
         var size = 0
         for entry in entries.reversed() {

@@ -109,7 +109,7 @@ struct SuiteHistoryTests {
                     seed)
                 try #require(history.oldestAvailable == model.oldestAvailable, seed)
                 let newest = suites.map { suite in
-                    HistoryModel.newest(everything.filter { $0.suites.contains(suite) }, limits)
+                    HistoryModel.protected(everything.filter { $0.suites.contains(suite) }, limits)
                 }
                 let union = Dictionary(newest.joined().map { ($0.revision, $0) }) { first, _ in first }
                 alwaysFit = alwaysFit && HistoryModel.fits(Array(union.values), limits)

@@ -44,7 +44,9 @@ struct WriteCostTests {
         #expect(commit.changes.count == operations.count)
     }
 
-    @Test("If many conditions on one setting fail, the problem lists four of them and counts all")
+    @Test(
+        "If many conditions on one setting fail, the problem lists four, and its detail names one and counts the others"
+    )
     mutating func manyConditions() throws {
         try write(.setting(Transaction.Operation(suite: suite, key: key, .set(1))))
         let conditions = [Transaction.Condition](
@@ -74,7 +76,7 @@ struct WriteCostTests {
         #expect(suggesting == 16)
     }
 
-    @Test("A schema is not replaced or removed if finding its secrets would exceed the limit of steps")
+    @Test("A schema is not replaced or removed if matching the keys with its secret patterns would exceed the steps")
     mutating func secretsOfSchema() throws {
         // Matching the first pattern takes a few hundred steps for each letter.
         let document: JSONValue = [

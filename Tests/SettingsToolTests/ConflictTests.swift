@@ -30,7 +30,7 @@ struct ConflictTests {
             removesLastElement
             ? "settings: l[2]: the array has no element at index 2 (it has 2 elements)\n"
             : "settings: cannot change l[1]: another caller changed it from \"b\" to \"c\" meanwhile; "
-                + "read the value and write the path again\n"
+                + "read the value, and run the command again with the present path of the element\n"
         #expect(end.errors == cause)
         #expect(try shell.runSettings("get", "app", "l") == "[\"b\",\"c\"]\n")
     }

@@ -59,7 +59,7 @@ struct FileNameTests {
             try shell.runTranscript(
                 #"""
                 $ \#(Self.names(#"echo {} >"settings/$n.json"; settings \#(command) settings"#))
-                ! settings: cannot read settings/a\xff\xe2\x82b.json: the name of the file must be SUITE.json
+                ! settings: cannot read settings/a\xff\xe2\x82b.json: the name before .json is not a valid name of a suite
                 => 1
                 $ \#(Self.names(#"mv settings/"$n.json" settings/"$n.txt"; settings \#(command) settings"#))
                 nothing to change

@@ -117,7 +117,7 @@ struct SuiteDirectoryTests {
             ! settings: cannot read empty/: the directory has no file SUITE.json
             => 1
             $ settings plan bad
-            ! settings: cannot read bad/a b.json: the name of the file must be SUITE.json
+            ! settings: cannot read bad/a b.json: the name before .json is not a valid name of a suite
             => 1
             $ mv wrong.json empty/app.json; settings apply empty
             ! settings: cannot read empty/app.json: expected a JSON object of keys, found an array

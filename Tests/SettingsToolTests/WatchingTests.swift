@@ -326,7 +326,7 @@ struct WatchingTests {
     func reset() throws {
         let shell = try Shell()
         let watch = try shell.start("exec settings watch app --since aaaaaaaa.1 >&2")
-        _ = try watch.line(containing: "settings: the history no longer has the changes after the cursor")
+        _ = try watch.line(containing: "settings: the daemon cannot return the changes after the cursor")
         #expect(try shell.run("settings set app theme dark").code == 0)
         _ = try watch.line(containing: #"theme: "light" (default) → "dark""#)
         #expect(try shell.run("settings watch app --since soon").code == 64)

@@ -5,8 +5,8 @@ internal import SettingsModel
 ///
 /// The class has no type parameter, because the lookup of generic metadata takes longer than the rest of a read.
 final class CachedReading: Sendable {
-    /// True if `value` is the default of the key, because there is no other valid value: on the command line,
-    /// stored, registered, or a default of the schema.
+    /// True if `value` is the default of the key, because no other source has a valid value: neither the command line,
+    /// nor the suite, nor the registered defaults, nor the schema.
     let isDefault: Bool
     private let value: any DefaultsSerializable
     private let replicaJSON: JSONValue?
@@ -15,8 +15,8 @@ final class CachedReading: Sendable {
     private let cell: KeyCell
     private let version: UInt64
     private let tracker: ValueTracker
-    /// The key path with which the value was read, so that no other object gets the identity of the path. Nil if the
-    /// program read the value without a key path.
+    /// The key path with which the value was read; nil if the program read the value without a key path. Retains the
+    /// path: another object could otherwise get its address, by which the cache finds this reading.
     private let path: RetainedPath?
 
     /// - Parameters:

@@ -95,8 +95,8 @@ final class ObserverTable: Sendable {
         }
     }
 
-    /// Delays the end of the session's handler group until the handlers on the queue have returned, and until the tasks
-    /// have taken their waiting updates.
+    /// Delays the report that this program has applied the state. The group of the session's running handlers ends after
+    /// the handlers on the queue have returned, and after each task that iterates over updates has taken its updates.
     private func trackHandlers() {
         guard let handlers = session.runningHandlers else { return }
         let observers = shared.withLock { Array($0.observers.values) }

@@ -13,7 +13,7 @@ struct TransactionRecord {
     }
 
     let core: AdapterCore
-    /// The keys that were prepared after an earlier run, and are not prepared again. If the source of such a key is
+    /// The keys whose ``preparations`` ran after an earlier run, and do not run again. If the source of such a key is
     /// still unknown, the run continues without the source.
     let prepared: Set<KeyName>
     /// For each key with an uncertain value, the function that makes the value certain: it moves the value of a renamed
@@ -90,6 +90,7 @@ struct TransactionRecord {
         guard let key = key(name) else { return nil }
         if let written = written[key] { return written }
         if let keyState = read[key] { return keyState.visible.value }
+        // A name without a typed key has neither former names nor a registered default.
         let visible = core.session.visible(key)
         read[key] = KeyState(visible: visible, origin: visible, registered: nil)
         return visible.value

@@ -109,7 +109,7 @@ extension DefaultsError: CustomStringConvertible {
         case .invalid(let error): error.description
         case .unusableKey(let name, let error):
             "\(name) is not a valid key: \(error.problems.map(\.detail).joined(separator: "; "))"
-        case .invalidArgument(let argument, let error): "ignored the argument \(argument): \(error)"
+        case .invalidArgument(let argument, let error): "ignored the launch argument \(argument): \(error)"
         case .unusableName(let error): error.description
         case .disagreement(let differences): differences.map(\.sentence).joined(separator: "; ")
         case .unusableSchema(let error): "cannot use the schema: \(error)"

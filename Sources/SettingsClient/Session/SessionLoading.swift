@@ -143,7 +143,9 @@ extension SuiteSession {
     func load(for key: KeyName? = nil, until deadline: ContinuousClock.Instant) throws(BackendError) {
         guard !isLoaded else { return }
         guard !ClientThread.shared.isCurrent else {
-            throw .unreachable("code that converts a value cannot wait for the load of a suite", outcome: .notDone)
+            throw .unreachable(
+                "the conversion of a value read a suite that is not loaded; load the suite before, with ready()",
+                outcome: .notDone)
         }
         openOutbox()
         if let key, isKnown(key) {

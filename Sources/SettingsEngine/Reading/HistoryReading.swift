@@ -24,7 +24,7 @@ extension RecentPast {
                 found = state.revision
             } else if let last = lastKnownRevision(notAfter: instant), last >= oldest {
                 found = last
-            } else if oldest == .zero || isLastChange(of: suite, upTo: oldest, notAfter: instant) {
+            } else if oldest == .zero || isUnchanged(suite, after: instant, upTo: oldest) {
                 // At `oldest`, the suite is as it was at the instant, because no commit after the instant and up to
                 // `oldest` affects the suite.
                 found = oldest
@@ -118,7 +118,7 @@ extension HistoryQuery {
     package func endRevision(in state: State) -> Revision { before ?? state.revision.advanced(by: 1) ?? state.revision }
 }
 
-/// A page of the history of a suite. The caller adds the commits that affect the suite, the newest first.
+/// A page of the history of a suite. The search adds the commits that affect the suite, the newest first.
 package struct HistoryPage {
     private let historyQuery: HistoryQuery
     private var commits: [HistoryCommit] = []
@@ -141,7 +141,7 @@ package struct HistoryPage {
         return true
     }
 
-    /// Ends the page early, because the caller stops the search. The next page begins with the newest commit before
+    /// Ends the page early, because the search stops. The next page begins with the newest commit before
     /// `revision`, unless the page already has a `next`.
     package mutating func end(before revision: Revision) { next = next ?? revision }
 
@@ -189,8 +189,8 @@ extension RecentPast {
         let changesSchema = suiteChanges.contains { $0.kind != .created && $0.kind != .dropped }
         let admitted = commit.changes.filter { $0.suite == historyQuery.suite && historyQuery.filter.admits($0.key) }
         let changes = state.shown(admitted, to: historyQuery.readLimits)
-        // A write of the first key of a suite also creates the suite. The page shows this creation only if it shows a
-        // change of a key in the same commit.
+        // A write of the first key of a suite also creates the suite. The page shows this creation only together with
+        // the change of a key, and shows the creation of an empty suite alone.
         let changesSuite = suiteChanges.contains { $0.kind != .created || admitted.isEmpty }
         guard !changes.isEmpty || historyQuery.filter.isEverything && changesSuite else { return nil }
         var entry = HistoryCommit(
@@ -198,8 +198,7 @@ extension RecentPast {
             isDrop: suiteChanges.contains { $0.kind == .dropped }, changes: changes)
         for event in commit.pending where event.action.concerns(historyQuery.suite) {
             entry.pending.append(PendingHistoryEvent(event))
-            // `kept` has the settings that the revert of a pending action (a revert or a write at a deadline) did not
-            // restore.
+            // `kept` has the settings that a revert at a deadline did not restore.
             entry.kept += (event.end?.kept ?? []).filter {
                 $0.suite == historyQuery.suite && $0.isShown(to: historyQuery.readLimits)
             }

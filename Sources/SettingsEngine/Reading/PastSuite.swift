@@ -37,9 +37,9 @@ extension RecentPast {
         return past
     }
 
-    /// True if the last change of a suite up to a revision was not later than an instant. Also false if the time of the
-    /// change is unknown.
-    func isLastChange(of name: SuiteName, upTo revision: Revision, notAfter instant: Timestamp) -> Bool {
+    /// True if a suite did not change after an instant and up to a revision. Also false if the time of the last change is
+    /// unknown.
+    func isUnchanged(_ name: SuiteName, after instant: Timestamp, upTo revision: Revision) -> Bool {
         guard let suite = try? suite(name, at: revision), let time = suite.changeTime else { return false }
         return time <= instant
     }

@@ -64,8 +64,8 @@ extension History {
     package func origin(of revision: Revision) -> CommitOrigin? { commit(revision)?.commit.origin }
 
     /// The revision of the last commit up to `revision` that affects a suite; nil if the history does not have this
-    /// commit. Also nil if a commit after the found commit was too large for the history and affects the suite, because
-    /// the large commit may be the last commit up to `revision`.
+    /// commit. Also nil if a later commit of the suite was too large for the history: this commit, which the search
+    /// cannot find, may be the last commit up to `revision`. The commit has raised `oldestAvailable(of:)`.
     package func last(of suite: SuiteName, upTo revision: Revision) -> Revision? {
         guard let end = revision.advanced(by: 1) else { return nil }
         var last: Revision?

@@ -128,7 +128,8 @@ struct DictionaryBridge<Key: DefaultsDictionaryKey, Element: DefaultsBridge>: De
         value.reserveCapacity(members.count)
         for member in members {
             guard let key = Key(memberName: member.name) else {
-                throw BridgeError(at: JSONPointer([member.name]), "is not the name of a \(Key.self)")
+                throw BridgeError(
+                    at: JSONPointer([member.name]), "has a name that is not a valid key of type \(Key.self)")
             }
             let part: Element.Value
             do { part = try element.decode(member.value) } catch { throw error.inside(member.name) }

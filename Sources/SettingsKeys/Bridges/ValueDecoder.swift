@@ -64,7 +64,8 @@ extension ValueDecoder: SingleValueDecodingContainer {
         json.isNull
     }
 
-    /// Decodes a value with its standard form if its type is a ``StandardForm``, otherwise with `init(from:)`.
+    /// Decodes a value. If this module defines the JSON form of the type (a ``StandardForm`` such as Int or Date), uses
+    /// this form, otherwise `init(from:)`.
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         // The result must be unwrapped before the cast, because the cast of nil to an optional type succeeds.
         if let standard = try standardForm(of: type), let value = standard as? Value { return value }
@@ -80,7 +81,8 @@ extension ValueDecoder: SingleValueDecodingContainer {
         }
     }
 
-    /// Throws if a dictionary has fewer keys than its JSON.
+    /// Throws if a set or a dictionary has fewer elements than its JSON, for example because two names are the same
+    /// key.
     private func checkKeys<Value>(of value: Value) throws {
         guard Value.self is any UnorderedCollection.Type, let collection = value as? any UnorderedCollection else {
             return

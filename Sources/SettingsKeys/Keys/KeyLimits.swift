@@ -13,8 +13,8 @@ struct KeyLimits: Equatable, Sendable {
     /// Adds the limits to a schema.
     ///
     /// A type such as UInt64 has the JSON forms integer and string, which are the alternatives of `anyOf`. The limits
-    /// apply to the first form. The second form contains only values above every limit that a key can have, so a
-    /// maximum removes the second form.
+    /// apply to the first form. The second form has the integers above Int64.max. A limit is at most Int64.max, so with
+    /// a maximum the second form has no allowed value and is removed.
     func apply(to document: inout JSONObject) {
         guard case .array(var forms)? = document["anyOf"], case .object(var first)? = forms.first, !isEmpty else {
             write(to: &document)

@@ -14,7 +14,9 @@ struct Pattern: Sendable {
             throw unsupported
         }
         guard syntax.root.size <= PatternLimits.states else {
-            throw .tooLarge("the pattern needs more than \(PatternLimits.states) states; use smaller counts", at: 0)
+            throw .tooLarge(
+                "the pattern is too large: it needs more than \(PatternLimits.states) states; shorten it, or repeat less",
+                at: 0)
         }
         self.source = source
         self.program = PatternCompiler.compile(syntax)

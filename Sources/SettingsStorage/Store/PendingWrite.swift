@@ -20,20 +20,20 @@ package final class PendingWrite: Sendable {
     package let request: WriteRequest
     let receiver: any WriteReceiver
     /// The client that sent the write. The queue serves clients in turn, and counts all writes with nil as one client.
-    let caller: ClientKey?
+    let client: ClientKey?
     /// The estimated nanoseconds for deciding the write: checking it, and computing its commit or its refusal.
     let estimatedTime: UInt64
     /// The monotonic time, in nanoseconds, at which the write was queued.
     let arrival: UInt64
 
     init(
-        id: WriteID, request: WriteRequest, receiver: any WriteReceiver, caller: ClientKey?, estimatedTime: UInt64,
+        id: WriteID, request: WriteRequest, receiver: any WriteReceiver, client: ClientKey?, estimatedTime: UInt64,
         arrival: UInt64
     ) {
         self.id = id
         self.request = request
         self.receiver = receiver
-        self.caller = caller
+        self.client = client
         self.estimatedTime = estimatedTime
         self.arrival = arrival
     }

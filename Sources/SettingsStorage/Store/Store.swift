@@ -46,14 +46,14 @@ package final class Store: Sendable {
     ///
     /// - Parameters:
     ///   - id: identifies the write to the receiver.
-    ///   - caller: the client that sent the write. The queue serves clients in turn, and counts nil as one client.
+    ///   - client: the client that sent the write. The queue serves clients in turn, and counts nil as one client.
     ///   - estimatedTime: the estimated nanoseconds for deciding the write.
     package func makeWrite(
-        _ id: WriteID, _ request: consuming WriteRequest, for receiver: any WriteReceiver, caller: ClientKey? = nil,
+        _ id: WriteID, _ request: consuming WriteRequest, for receiver: any WriteReceiver, client: ClientKey? = nil,
         estimatedTime: UInt64 = PendingWrite.minimumTime
     ) -> PendingWrite {
         PendingWrite(
-            id: id, request: request, receiver: receiver, caller: caller, estimatedTime: estimatedTime,
+            id: id, request: request, receiver: receiver, client: client, estimatedTime: estimatedTime,
             arrival: monotonic.now())
     }
 

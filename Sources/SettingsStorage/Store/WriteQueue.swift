@@ -51,7 +51,7 @@ struct WriteQueue: Sendable {
     mutating func append(_ write: PendingWrite, within limit: Int) -> Bool {
         let size = write.request.size
         guard bytes + size <= limit else { return false }
-        let index = clients.index(forKey: write.caller)
+        let index = clients.index(forKey: write.client)
         let ownBytes = index.map { clients.values[$0].bytes } ?? 0
         guard ownBytes == 0 || ownBytes == bytes || ownBytes + size <= limit / 2 else { return false }
         let isFirst: Bool
@@ -65,11 +65,11 @@ struct WriteQueue: Sendable {
             clients.values[index].bytes += size
         } else {
             isFirst = true
-            clients[write.caller] =
+            clients[write.client] =
                 write.isCostly ? Client(costly: [write], bytes: size) : Client(cheap: [write], bytes: size)
         }
         if isFirst {
-            if write.isCostly { costlyClients.append(write.caller) } else { cheapClients.append(write.caller) }
+            if write.isCostly { costlyClients.append(write.client) } else { cheapClients.append(write.client) }
         }
         noteAdded(write)
         return true
@@ -78,15 +78,15 @@ struct WriteQueue: Sendable {
     /// Puts dequeued writes back to the front of their clients' queues, in their order.
     mutating func requeue(_ writes: some BidirectionalCollection<PendingWrite>) {
         for write in writes.reversed() {
-            let client = clients[write.caller] ?? Client()
+            let client = clients[write.client] ?? Client()
             if write.isCostly {
-                if client.costly.isEmpty { costlyClients.prepend(write.caller) }
-                clients[write.caller, default: Client()].costly.prepend(write)
+                if client.costly.isEmpty { costlyClients.prepend(write.client) }
+                clients[write.client, default: Client()].costly.prepend(write)
             } else {
-                if client.cheap.isEmpty { cheapClients.prepend(write.caller) }
-                clients[write.caller, default: Client()].cheap.prepend(write)
+                if client.cheap.isEmpty { cheapClients.prepend(write.client) }
+                clients[write.client, default: Client()].cheap.prepend(write)
             }
-            clients[write.caller]?.bytes += write.request.size
+            clients[write.client]?.bytes += write.request.size
             noteAdded(write)
         }
     }

@@ -71,7 +71,7 @@ extension Response {
         if problem.status == 401 { fields.append("WWW-Authenticate", "Bearer") }
         if let seconds = problem.retryAfterSeconds { fields.append("Retry-After", integer: Int(seconds)) }
         self.init(status: problem.status, contentType: .problem, fields: fields, body: problem.jsonBytes().asLine())
-        errorNumber = problem.code?.number ?? 0
+        errorCodeNumber = problem.code?.number ?? 0
     }
 
     /// Makes the answer to a long poll. `Vary` names `Accept`, because `Accept` can request an event stream instead.

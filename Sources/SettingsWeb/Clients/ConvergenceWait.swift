@@ -55,13 +55,15 @@ extension APIHandler {
             // With a field such as Settings-At-Least, `wait` is allowed, because it limits the wait for the revision.
             for parameter in [Parameter.share, .wait]
             where query.has(parameter) && (parameter.name != Parameter.wait.name || !request.hasRevisionField) {
-                throw Problem(.badRequest, "the parameter \(parameter.name) needs the parameter for")
+                throw Problem(
+                    .badRequest,
+                    "the parameter \"\(parameter.name)\" needs the parameter \"for\"; add for=CURSOR, or remove it")
             }
             let rendering = service.listing(of: name, behind: try state.target(query, .behind), on: state)
             return renderAnswer(rendering, to: exchange.ticket, for: ClientKey(of: request.caller, exchange))
         }
         guard !query.has(.behind) else {
-            throw Problem(.badRequest, "the parameters for and behind cannot be combined; remove one of them")
+            throw Problem(.badRequest, "the parameters \"for\" and \"behind\" cannot be combined; remove one of them")
         }
         let seconds = isStopping ? 0 : query.count(.wait) ?? 0
         let wait = ConvergenceWait(

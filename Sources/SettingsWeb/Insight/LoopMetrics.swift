@@ -29,10 +29,10 @@ struct LoopMetrics: Sendable {
     /// The number of iterations of the loop that took longer than 20 ms.
     var slowIterations = 0
 
-    /// Counts an answer. `errorNumber` is the number of its error code; 0 if the answer has no error code.
-    mutating func countAnswer(status: Int, errorNumber: UInt8) {
+    /// Counts an answer. `errorCodeNumber` is the number of its error code; 0 if the answer has no error code.
+    mutating func countAnswer(status: Int, errorCodeNumber: UInt8) {
         statuses[min(max(status / 100, 1), 5) - 1] += 1
-        if errorNumber != 0 { errorAnswers[errorNumber, default: 0] += 1 }
+        if errorCodeNumber != 0 { errorAnswers[errorCodeNumber, default: 0] += 1 }
     }
 
     mutating func addDuration(_ nanoseconds: UInt64, of route: RouteName) {

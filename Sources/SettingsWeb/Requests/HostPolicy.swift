@@ -22,11 +22,12 @@ package struct HostPolicy: Sendable {
     /// Throws 421 if the `Host` is not allowed, and 403 if the `Origin` is not allowed. Nil stands for a missing field.
     func check(host: String?, port: String?, origin: String?) throws(Problem) {
         if let host, !admits(host) {
-            let name = host.isEmpty ? "an empty Host" : "the host name \(host)"
             throw Problem(
                 .misdirected,
-                "cannot answer a request for \(name): the name is not configured; add the name to \"hosts\" in the "
-                    + "configuration to allow it")
+                host.isEmpty
+                    ? "the field Host is empty; send the host of the daemon's URL"
+                    : "cannot answer a request for the host name \(host): the name is not configured; add the name to "
+                        + "\"hosts\" in the configuration to allow it")
         }
         let authority = host.map { host in port.map { "\(host):\($0)" } ?? host }
         guard let origin, !admits(origin: origin, authority: authority) else { return }

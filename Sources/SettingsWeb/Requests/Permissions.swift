@@ -74,6 +74,7 @@ extension AccessPolicy {
             try caller.demandAnyGrant()
             guard let route else { break }
             let suite = try route.suiteName(in: bytes)
+            // In a path of `.client`, `route.key` is the name of a client.
             let isKey = route.key != nil && route.resource != .client
             let scope = isKey ? .key(try route.keyName(in: bytes).text) : coversWholeSuite ? Grants.Scope.all : .some
             try caller.demand(right, on: suite, scope)

@@ -7,8 +7,9 @@ internal import SettingsStorage
 
 /// The evaluation of watchers against a published state, and their answers. A ``Watcher`` is a request that waits for
 /// commits that match its subject: the suites, keys and prefixes that it names. It is a GET with `wait`, or a
-/// ``WatchRequest``: a long poll or an event stream. An answer `toWatchRequest` has `Vary: Accept`. `isReset` tells the
-/// client to discard the settings that it has. `mergesByKey` merges all changes of a key into one change.
+/// ``WatchRequest``: a long poll or an event stream. An answer of `Response(toWatchRequest:)` has `Vary: Accept`.
+/// `isReset` tells the client to discard the settings that it has. `mergesByKey` merges all changes of a key into one
+/// change.
 extension WatchNotifier {
     /// Answers a watcher if the state has something new for the client.
     func evaluate(_ watcher: Watcher, on state: State) {
@@ -60,7 +61,7 @@ extension WatchNotifier {
     /// Answers a long poll or a GET with `wait` because its deadline has passed, its client has half-closed the
     /// connection, or the daemon stops. Usually the answer is that nothing has changed.
     func endWait(of watcher: Watcher) {
-        // No commit up to `comparedRevision` matches, unless the watcher still needs an evaluation.
+        // No commit up to `comparedRevision` matches. If the watcher still needs an evaluation, `advance` does nothing.
         watcher.advance(to: comparedRevision)
         // The evaluation and the answer below use the same state. With a newer state, the answer could have a cursor
         // after a commit that was not evaluated, and the client would miss this commit.

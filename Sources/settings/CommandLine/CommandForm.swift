@@ -78,9 +78,8 @@ extension Command {
         }
     }
 
-    /// Returns a list of forms for each option of the command line that selects forms: the forms that the option
-    /// selects. Without such an option, returns one list: the forms that no option selects. The operands must match a
-    /// form of each list.
+    /// Returns one list for each given option that selects forms, with the forms of the option. If no such option is
+    /// given, returns one list with the forms that need no option. The operands must match a form of each list.
     func selectedForms(_ arguments: Arguments) -> [[Form]] {
         let given = Set(forms.compactMap(\.option).filter(arguments.has))
         guard !given.isEmpty else { return [forms.filter { $0.option == nil }] }

@@ -27,7 +27,7 @@ struct ArrayElement {
             throw ToolError(
                 .refused,
                 "cannot change \(old): another caller changed it from \(old.shown) to \(new.shown) meanwhile; "
-                    + "read the value and write the path again")
+                    + "read the value, and run the command again with the present path of the element")
         }
         first = first ?? present
     }

@@ -36,7 +36,8 @@ struct ConvergenceWait {
         var failure: ToolError?
         do throws(ToolError) {
             guard !suites.isEmpty else {
-                throw ToolError(.failed, "the answer of the daemon does not say which suites changed")
+                throw ToolError(
+                    .failed, "cannot wait for clients: the answer of the daemon does not name the changed suites")
             }
             try awaitClients(isPending: pending != nil)
         } catch {

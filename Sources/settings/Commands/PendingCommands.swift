@@ -66,7 +66,8 @@ enum PendingCommands {
 
     private static let extend = Command(
         name: "extend", forms: [[identifier, Command.Operand("WHEN")]], summary: "Move the deadline of a change.",
-        details: "WHEN is a time from now such as 10m, an instant such as 2026-12-02T09:00:00Z, or a day.",
+        details:
+            "WHEN is a time from now such as 10m, an instant such as 2026-12-02T09:00:00Z, or a day such as 2026-12-02.",
         options: options, examples: ["settings extend p51 10m", "settings extend p51 1h30m"]
     ) { try perform(.extend(try Arguments.deadline($0.operands[1], of: "settings extend")), $0) }
 
@@ -82,7 +83,9 @@ enum PendingCommands {
 extension PendingID {
     fileprivate static func named(_ text: String) throws(ToolError) -> PendingID {
         guard let id = PendingID(text) else {
-            throw .usage("'\(Terminal.plain(text))' is no pending action such as p51; 'settings pending' lists them")
+            throw .usage(
+                "'\(Terminal.plain(text))' is not the name of a pending action, such as p51; 'settings pending' lists the actions"
+            )
         }
         return id
     }
@@ -100,8 +103,9 @@ extension Answer<WriteSummary> {
 }
 
 extension WriteReport {
-    /// With `--wait-for`, waits for the clients. With `--confirm`, waits for the decision that `--wait-for`,
-    /// `--interactive` or `--check` makes, and confirms or reverts the change. Returns the exit code of the command.
+    /// With `--wait-for`, waits until the clients have applied the change. With `--confirm`, waits for the decision that
+    /// `--wait-for`, `--interactive` or `--check` makes, and confirms or reverts the change. Returns the exit code of
+    /// the command.
     ///
     /// - Parameter suites: the suites that the command names. If the write changed nothing, `--wait-for` waits for the
     ///   clients of these suites.

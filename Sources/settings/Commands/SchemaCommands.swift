@@ -5,7 +5,8 @@ enum SchemaCommands {
     static let all = [show, check, diff, apply, generate, remove]
 
     private static let onConflict = Command.Option(
-        "on-conflict", "refuse|keep|reset", "what to do with stored values that the schema does not allow (refuse)")
+        "on-conflict", "refuse|keep|reset",
+        "if the schema does not allow stored values: refuse the schema, keep the values, or reset them (refuse)")
     private static let fileNote = "FILE is a JSON Schema; - is standard input."
 
     private static let show = Command(

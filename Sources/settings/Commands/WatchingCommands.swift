@@ -61,7 +61,7 @@ enum WatchingCommands {
                 }
             } else if case .state(let state) = observation, state.isReset {
                 Terminal.warn(
-                    "the history no longer has the changes after the cursor; the command continues with the present state"
+                    "the daemon cannot return the changes after the cursor; the command continues with the present state"
                 )
             }
             try Terminal.flush()

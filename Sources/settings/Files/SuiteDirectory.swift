@@ -42,7 +42,7 @@ struct SuiteDirectory {
             guard let suite = try? SuiteName(String(name.dropLast(Self.ending.count))) else {
                 throw ToolError(
                     .failed,
-                    "cannot read \(Terminal.plain((path + name).withVisibleBytes)): the name of the file must be SUITE\(Self.ending)"
+                    "cannot read \(Terminal.plain((path + name).withVisibleBytes)): the name before \(Self.ending) is not a valid name of a suite"
                 )
             }
             suites.append(suite)

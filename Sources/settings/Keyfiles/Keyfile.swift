@@ -42,7 +42,8 @@ enum Keyfile {
     private static func prefix(of group: Substring) throws(ToolError) -> String {
         if group == "/" { return "" }
         guard isPath(group) else {
-            throw ToolError(.failed, "'\(group)' is not a group; write a path without slashes at its ends")
+            throw ToolError(
+                .failed, "'\(group)' is not a group; write a path such as a/b without empty parts, or / alone")
         }
         return group + "/"
     }
@@ -64,7 +65,9 @@ enum Keyfile {
         var (groups, problems): ([UTF8Text: String], [String]) = ([:], [])
         for setting in settings {
             guard let (group, name) = parts(of: setting.key.text) else {
-                problems.append("  \(setting.key): a key of dconf has no '=', brackets or empty parts between slashes")
+                problems.append(
+                    "  \(setting.key): a key of dconf has no =, [ or ], no empty part between slashes, "
+                        + "no blank beside a slash or at an end, and no # before the last part")
                 continue
             }
             guard let text = text(of: setting.value, schema?.key(setting.key.text)?.document) else {

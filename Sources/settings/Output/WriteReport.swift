@@ -55,8 +55,8 @@ struct WriteReport {
 }
 
 extension Answer<WriteSummary> {
-    /// Prints the changes, and the values that a restore has skipped. Then waits for the decision about the change: see
-    /// ``WriteReport/awaitDecision(_:_:of:)``. Returns the exit code of the command.
+    /// Prints the changes, and the values that a restore has skipped. With `--wait-for` or `--confirm`, then waits for
+    /// the clients or the decision: see ``WriteReport/awaitDecision(_:_:of:)``. Returns the exit code of the command.
     ///
     /// - Parameter suites: the suites that the command names. If the write changed nothing, `--wait-for` waits for the
     ///   clients of these suites.

@@ -148,7 +148,7 @@ struct BufferTests {
     @Test("When bodies use all memory, the next body replaces the slow body, and the fast body completes")
     func slowBesideFast() throws {
         let daemon = try TestDaemon {
-            // This limit leaves memory for two bodies of one megabyte from one client.
+            // A client may use a part of this limit for bodies: enough for two bodies of one megabyte, not for three.
             $0.bufferBytes = 64 << 20
             $0.loops = 1
         }
@@ -294,7 +294,7 @@ struct BufferTests {
     }
 
     @Test(
-        "The memory estimate of a write depends on the number of its nested values, not on its length",
+        "The memory estimate of a write depends on its number of arrays and objects with content, not on its length",
         arguments: [
             ("nested arrays", "[" + Array(repeating: nested("[", "]"), count: 500).joined(separator: ",") + "]", 413),
             (
@@ -313,7 +313,7 @@ struct BufferTests {
         String(repeating: opening, count: 126) + "1" + String(repeating: closing, count: 126)
     }
 
-    @Test("A write that waits for memory receives it from a connection of another event loop")
+    @Test("For a write that waits for memory, the daemon ends a slow transfer, also on another event loop")
     func otherLoops() throws {
         let daemon = try TestDaemon(Self.useMediumBuffer)
         let text = String(repeating: "a", count: 3_400_000)

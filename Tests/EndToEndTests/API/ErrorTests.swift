@@ -24,7 +24,7 @@ struct ErrorTests {
             "A value with 129 levels of nesting", Request("PUT app/keys/a \(String(repeating: "[", count: 129))"), 400,
             .badRequest),
         Row("A merge whose body is an array", "PATCH app [1]", 400, .badRequest),
-        Row("A map that is not an object", "PUT app 42", 400, .badRequest),
+        Row("A body for a suite that is not an object", "PUT app 42", 400, .badRequest),
         Row("An operation without op", #"PATCH app/keys/a {"by":1}"#, 400, .badRequest, #"{"pointer":""}"#),
         Row(
             "An operation that is unknown", #"PATCH app/keys/a {"op":"ad","by":1}"#, 400, .badRequest,
@@ -67,7 +67,9 @@ struct ErrorTests {
             "An operation of a transaction with an invalid suite name",
             #"POST /v1/transaction {"do":[{"op":"set","suite":".a","key":"k","value":1}]}"#, 400, .badRequest,
             #"{"pointer":"/do/0/suite"}"#),
-        Row("A map with an invalid key name", #"PATCH app {"..":1}"#, 400, .badRequest, #"{"pointer":"/.."}"#),
+        Row(
+            "A body for a suite with an invalid key name", #"PATCH app {"..":1}"#, 400, .badRequest,
+            #"{"pointer":"/.."}"#),
         Row("A suite that begins with a dot", "GET .app", 400, .badRequest),
         Row("A suite with a space", "GET a%20b", 400, .badRequest),
         Row("A suite of 129 bytes", Request("GET \(String(repeating: "a", count: 129))"), 400, .badRequest),
@@ -98,6 +100,7 @@ struct ErrorTests {
         Row(
             "A request key of 65 bytes",
             Request("PUT app/keys/a 1", "Idempotency-Key: \(String(repeating: "k", count: 65))"), 400, .badRequest),
+        // `Host` without a value sends no field Host.
         Row("A request without Host", Request("GET /v1", "Host"), 400, .badRequest),
         Row(
             "A request with two Host fields", Request("GET /v1", "Host: localhost", "Host: localhost"), 400, .badRequest
@@ -158,7 +161,7 @@ struct ErrorTests {
             #"{"detail":"*/v1*"}"#, lacks: ["didYouMean"]),
     ]
 
-    @Test("Every path that a 404 suggests exists", arguments: paths)
+    @Test("The paths that a 404 suggests exist", arguments: paths)
     func suggestedPath(row: Row) throws {
         let daemon = try TestDaemon()
         let suggestions = try #require(try daemon.send(row.request).json?["didYouMean"]?.array)

@@ -64,7 +64,7 @@ struct OpenFeatureTests {
             #"{"key":"count","reason":"DEFAULT","variant":"unset","metadata":{"suite":"app","revision":"*"}}"#,
             as: "serverEvaluationSuccess"),
         Evaluation(
-            "A key of an open suite that is not set", ["PUT app/keys/k 1"], evaluate("other"), 200,
+            "An unset key of a suite without a schema", ["PUT app/keys/k 1"], evaluate("other"), 200,
             #"{"key":"other","reason":"DEFAULT","variant":"unset","metadata":{"suite":"app","revision":"*"}}"#,
             as: "serverEvaluationSuccess"),
         Evaluation(
@@ -140,7 +140,7 @@ struct OpenFeatureTests {
             "inactivityDelaySec":120}],"metadata":{"suite":"app","revision":$2}}
             """, as: "bulkEvaluationSuccess"),
         Evaluation(
-            "A request with the parameters that an event contained", ["PUT app/keys/k 1"],
+            "A request with the query parameters that a client takes from an event", ["PUT app/keys/k 1"],
             Request(#"POST \#(flags)?flagConfigEtag=%2243%22&flagConfigLastModified=1771622898 {"context":{}}"#), 200,
             #"{"flags":["*"],"eventStreams":["*"],"metadata":"*"}"#, as: "bulkEvaluationSuccess"),
         failure(
@@ -168,7 +168,7 @@ struct OpenFeatureTests {
         #expect(pattern.isFound(in: answer.json), "\(answer.text)")
         let members = { (value: JSONValue?) in value?.object?.members.map(\.name) ?? [] }
         #expect(members(answer.json) == members(pattern), "\(answer.text)")
-        try DescribedAnswers.check(answer, to: row.request, of: row.testDescription)
+        try OpenAPIDescription.check(answer, to: row.request, of: row.testDescription)
         let json = try #require(answer.json)
         #expect(try Protocol.read().violations(of: json, as: row.form) == [], "\(answer.text)")
     }
@@ -249,9 +249,9 @@ private struct Protocol {
 }
 
 extension JSONValue {
-    /// The schemas with three corrections. The schema compiler does not support some keywords. Several `oneOf`
-    /// alternatives of the protocol overlap, so that no value can match exactly one of them. The enumeration of reasons
-    /// lacks `DEFAULT`, the reason for a flag without a value.
+    /// The schemas, adapted for these tests. Keywords that the schema compiler does not support are removed. `oneOf`
+    /// becomes `anyOf`, because alternatives overlap. References refer to `$defs`. The enumeration of reasons gets
+    /// `DEFAULT`, the reason for a flag without a value.
     fileprivate var adapted: JSONValue {
         switch self {
         case .array(let elements): return .array(elements.map(\.adapted))

@@ -61,7 +61,7 @@ struct PastOnDiskTests {
     }
 
     @Test
-    func `A list with dropped suites has the suites whose commits are only in past files, on every page`() throws {
+    func `The pages of a list with dropped suites also have the suites whose commits are only in past files`() throws {
         let dropped = (0..<300).flatMap { number -> [Request] in
             ["PUT old.\(number + 100)/keys/a 1", "DELETE old.\(number + 100)?drop"].map { Request($0) }
         }

@@ -37,7 +37,7 @@ struct PendingTests {
                 let pattern = try JSONValue(
                     parsing: step.pattern.replacingPlaceholders(with: revisions + [answer.revision?.description ?? ""]))
                 #expect(pattern.isFound(in: answer.json), context)
-                try DescribedAnswers.check(answer, to: sent, of: testDescription)
+                try OpenAPIDescription.check(answer, to: sent, of: testDescription)
                 revisions.append(answer.revision?.description ?? "")
             }
         }

@@ -40,7 +40,7 @@ struct QuotaTests {
         #expect(answer.json?["limit"] == .integer(Int64(limit)))
         let detail = answer.json?["detail"]?.string ?? ""
         #expect(detail.contains("\(quota) allows \(limit); "), "\(detail)")
-        try DescribedAnswers.check(answer, to: request, of: "quota")
+        try OpenAPIDescription.check(answer, to: request, of: "quota")
         #expect(try daemon.readEverything() == before)
     }
 

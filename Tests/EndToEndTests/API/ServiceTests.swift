@@ -141,7 +141,7 @@ struct DescriptionTests {
 
     @Test("The daemon parses a body exactly if the OpenAPI description allows it", arguments: bodies)
     func requests(name: String, body: String) throws {
-        let described = try DescribedAnswers.shared.get()
+        let described = try OpenAPIDescription.shared.get()
         let json = try JSONValue(parsing: body)
         let isParsed =
             name == "Transaction" ? (try? Transaction(json: json)) != nil : (try? InPlaceOperation(json: json)) != nil
@@ -213,7 +213,7 @@ struct DescriptionTests {
     }
 }
 
-extension DescribedAnswers {
+extension OpenAPIDescription {
     func allows(_ body: JSONValue, as name: String) -> Bool {
         schemas[name]?.allows(body) ?? false
     }

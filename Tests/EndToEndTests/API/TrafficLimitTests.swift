@@ -37,7 +37,7 @@ struct TrafficLimitTests {
         #expect(refused.status == 429)
         #expect(refused.json?["code"] == "too_many_requests")
         #expect(refused.field("Retry-After") == "1")
-        try DescribedAnswers.check(refused, to: request, of: "too many")
+        try OpenAPIDescription.check(refused, to: request, of: "too many")
         let free = ["/healthz", "/readyz", "/metrics"].map { guarded.signed(Request("GET \($0)"), as: "one") }
         #expect(try statuses(free + free + free, on: client) == Array(repeating: 200, count: 9))
         #expect(try guarded.send("GET /v1", as: "other").status == 200)

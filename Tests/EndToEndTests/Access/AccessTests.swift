@@ -94,7 +94,7 @@ struct AccessTests {
             #expect(answer.status == 401, "\(name ?? "none"): \(answer.text)")
             #expect(answer.field("WWW-Authenticate") == "Bearer")
             if endpoint.request.method != "HEAD" { #expect(answer.json?["code"] == "unauthorized") }
-            try DescribedAnswers.check(answer, to: endpoint.request, of: endpoint.testDescription)
+            try OpenAPIDescription.check(answer, to: endpoint.request, of: endpoint.testDescription)
         }
         for name in grants.keys.sorted() where name.contains("-") {
             let answer = try guarded.send(endpoint.request, as: name)

@@ -146,7 +146,7 @@ struct LongPollTests {
             #expect(change["revision"]?.integer == written.revision?.number)
             #expect(change["modified"]?.string != nil)
         }
-        try DescribedAnswers.check(answer, to: watch, of: item.testDescription)
+        try OpenAPIDescription.check(answer, to: watch, of: item.testDescription)
         try daemon.awaitWatchers(0)
     }
 
@@ -222,7 +222,8 @@ struct LongPollTests {
     }
 }
 
-/// A GET with `wait` and If-None-Match, which waits until the tag changes.
+/// A GET with `wait`. If there is a value, the GET waits only with the current tag in If-None-Match. If there is no
+/// value (an unset key, a missing suite, an invalid value), it waits unless If-None-Match has another tag.
 @Suite(.ownThread)
 struct WaitingReadTests {
     static let invalid: [Request] = [
@@ -270,7 +271,7 @@ struct WaitingReadTests {
         WaitCase("The bare values of a suite", "GET app?wait=300&raw", "PUT app/keys/b 2", 200, #"{"a":1,"b":2}"#),
     ]
 
-    @Test("A GET with wait and the current tag is answered when the tag changes", arguments: waits)
+    @Test("A GET with wait is answered when the value and its tag change", arguments: waits)
     func wake(item: WaitCase) throws {
         let daemon = try TestDaemon()
         for request in item.given { try daemon.done(request) }
@@ -332,7 +333,9 @@ struct WaitingReadTests {
         Row("Writes do not wait", "PUT app/keys/a?wait=1 1", 400, .badRequest),
     ]
 
-    @Test("A GET with wait is answered at once if it has no current tag or cannot wait", arguments: atOnce)
+    @Test(
+        "A GET with wait is answered at once if the client does not know the value, or if the request cannot wait",
+        arguments: atOnce)
     func rows(row: Row) throws {
         try row.check()
     }

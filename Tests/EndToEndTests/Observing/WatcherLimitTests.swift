@@ -33,7 +33,7 @@ struct WatcherLimitTests {
         let delay = try #require(answer.field("Retry-After").flatMap { Int($0) })
         #expect((1...10).contains(delay))
         #expect(answer.field("Settings-Cursor") == cursor)
-        try DescribedAnswers.check(answer, to: request, of: "too many")
+        try OpenAPIDescription.check(answer, to: request, of: "too many")
         // Requests that do not wait are answered.
         #expect(try daemon.send("GET app/observe").status == 200)
         #expect(try daemon.send("GET app/observe?since=0").status == 200)

@@ -235,8 +235,8 @@ struct InsightTests {
         let body = (0..<20_000).map { "\"k\($0)\":\($0)" }.joined(separator: ",")
         try daemon.done(Request("PUT app {\(body)}", "X-Request-Id: r1"))
         let line = try #require(daemon.process).line(containing: "slow request: PUT /v1/suites/app took ")
-        let checking = " ms checking this write and the writes of its flush"
-        let steps = [" ms waiting for the writer", checking, " ms syncing"]
+        let checking = " ms checking this write and the other writes of its batch"
+        let steps = [" ms waiting in the queue of writes", checking, " ms syncing"]
         for part in steps + ["status 200", "id r1"] {
             #expect(line.contains(part), "\(line)")
         }

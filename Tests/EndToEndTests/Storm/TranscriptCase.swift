@@ -2,7 +2,9 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-/// A transcript written by hand, and the expected result of the check.
+/// A transcript written by hand, and the expected result of its check. A transcript has the requests and the answers of
+/// one watcher in a storm, a test that kills the daemon while clients write and watch. Times are nanoseconds since the
+/// start of the storm.
 struct TranscriptCase: CustomTestStringConvertible {
     let name: String
     /// A part of the expected violation; nil if the transcript is correct.
@@ -10,6 +12,7 @@ struct TranscriptCase: CustomTestStringConvertible {
     /// The number of commits in the daemon's history.
     var history = 100
     var watched = Handmade.all
+    /// True if the transcript must reach the last commit.
     var isComplete = false
     let steps: [Transcript.Step]
 
@@ -192,7 +195,7 @@ extension TranscriptCase {
             .returnedToSavedState,
             .changes([a2], since: 1, to: 2)),
         .correct(
-            "a cursor after a suite that was created and dropped",
+            "a keep-alive with a cursor after the creation and the drop of the suite",
             .received(nil, .missing(Handmade.cursor(0)), .stream),
             .received(nil, .cursorOnly(Handmade.cursor(7)), .stream, after: 16_000)),
         .correct("absence after the drop", isComplete: true, .received(nil, .absent(Handmade.cursor(7)), after: 2000)),
@@ -201,7 +204,7 @@ extension TranscriptCase {
     static let incorrectCases: [TranscriptCase] = [
         .incorrect("a commit missed by a poll", "missing: [", first, .changes([b3, c3], since: 1, to: 3)),
         .incorrect(
-            "a cursor after a suite that was created and exists", "passes over",
+            "a keep-alive with a cursor after the creation of a suite that exists", "passes over",
             .received(nil, .missing(Handmade.cursor(0)), .stream),
             .received(nil, .cursorOnly(Handmade.cursor(5)), .stream, after: 16_000)),
         .incorrect("a commit missed by a stream", "the next commits are", first, .event([b3, c3], at: 3)),

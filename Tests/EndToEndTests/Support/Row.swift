@@ -120,7 +120,7 @@ extension Row {
         }
         expectCommonFields(answer)
         expectNewline(answer, to: sent)
-        try DescribedAnswers.check(answer, to: sent, of: name)
+        try OpenAPIDescription.check(answer, to: sent, of: name)
     }
 
     /// Checks the fields that every answer must have.

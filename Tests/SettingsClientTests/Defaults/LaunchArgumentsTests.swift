@@ -60,7 +60,7 @@ struct LaunchArgumentsTests {
         let issues = world.drainIssues()
         #expect(issues.map(\.key) == ["player.volume", "launchCount", "token"])
         let texts = issues.map(\.description)
-        #expect(texts.first?.contains("ignored the argument -player.volume 5: ") ?? false, "\(texts)")
+        #expect(texts.first?.contains("ignored the launch argument -player.volume 5: ") ?? false, "\(texts)")
         #expect(texts.first?.contains("at most 1") ?? false, "\(texts)")
         #expect(texts.dropFirst().first?.contains("--set launchCount=\"x\"") ?? false, "\(texts)")
         #expect(!texts.joined().contains("secrets"), "no message repeats a secret")
@@ -76,7 +76,7 @@ struct LaunchArgumentsTests {
         let issues = world.drainIssues()
         #expect(issues.map(\.key) == ["launchCount", "token"])
         let texts = issues.map(\.description)
-        let expected = "ignored the argument --set \(assignment): launchCount: must be JSON"
+        let expected = "ignored the launch argument --set \(assignment): launchCount: must be JSON"
         #expect(texts.first?.contains(expected) ?? false, "\(texts)")
         #expect(!texts.joined().contains("secrets"), "no message repeats a secret")
     }

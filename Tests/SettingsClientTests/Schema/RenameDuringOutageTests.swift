@@ -65,6 +65,7 @@ struct RenameDuringOutageTests {
         try await defaults.ready()
         backend.isServerUnreachable = true
         #expect(defaults.libraries == [])
+        // The transaction stays in the queue.
         await #expect(throws: DefaultsError.self) { try await defaults.transaction { $0.libraries = ["b"] } }
         backend.isServerUnreachable = false
         try await defaults.synchronize()

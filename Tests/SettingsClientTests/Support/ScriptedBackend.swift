@@ -25,7 +25,7 @@ final class ScriptedBackend: SuiteBackend {
         inner = InMemoryBackend(suite: suite)
     }
 
-    /// True if all requests fail, except a write of the schema.
+    /// True if all requests fail, except a write of the schema and `follow`.
     var isServerUnreachable: Bool {
         get { rules.withLock { $0.isServerUnreachable } }
         set { rules.withLock { $0.isServerUnreachable = newValue } }

@@ -6,8 +6,8 @@ import Testing
 
 @testable import SettingsClient
 
-/// Runs a body on a new thread, because the body may block, and a blocked client thread would stop all sessions of the
-/// process.
+/// Runs a body, which may block, on a new thread. On the client thread, which runs the sessions of all adapters, the
+/// body would stop all sessions.
 func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         Thread.detachNewThread { continuation.resume(returning: body()) }

@@ -48,7 +48,7 @@ struct OwnKindsTests {
         #expect(try bridge.encode([Port(80): "http"]) == ["80": "http"])
         #expect(try bridge.decode(["443": "https"]) == [Port(443): "https"])
         let unknown = #expect(throws: BridgeError.self) { try bridge.decode(["http": "80"]) }
-        #expect(unknown?.description == "at /http: is not the name of a Port")
+        #expect(unknown?.description == "at /http: has a name that is not a valid key of type Port")
         let repeated = #expect(throws: BridgeError.self) { try bridge.decode(["80": "a", "080": "b"]) }
         #expect(repeated?.reason == "is a second name of the same key")
     }

@@ -80,7 +80,7 @@ struct SuiteKeyTests {
         #expect(additional.violations(of: "abcd").map(\.key) == ["anything"])
     }
 
-    @Test("A name for which the only schema is false is not an allowed key")
+    @Test("A name is not an allowed key if the schema that applies to the name is false")
     func refused() throws {
         #expect(try Self.schema().key("nothing") == nil)
         let closed = try Schema(["properties": ["a": [:]], "additionalProperties": false])

@@ -116,11 +116,11 @@ struct EtcdClientTests {
                 "the client must ignore the leader of an earlier term")
             client.prefer(found)
             #expect(try client.call(EtcdLeadership(), by: deadline()).term >= found.term)
-            let isElsewhere = client.prefer(found)
-            #expect(!isElsewhere, "a second call with the same leader must have no effect")
+            let hasChangedMember = client.prefer(found)
+            #expect(!hasChangedMember, "a second call with the same leader must have no effect")
             term = found.term + 1
             try etcd.kill(try #require(etcd.endpoints.firstIndex(of: found.endpoint.description)))
-            // Two members are left. The answer of one member is sufficient.
+            // Two members are left. After a call to the killed member, the client repeats the call to another member.
             #expect(throws: Never.self) { try client.call(EtcdLeadership(), isRepeatable: true, by: deadline()) }
         }
     }

@@ -17,6 +17,7 @@ final class LogHarness {
     /// The options of a run.
     struct Setup {
         var durability = Durability.always
+        /// The size of the journal at which the log writes a snapshot.
         var journalBytes = 900
         var history = History.Limits()
         var suites = ["app", "editor", "net"]

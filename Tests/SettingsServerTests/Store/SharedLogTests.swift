@@ -127,7 +127,8 @@ struct SharedLogTests {
         run.log.failNext(.notDone, .failed)
         run.log.releaseFlush()
         run.enqueue(try run.write(3, "b", 1))
-        #expect(run.results.wait(for: 1)[3]?.problem?.outcome == .notDone, "the write has no request key")
+        #expect(
+            run.results.wait(for: 1)[3]?.problem?.outcome == .notDone, "a write without a request key does not wait")
 
         // The commit with the unknown outcome was stored.
         run.log.addForeign(try foreign(.put("a", 1, requestKey: "k"), on: run.store.state, at: 1))

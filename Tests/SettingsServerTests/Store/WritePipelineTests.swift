@@ -25,10 +25,10 @@ struct ScriptedStore {
 
     func write(
         _ id: Int, _ key: String, _ value: JSONValue, requestKey: String? = nil, guards: [WriteGuard] = [],
-        caller: ClientKey? = nil, estimatedTime: UInt64 = PendingWrite.minimumTime
+        client: ClientKey? = nil, estimatedTime: UInt64 = PendingWrite.minimumTime
     ) throws -> PendingWrite {
         store.makeWrite(
-            WriteID(id), try .put(key, value, requestKey: requestKey, guards: guards), for: results, caller: caller,
+            WriteID(id), try .put(key, value, requestKey: requestKey, guards: guards), for: results, client: client,
             estimatedTime: estimatedTime)
     }
 

@@ -20,35 +20,35 @@ struct WriteQueueTests {
     }
 
     private func write(
-        _ id: Int, of caller: ClientKey?, time: UInt64 = PendingWrite.minimumTime, arrival: UInt64 = 0, size: Int = 100
+        _ id: Int, of client: ClientKey?, time: UInt64 = PendingWrite.minimumTime, arrival: UInt64 = 0, size: Int = 100
     ) throws -> PendingWrite {
         var request = try WriteRequest.put("k", 1)
         request.size = size
         return PendingWrite(
-            id: WriteID(id), request: request, receiver: CollectedResults(), caller: caller, estimatedTime: time,
+            id: WriteID(id), request: request, receiver: CollectedResults(), client: client, estimatedTime: time,
             arrival: arrival)
     }
 
-    /// Steps: `a1` queues a cheap write 1 of the caller `a`; `a1:5` queues a write that takes 5 ms; `+7` advances the
+    /// Steps: `a1` queues a cheap write 1 of the client `a`; `a1:5` queues a write that takes 5 ms; `+7` advances the
     /// clock by 7 ms; `-` removes the next write; `=5` records that the last costly write took 5 ms.
     @Test(
-        "Writes leave the queue in the order of their callers, their cost and their arrival",
+        "Writes leave the queue in the order of their clients, their cost and their arrival",
         arguments: [
             ("an empty queue returns no write", "-", "none"),
-            ("writes of one caller leave in the order of their arrival", "a1 a2 a3 - - - -", "1 2 3 none"),
-            ("writes of several callers leave round-robin", "a1 a2 a3 b4 c5 - - - - -", "1 4 5 2 3"),
-            ("all writes without a caller count as one caller", "_1 _2 b3 - - -", "1 3 2"),
-            ("a new caller waits for one write of each waiting caller", "a1 a2 - b3 - -", "1 2 3"),
+            ("writes of one client leave in the order of their arrival", "a1 a2 a3 - - - -", "1 2 3 none"),
+            ("writes of several clients leave round-robin", "a1 a2 a3 b4 c5 - - - - -", "1 4 5 2 3"),
+            ("all writes without a client count as one client", "_1 _2 b3 - - -", "1 3 2"),
+            ("a new client waits for one write of each waiting client", "a1 a2 - b3 - -", "1 2 3"),
             ("a costly write leaves if no cheap write waits", "a1:5 -", "1"),
-            ("later cheap writes of the caller leave before a costly write", "a1:5 a2 a3 - - -", "2 3 1"),
-            ("later cheap writes of other callers leave before a costly write", "a1:5 b2 b3 - - -", "2 3 1"),
+            ("later cheap writes of the client leave before a costly write", "a1:5 a2 a3 - - -", "2 3 1"),
+            ("later cheap writes of other clients leave before a costly write", "a1:5 b2 b3 - - -", "2 3 1"),
             ("a costly write waits at most twenty times its estimated time", "a1:5 b2 b3 +99 - +1 - -", "2 1 3"),
             ("a costly write waits at most a second", "a1:500 b2 b3 +999 - +1 - -", "2 1 3"),
             (
                 "a costly write waits twenty times the measured time of the last costly write",
                 "a1:1 a2:1 +20 - =5 b3 b4 +99 - +1 - -", "1 3 2 4"
             ),
-            ("costly writes of several callers leave round-robin", "a1:5 a2:5 a3:5 b4:5 c5:5 - - - - -", "1 4 5 2 3"),
+            ("costly writes of several clients leave round-robin", "a1:5 a2:5 a3:5 b4:5 c5:5 - - - - -", "1 4 5 2 3"),
             (
                 "between two costly writes that are due at the same time, cheap writes leave",
                 "a1:5 a2:5 +100 - =5 b3 - +100 b4 - -", "1 3 2 4"
@@ -66,10 +66,10 @@ struct WriteQueueTests {
             case "-":
                 let write = tested.removeSlice(atMost: 1, bytes: .max, now: now, Self.limits).first
                 order.append(write.map { "\($0.id.number)" } ?? "none")
-            case let caller?:
+            case let client?:
                 let parts = step.dropFirst().split(separator: ":")
                 let time = parts.count > 1 ? (UInt64(parts[1]) ?? 0) * 1_000_000 : PendingWrite.minimumTime
-                let key: ClientKey? = caller == "_" ? nil : .caller(String(caller))
+                let key: ClientKey? = client == "_" ? nil : .caller(String(client))
                 let write = try write(try #require(Int(parts[0])), of: key, time: time, arrival: now)
                 #expect(tested.append(write, within: .max))
             case nil: break
@@ -97,7 +97,7 @@ struct WriteQueueTests {
         #expect(tested.queue.isEmpty && tested.queue.bytes == 0 && tested.queue.estimatedTime == 0)
     }
 
-    @Test("Writes that return to the queue keep their positions among the writes of their callers")
+    @Test("Writes that return to the queue keep their positions among the writes of their clients")
     func putBack() throws {
         let (tested, one, other) = (Queue(), ClientKey.caller("one"), ClientKey.caller("other"))
         for id in 1...4 { #expect(tested.append(try write(id, of: one), within: .max)) }
@@ -124,15 +124,15 @@ struct WriteQueueTests {
         #expect(tested.removeSlice(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [1, 2, 3, 4])
     }
 
-    @Test("The queue refuses writes beyond its limit of bytes, and beyond half of it for a caller while others wait")
+    @Test("The queue refuses writes beyond its limit of bytes, and beyond half of it for a client while others wait")
     func bounds() throws {
         let tested = Queue()
         let (one, other) = (ClientKey.caller("one"), ClientKey.caller("other"))
-        for id in 1...6 { #expect(tested.append(try write(id, of: one), within: 1000), "no other caller waits") }
+        for id in 1...6 { #expect(tested.append(try write(id, of: one), within: 1000), "no other client waits") }
         #expect(tested.append(try write(7, of: other), within: 1000))
         #expect(
             !tested.append(try write(8, of: one), within: 1000),
-            "the writes of the caller take more than half of the bytes")
+            "the writes of the client take more than half of the bytes")
         for id in 9...10 { #expect(tested.append(try write(id, of: other), within: 1000)) }
         #expect(!tested.append(try write(11, of: other, size: 200), within: 1000), "the queue is full")
         #expect(tested.append(try write(12, of: nil), within: 1000))

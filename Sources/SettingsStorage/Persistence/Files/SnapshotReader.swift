@@ -89,7 +89,7 @@ package struct SnapshotReader {
         guard let epoch = head["epoch"]?.string.flatMap({ Epoch($0) }) else { throw damage("the epoch is invalid") }
         let revision = try self.revision("revision", of: head)
         let lastDropRevision = try self.revision("lastDrop", of: head)
-        // `SnapshotFormat` explains these members of the first line.
+        // `SnapshotFormat` explains these members of the first line. A `SuiteLog` lists the commits of one suite.
         let oldestAvailable = try self.revision("historyFloor", of: head)
         let oldestAvailableWithoutLog = try self.revision("historyBase", of: head)
         let (evictedThrough, journal) = (try self.revision("passed", of: head), try self.revision("journal", of: head))

@@ -4,11 +4,11 @@ import Testing
 
 /// Compares answers with the OpenAPI description that the daemon serves. The status and the fields must be described.
 /// The body must match its schema and have no undescribed members. Requests are compared with the description, too.
-struct DescribedAnswers {
+struct OpenAPIDescription {
     private let document: JSONValue
     let schemas: [String: KeySchema]
 
-    static let shared = Result { try DescribedAnswers() }
+    static let shared = Result { try OpenAPIDescription() }
 
     static func check(_ answer: RawResponse, to request: Request, of name: String) throws {
         try shared.get().check(answer, to: request, of: name)
@@ -113,7 +113,7 @@ extension JSONValue {
 
 /// Compares requests with the description: the daemon must refuse a request that the description forbids, and must not
 /// answer 400 to a request that the description allows.
-extension DescribedAnswers {
+extension OpenAPIDescription {
     /// Parts of error messages for rules that OpenAPI cannot express.
     private static let undescribedRules = [
         "at and wait cannot be combined", "name the suites to observe",
