@@ -123,10 +123,9 @@ export function settingPanel(app, store, key, { back }) {
   }
 
   // Draws what the person has to decide before an edit.
-  const drawTask = drawnOnChange((setting, edit, other, canEdit) => {
+  const drawTask = drawnOnChange((setting, edit, other, canEdit, caller) => {
     const isLocked = resolve(setting.schema).readOnly === true;
-    const mayUnlock = isLocked && app.caller.may("override", store.suite, key)
-      && app.caller.may("write", store.suite, key);
+    const mayUnlock = isLocked && caller.may("override", store.suite, key) && caller.may("write", store.suite, key);
     replace(task,
       !canEdit && el("p.notice", isLocked ? texts.setting.locked : texts.setting.noAccess),
       !canEdit && mayUnlock
@@ -182,7 +181,7 @@ export function settingPanel(app, store, key, { back }) {
     const edit = tray.at(store.suite, key);
     const canEdit = setting.writable || isUnlocked(setting);
     drawAbout(setting, isTextWhole);
-    drawTask(setting, edit, edit?.other, canEdit);
+    drawTask(setting, edit, edit?.other, canEdit, app.caller);
     drawState(setting, edit, canEdit, tray.failure || tray.problem);
     if (edit && isUnlocked(setting) && !edit.overrides) tray.override(edit, true);
     copyValue.hidden = isSecret(setting) || present(setting) === undefined;

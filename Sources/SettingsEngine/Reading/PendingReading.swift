@@ -62,26 +62,34 @@ extension State {
         var description = PendingDescription(action)
         (description.created, description.origin, description.scopes) = (action.created, action.origin, action.scopes)
         if let command = action.write?.command {
-            description.operations = command.operations.compactMap { visibleJSON(of: $0, for: readLimits) }
-            description.conditions = command.conditions.compactMap { visibleJSON(of: $0, for: readLimits) }
+            let start = action.id.revision
+            description.operations = command.operations.compactMap {
+                visibleJSON(of: $0, since: start, for: readLimits)
+            }
+            description.conditions = command.conditions.compactMap {
+                visibleJSON(of: $0, since: start, for: readLimits)
+            }
         }
         return description.shown(to: readLimits)
     }
 
     /// The JSON of an operation as a caller may see it: without the values of secrets; nil if the caller may not read
-    /// the key. The JSON has the document of a schema, and not the text from which the document was parsed.
-    private func visibleJSON(of operation: WriteCommand, for readLimits: Grants?) -> JSONValue? {
+    /// the key. The JSON has the document of a schema, and not the text from which the document was parsed. `start` is the
+    /// revision at which the write was scheduled.
+    private func visibleJSON(
+        of operation: WriteCommand, since start: Revision, for readLimits: Grants?
+    ) -> JSONValue? {
         var json = operation.jsonObject
         switch operation {
         case .setting(let operation):
             guard canRead(operation.suite, operation.key, readLimits) else { return nil }
-            if isHidden(operation.suite, operation.key, from: readLimits) {
+            if isHidden(operation.suite, operation.key, since: start, from: readLimits) {
                 json.removeAll { !["op", "suite", "key"].contains($0.name) }
             }
         case .mergeSuite(let suite, var values), .replaceSuite(let suite, var values):
             values.removeAll { member in
                 guard let key = try? KeyName(member.name) else { return readLimits != nil }
-                return !canRead(suite, key, readLimits) || isHidden(suite, key, from: readLimits)
+                return !canRead(suite, key, readLimits) || isHidden(suite, key, since: start, from: readLimits)
             }
             json["values"] = .object(values)
         case .setSchema(let suite, let schema, _):
@@ -94,11 +102,13 @@ extension State {
 
     /// The JSON of a condition as a caller may see it: without the value of a secret; nil if the caller may not read
     /// the key.
-    private func visibleJSON(of condition: Transaction.Condition, for readLimits: Grants?) -> JSONValue? {
+    private func visibleJSON(
+        of condition: Transaction.Condition, since start: Revision, for readLimits: Grants?
+    ) -> JSONValue? {
         var json = condition.jsonObject
         if case .setting(let suite, let key, _) = condition {
             guard canRead(suite, key, readLimits) else { return nil }
-            if isHidden(suite, key, from: readLimits) { json["value"] = nil }
+            if isHidden(suite, key, since: start, from: readLimits) { json["value"] = nil }
         }
         return .object(json)
     }
@@ -107,11 +117,15 @@ extension State {
         readLimits?.canRead(suite, key) ?? true
     }
 
-    /// True if a caller may not see a value of a pending write. If the suite does not exist, the value may be a secret
-    /// of a dropped suite.
-    private func isHidden(_ suite: SuiteName, _ key: KeyName, from readLimits: Grants?) -> Bool {
+    /// True if a caller may not see a value of a write that was scheduled at the revision `start`. If the suite does not
+    /// exist, but a suite was dropped since, the value may be a secret of the dropped suite.
+    private func isHidden(
+        _ name: SuiteName, _ key: KeyName, since start: Revision, from readLimits: Grants?
+    ) -> Bool {
         guard let readLimits else { return false }
-        guard let suite = self.suite(suite) else { return !readLimits.allows(.secrets, on: suite.text, .key(key.text)) }
+        guard let suite = suite(name) else {
+            return lastDropRevision > start && !readLimits.allows(.secrets, on: name.text, .key(key.text))
+        }
         return suite.isHidden(suite.record(key), from: readLimits)
     }
 }

@@ -77,7 +77,7 @@ struct PendingRefusalTests {
             [
                 "writer": ["app:read,write"], "reader": ["app:read"], "part": ["app/a:read,write"],
                 "other": ["net:read,write"], "secret": ["app:read,secrets"],
-                "owner": ["app:read,write,schema,override"],
+                "owner": ["app:read,write,schema,override"], "new": ["new:read,write"],
             ],
             given: [#"PUT app/schema {"additionalProperties":{},"properties":{"s":{"writeOnly":true}}}"#])
         func send(_ request: Request, as name: String) throws -> RawResponse { try guarded.send(request, as: name) }
@@ -100,7 +100,10 @@ struct PendingRefusalTests {
             #expect(!listed.contains("hunter2") && listed.contains("\"a\":1"), "\(listed)")
         }
         #expect(try send("GET /v1/pending/p3", as: "secret").text.contains("hunter2"))
-        // Without the suite, no schema says which values are secret.
+        // A suite that never existed has no secrets.
+        #expect(try send(Request("PUT new/keys/a 12345", "Settings-Effective: 2h"), as: "new").status == 202)
+        #expect(try send("GET /v1/pending?suite=new", as: "new").text.contains("12345"))
+        // Without the dropped suite, no schema says which values are secret.
         #expect(try send("DELETE app", as: "owner").status == 200)
         #expect(try send("GET /v1/pending/p3", as: "secret").text.contains("hunter2"))
         #expect(try !send("GET /v1/pending/p3", as: "reader").text.contains("hunter2"))
