@@ -4,7 +4,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite(.ownThread)
+@Suite(.ownThread, .timeLimit(.minutes(10)))
 struct DeadlineTests {
     @Test(arguments: BackendKind.allCasesWithTCP)
     func `A change is reverted if it is not confirmed in time`(_ kind: BackendKind) async throws {

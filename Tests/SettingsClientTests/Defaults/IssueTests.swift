@@ -6,7 +6,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
-@Suite(.ownThread)
+@Suite(.ownThread, .timeLimit(.minutes(10)))
 struct IssueTests {
     @Test("A value beyond the key's limits is reported and not stored", arguments: BackendKind.allCases)
     func limits(_ kind: BackendKind) throws {

@@ -9,7 +9,7 @@ import Testing
 
 /// The global `Defaults` of SettingsClient, which reads its server and its suite from the environment. Each test runs
 /// in a child process with its own environment.
-@Suite(.ownThread)
+@Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ReadyMadeTests {
     @Test("The Defaults of SettingsClient use the address and the suite in the environment")
     func environment() async {

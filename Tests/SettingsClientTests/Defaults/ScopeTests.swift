@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.ownThread)
+@Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ScopeTests {
     @Test("A scope has all members of an adapter that concern keys", arguments: BackendKind.allCases)
     func members(_ kind: BackendKind) async throws {

@@ -10,7 +10,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// The reports of programs to a daemon about the state of a suite that they have applied.
-@Suite(.ownThread)
+@Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ClientReportTests {
     private let names: SampleNames
 

@@ -9,7 +9,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Observers during a restart of the daemon.
-@Suite(.ownThread)
+@Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ObserverRestartTests {
     private let names: SampleNames
 

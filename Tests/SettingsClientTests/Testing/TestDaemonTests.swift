@@ -6,7 +6,7 @@ import Testing
 
 /// The conditions of a `TestDaemon`, and their effects on a program. The tests use only the public names of the
 /// library.
-@Suite(.ownThread)
+@Suite(.ownThread, .timeLimit(.minutes(10)))
 struct TestDaemonTests {
     struct Keys: DefaultsKeyStore {
         var volume: DefaultsKey<Double> { .init("volume", defaultValue: 0.5, in: 0...1) }

@@ -9,7 +9,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Tests of observing suites of a real daemon.
-@Suite(.ownThread)
+@Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ObservingTests {
     private let names: SampleNames
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite(.ownThread)
+@Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ManyThreadsTests {
     /// The updates that an observer has received for one key. The old value of each update must be the new value of the
     /// update before it.

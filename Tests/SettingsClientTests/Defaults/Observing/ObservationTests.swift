@@ -11,7 +11,7 @@ import Testing
 @testable import SettingsClient
 
 /// Reads within `withObservationTracking` and `Observations`.
-@Suite(.ownThread)
+@Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ObservationTests {
     /// Counts the calls of `onChange` functions.
     private final class ChangeCount: Sendable {

@@ -8,7 +8,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
-@Suite(.ownThread)
+@Suite(.ownThread, .timeLimit(.minutes(10)))
 struct UpdatesTests {
     @Test(
         "A sequence returns each change after its creation, in order",
