@@ -142,6 +142,7 @@ package final class TCPProxy: Sendable {
                 guard Self.send(delayed.removeFirst().message, to: sink) else { break passing }
             }
         }
+        for (_, message) in delayed { guard Self.send(message, to: sink) else { break } }
         shutdown(source, Int32(SHUT_RDWR))
         shutdown(sink, Int32(SHUT_RDWR))
     }
