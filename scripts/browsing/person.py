@@ -115,12 +115,14 @@ class Person(Chromium):
         return found
 
     def place(self, name, kind, within="body"):
-        """The centre of a control. An element may move while the page is laid out, so this waits until it stays in place."""
+        """The centre of a control. Waits until the control stays in place, because the page may still be laid out."""
         found = self._find(name, kind, within)
         centre = (f"(each => {{ each.scrollIntoView({{ block: 'nearest' }}); const box = each.getBoundingClientRect();"
                   f" return [box.x + box.width / 2, box.y + box.height / 2]; }})({found})")
-        before = None
+        before, end = None, time.monotonic() + 15
         while (now := self.awaits(f"new Promise(done => requestAnimationFrame(() => done({centre})))")) != before:
+            if time.monotonic() > end:
+                raise Wrong(f"{name!r} in {within} does not stay in place")
             before = now
         return now
 
@@ -181,20 +183,30 @@ class Person(Chromium):
                 time.sleep(0.02)
             return self.paused[:count]
 
-        yield held
-        self.call("Fetch.disable")
+        try:
+            yield held
+        finally:
+            self.call("Fetch.disable")
 
     @contextlib.contextmanager
     def answering(self, pattern, status, body):
         """Answers requests whose addresses match the pattern, so that they do not reach the daemon."""
-        self.answer = {"responseCode": status, "responseHeaders": [{"name": "Content-Type", "value": "application/problem+json"}],
-                       "body": base64.b64encode(body.encode()).decode()}
+        self.answer = self._problem(status, body)
         self.call("Fetch.enable", patterns=[{"urlPattern": pattern, "requestStage": "Request"}])
         try:
             yield
         finally:
             self.answer = None
             self.call("Fetch.disable")
+
+    def refuse(self, answer, status, body):
+        """Replaces a held answer of the daemon by a refusal."""
+        self.call("Fetch.fulfillRequest", requestId=answer, **self._problem(status, body))
+
+    @staticmethod
+    def _problem(status, body):
+        return {"responseCode": status, "responseHeaders": [{"name": "Content-Type", "value": "application/problem+json"}],
+                "body": base64.b64encode(body.encode()).decode()}
 
     def let(self, answer):
         """Passes a held answer on to the page."""

@@ -1,6 +1,5 @@
 """The flows in which another caller changes settings while the page reads keys, commits, or edits a schema."""
 
-import base64
 import json
 import threading
 
@@ -14,13 +13,6 @@ def row(person, name, text):
     """Waits until the row whose text begins with the name contains the text."""
     person.until(f"{ROWS}.some(row => row.innerText.startsWith({json.dumps(name)}) && row.innerText.includes({json.dumps(text)}))",
                  f"the row of {name} shows {text}")
-
-
-def refuse(person, answer, detail):
-    """Replaces a held answer of the daemon by a refusal."""
-    body = base64.b64encode(json.dumps({"status": 429, "detail": detail}).encode()).decode()
-    person.call("Fetch.fulfillRequest", requestId=answer, responseCode=429, body=body,
-                responseHeaders=[{"name": "Content-Type", "value": "application/problem+json"}])
 
 
 def reading(trial, person):
@@ -100,7 +92,7 @@ def pressing(trial, person):
         person.shows("1 conflict", "#tray")
         place = person.place("Keep mine", "button", ".panel")
         person.mouse("mousePressed", *place)
-        refuse(person, answer, "too many requests")
+        person.refuse(answer, 429, json.dumps({"status": 429, "detail": "too many requests"}))
         person.shows("too many requests", ".panel .edit-state")
         person.mouse("mouseReleased", *place)
         person.hides("conflict", "#tray")
@@ -112,10 +104,10 @@ def pressing(trial, person):
     with person.holding("*/v1/transaction?dryRun=true") as held:
         person.click("Keep mine", "button", "dialog.review")
         [answer] = held(1)
-        person.evaluate("document.querySelector('dialog.review .edit button').isBefore = true")
-        refuse(person, answer, "too many requests")
+        person.evaluate("document.querySelector('dialog.review .edit button').isMarked = true")
+        person.refuse(answer, 429, json.dumps({"status": 429, "detail": "too many requests"}))
         person.shows("too many requests", "dialog.review")
-        equal("the button is the same", person.evaluate("document.querySelector('dialog.review .edit button').isBefore"), True)
+        equal("the button is the same", person.evaluate("document.querySelector('dialog.review .edit button').isMarked"), True)
     person.click("Discard the edit of player.volume", "button", "dialog.review")
     person.until("document.querySelector('#tray').hidden", "the edit is discarded")
 

@@ -150,8 +150,8 @@ export function ask(title, label, hint, properties, act) {
   return dialog;
 }
 
-// Draws only if an input has changed since the last time. A button that is replaced while the pointer is pressed on it
-// loses the click.
+// Returns a function that calls `draw` only if an argument is another object or value than in the last call. A button
+// that is replaced while the pointer is pressed on it loses the click.
 export function drawnOnChange(draw) {
   let last = null;
   return (...inputs) => {

@@ -58,6 +58,7 @@ export function openReview(app) {
   function draw() {
     if (!tray.size && !tray.isSending) return dialog.close();
     const { next, overriding } = tray;
+    // An edit is replaced when its value changes; only the properties here change in place.
     drawList(...tray.all.flatMap(edit => [edit, edit.seen, edit.other, edit.isSecret, print([edit.errors]),
       overriding.includes(edit), next.includes(edit)]));
     const waiting = tray.size - next.length;

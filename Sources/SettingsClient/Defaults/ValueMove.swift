@@ -52,7 +52,8 @@ final class ValueMove: Sendable {
         }
     }
 
-    /// The former names under which the key is still read. Empty after the move has succeeded or the value was refused.
+    /// The former names under which the key is still read. Empty after the move has succeeded, and after the value was
+    /// refused: the refused value then stays, and writes do not remove it.
     var openNames: [KeyName] {
         progress.withLock { progress in
             switch progress {

@@ -280,12 +280,10 @@ struct RenameTests {
     }
 
     @Test(
-        "A write does not remove a former name without a value that a closed schema refuses",
+        "A transaction does not remove a former name without a value that a closed schema refuses",
         arguments: BackendKind.allCases)
     func closedSchema(_ kind: BackendKind) async throws {
         let writes: [@Sendable (DefaultsAdapter<NewKeys>) async throws -> Void] = [
-            { $0.libraries = ["b"] },
-            { try await $0.set(\.libraries, ["b"]) },
             { adapter in try await adapter.transaction { $0.libraries = ["b"] } },
             { adapter in
                 try await adapter.transaction {
