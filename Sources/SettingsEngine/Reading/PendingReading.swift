@@ -101,12 +101,14 @@ extension State {
     }
 
     /// The JSON of a condition as a caller may see it: without the value of a secret; nil if the caller may not read
-    /// the key.
+    /// the suite or the key.
     private func visibleJSON(
         of condition: Transaction.Condition, since start: Revision, for readLimits: Grants?
     ) -> JSONValue? {
         var json = condition.jsonObject
-        if case .setting(let suite, let key, _) = condition {
+        switch condition {
+        case .suite(let suite, _): guard readLimits?.canRead(suite) ?? true else { return nil }
+        case .setting(let suite, let key, _):
             guard canRead(suite, key, readLimits) else { return nil }
             if isHidden(suite, key, since: start, from: readLimits) { json["value"] = nil }
         }

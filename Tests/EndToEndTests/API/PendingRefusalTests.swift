@@ -78,6 +78,7 @@ struct PendingRefusalTests {
                 "writer": ["app:read,write"], "reader": ["app:read"], "part": ["app/a:read,write"],
                 "other": ["net:read,write"], "secret": ["app:read,secrets"],
                 "owner": ["app:read,write,schema,override"], "new": ["new:read,write"],
+                "both": ["app:read,write", "net:read,write"],
             ],
             given: [#"PUT app/schema {"additionalProperties":{},"properties":{"s":{"writeOnly":true}}}"#])
         func send(_ request: Request, as name: String) throws -> RawResponse { try guarded.send(request, as: name) }
@@ -100,6 +101,14 @@ struct PendingRefusalTests {
             #expect(!listed.contains("hunter2") && listed.contains("\"a\":1"), "\(listed)")
         }
         #expect(try send("GET /v1/pending/p3", as: "secret").text.contains("hunter2"))
+        let guarding: Request = #"""
+            POST /v1/transaction {"if":[{"suite":"net","revision":0}],"do":[{"op":"set","suite":"app","key":"a","value":9}]}
+            """#
+        var scheduled = guarding
+        scheduled.fields.append("Settings-Effective: 2h")
+        #expect(try send(scheduled, as: "both").status == 202)
+        #expect(try send("GET /v1/pending", as: "both").text.contains("net"))
+        #expect(try !send("GET /v1/pending", as: "reader").text.contains("net"))
         // A suite that never existed has no secrets.
         #expect(try send(Request("PUT new/keys/a 12345", "Settings-Effective: 2h"), as: "new").status == 202)
         #expect(try send("GET /v1/pending?suite=new", as: "new").text.contains("12345"))
