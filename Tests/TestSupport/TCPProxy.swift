@@ -9,7 +9,8 @@ package final class TCPProxy: Sendable {
         case passing
         /// The proxy drops all data from the server.
         case losingAnswers
-        /// The proxy replaces the answers to requests that contain the text. With nil, it drops the answers.
+        /// The proxy replaces the answers to requests that contain the text. With nil, it drops the answers. It finds the
+        /// text only if one `recv` returns all of it, which holds for short requests on loopback.
         case replacing(String, with: String?)
         /// The proxy forwards all data after this time, as a connection with a high latency does.
         case delaying(milliseconds: Int)
@@ -25,6 +26,8 @@ package final class TCPProxy: Sendable {
         var open: Set<Int32> = []
         var isStopped = false
         var target: UInt16
+        /// The number of pieces of answers that the mode `replacing` has replaced or dropped.
+        var replacedAnswers = 0
     }
 
     /// The state of one connection: whether the answer to its last request must be replaced.
@@ -65,6 +68,8 @@ package final class TCPProxy: Sendable {
         }
     }
 
+    package var replacedAnswers: Int { state.withLock { $0.replacedAnswers } }
+
     /// Stops the proxy. A proxy that is not stopped is never released.
     package func stop() {
         set(.cut)
@@ -89,7 +94,17 @@ package final class TCPProxy: Sendable {
                 close(server)
                 continue
             }
-            state.withLock { state in _ = (state.open.insert(client), state.open.insert(server)) }
+            // `set(.cut)` and `redirect` close only sockets in `open`, so the connection may be outdated before this line.
+            let isCurrent = state.withLock { state in
+                guard !state.mode.isCut, state.target == target else { return false }
+                state.open.formUnion([client, server])
+                return true
+            }
+            guard isCurrent else {
+                close(client)
+                close(server)
+                continue
+            }
             let (group, connection) = (DispatchGroup(), ConnectionState())
             DispatchQueue(label: "proxy.requests").async(group: group) {
                 self.pass(from: client, to: server, connection, answers: false)
@@ -132,6 +147,7 @@ package final class TCPProxy: Sendable {
                     let isMatch = String(decoding: message, as: UTF8.self).contains(text)
                     connection.isReplaced.store(isMatch, ordering: .relaxed)
                 } else if connection.isReplaced.load(ordering: .relaxed) {
+                    state.withLock { $0.replacedAnswers += 1 }
                     guard let replacement else { continue }
                     message = Array(replacement.utf8)
                 }

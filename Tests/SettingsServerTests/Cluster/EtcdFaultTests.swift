@@ -81,10 +81,13 @@ struct EtcdFaultTests {
             try eventually { outcomes.withLock { $0.values.count { $0 != .acknowledged } } > before }
         }
 
+        /// Makes the writers end after their current write. Does not wait for them.
+        func stop() { isOver.store(true, ordering: .relaxed) }
+
         /// Stops the writers, and compares the state of every daemon with the acknowledged writes.
         func check() throws {
-            isOver.store(true, ordering: .relaxed)
-            group.wait()
+            stop()
+            try #require(group.wait(timeout: .now() + .seconds(60)) == .success, "a write did not end within 60 s")
             // When a later write is acknowledged, the outcome of every earlier write is known.
             for node in nodes { try eventually { try node.write(.set(true), to: "end").problem == nil } }
             let end = try #require(nodes.map(\.store.state.revision).max())
@@ -107,6 +110,7 @@ struct EtcdFaultTests {
             try ClusterNode(etcd.endpoints, in: TemporaryDirectory()) { $0.flushTimeout = .seconds(2) }
         }
         let writers = Writers(nodes)
+        defer { writers.stop() }
         try writers.awaitProgress()
         for member in 0..<3 {
             try etcd.kill(member)
@@ -153,6 +157,7 @@ struct EtcdFaultTests {
         #expect(try node.write(.set(0), to: "a").problem == nil)
         proxy.set(.replacing(ClusterNode.put, with: nil))
         for value in 1...2 { #expect(try node.write(.set(.integer(Int64(value))), to: "a").problem == nil) }
+        #expect(proxy.replacedAnswers >= 2)
         #expect(try direct.write(.set(3), to: "a").problem == nil)
         try eventually { try node.value("a") == 3 }
         #expect(node.description == direct.description)
@@ -166,6 +171,7 @@ struct EtcdFaultTests {
         let proxied = try ClusterNode(["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory())
         let direct = try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
         let writers = Writers([proxied, direct])
+        defer { writers.stop() }
         try writers.awaitProgress()
         proxy.set(.delaying(milliseconds: 30))
         // The first of two writes may have begun before the delay. A write over the slow connection takes seconds, because
@@ -188,6 +194,7 @@ struct EtcdFaultTests {
         )
         // The other daemons have two writers each, so that they write more often than the slow daemon.
         let writers = Writers([proxied, one, other, one, other])
+        defer { writers.stop() }
         try writers.awaitProgress()
         let start = ContinuousClock.now
         proxy.set(.delaying(milliseconds: 30))
@@ -210,6 +217,7 @@ struct EtcdFaultTests {
         }
         let direct = try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
         let writers = Writers([proxied, direct])
+        defer { writers.stop() }
         for mode in [TCPProxy.Mode.losingAnswers, .cut, .losingAnswers] {
             try writers.awaitProgress()
             proxy.set(mode)
