@@ -167,7 +167,7 @@ extension DefaultsReference {
         guard isNew else { return promise }
         let confirmations = core.session.confirmations
         let attempt = ValueMover(resolved: resolved, session: core.session).makeAttempt(move, key)
-        if let outcome = attempt.outcome {
+        if case .ended(let outcome) = attempt {
             Self.endMove(
                 move, outcome, under: schema, after: confirmations, core.session, core.issues,
                 DefaultsIssue.Subject(suite: core.suite, key: name))
@@ -175,7 +175,7 @@ extension DefaultsReference {
         }
         // The task may wait as long as an outage lasts, so it must not retain the adapter.
         core.session.startTask { [weak session = core.session, issues = core.issues, suite = core.suite, name] in
-            let outcome = await attempt.result()
+            let outcome = await attempt.outcome()
             Self.endMove(
                 move, outcome, under: schema, after: confirmations, session, issues,
                 DefaultsIssue.Subject(suite: suite, key: name))
@@ -210,16 +210,17 @@ extension DefaultsReference {
 }
 
 /// An attempt to move a value.
-private struct MoveAttempt {
-    /// The outcome, if it is known without a request.
-    var outcome: ValueMove.Outcome?
-    /// Waits for the outcome. Used if `outcome` is nil.
-    var result: @Sendable () async -> ValueMove.Outcome = { .done }
+private enum MoveAttempt {
+    /// The attempt ended without a request.
+    case ended(ValueMove.Outcome)
+    /// The outcome depends on an answer of the daemon. The function waits for the answer.
+    case started(awaitOutcome: @Sendable () async -> ValueMove.Outcome)
 
-    /// Returns the outcome, after a wait if necessary.
-    func end() async -> ValueMove.Outcome {
-        if let outcome { return outcome }
-        return await result()
+    func outcome() async -> ValueMove.Outcome {
+        switch self {
+        case .ended(let outcome): outcome
+        case .started(let awaitOutcome): await awaitOutcome()
+        }
     }
 }
 
@@ -235,22 +236,22 @@ private struct ValueMover<Value: DefaultsSerializable> {
         if resolved.key.hasMigration {
             if let value = setting.value, let attempt = convert(value, of: key, if: .value(value)) { return attempt }
             // The schema does not allow the stored value, so the replica lacks the value, and the client must fetch it.
-            if setting.source == .invalid { return MoveAttempt { await convertInvalidValue(of: key) } }
+            if setting.source == .invalid { return .started { await convertInvalidValue(of: key) } }
         }
         let isStored = setting.source?.isStored ?? false
         // A replica from the cache file may lack a value that the daemon has. The move then waits until the daemon has
         // confirmed the replica.
         guard !isStored, let former = move.formerNames.first(where: { session.visible($0).mayBeStored }) else {
-            return MoveAttempt(outcome: session.isStale ? .waiting : .done)
+            return .ended(session.isStale ? .waiting : .done)
         }
         if let visible = session.visible(former).value {
             return moveToNewName(visible, from: former, to: key, if: [.stored(true), .value(visible)])
         }
         // The schema does not allow the stored value, so the replica lacks the value, and the client must fetch it.
-        return MoveAttempt {
+        return .started {
             guard let setting = try? await session.fetch(former) else { return .waiting }
             guard let stored = setting.stored ?? setting.value else { return .done }
-            return await moveToNewName(stored, from: former, to: key, if: [.revision(setting.revision)]).end()
+            return await moveToNewName(stored, from: former, to: key, if: [.revision(setting.revision)]).outcome()
         }
     }
 
@@ -264,7 +265,7 @@ private struct ValueMover<Value: DefaultsSerializable> {
             guard let converted = try codec.migrated(value) else { return nil }
             return submit([(key, .set(converted))], if: [.setting(session.suite, key, test)], from: key)
         } catch {
-            return MoveAttempt(outcome: .refused(.notTakenOver(from: key.text, .invalid(error))))
+            return .ended(.refused(.notTakenOver(from: key.text, .invalid(error))))
         }
     }
 
@@ -274,19 +275,19 @@ private struct ValueMover<Value: DefaultsSerializable> {
         guard let stored = setting.stored ?? setting.value,
             let attempt = convert(stored, of: key, if: .revision(setting.revision))
         else { return .done }
-        return await attempt.end()
+        return await attempt.outcome()
     }
 
     private func moveToNewName(
         _ value: JSONValue, from former: KeyName, to key: KeyName, if tests: [Transaction.Condition.Test]
     ) -> MoveAttempt {
-        guard case .success(let codec) = resolved.codec else { return MoveAttempt(outcome: .done) }
+        guard case .success(let codec) = resolved.codec else { return .ended(.done) }
         var value = value
         do {
             if let converted = try codec.migrated(value) { value = converted }
             _ = try codec.decode(value)
         } catch {
-            return MoveAttempt(outcome: .refused(.notTakenOver(from: former.text, .invalid(error))))
+            return .ended(.refused(.notTakenOver(from: former.text, .invalid(error))))
         }
         let suite = session.suite
         return submit(
@@ -306,10 +307,10 @@ private struct ValueMover<Value: DefaultsSerializable> {
             try session.enqueueInBackground(change, waiter: waiter, waitsWithoutTimeout: true)
         } catch {
             // The queue is full, and may have room later.
-            if case .refused = error { return MoveAttempt(outcome: .waiting) }
-            return MoveAttempt(outcome: .refused(.notTakenOver(from: former.text, DefaultsError(error))))
+            if case .refused = error { return .ended(.waiting) }
+            return .ended(.refused(.notTakenOver(from: former.text, DefaultsError(error))))
         }
-        return MoveAttempt {
+        return .started {
             switch await waiter.value() {
             case .success: return .done
             case .failure(.refused(let problem)):
