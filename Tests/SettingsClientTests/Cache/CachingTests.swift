@@ -41,8 +41,8 @@ struct CachingTests {
         Array(try Data(contentsOf: URL(filePath: path)))
     }
 
-    /// Waits until the cache file contains these values.
-    private func contains(_ values: [JSONValue]) -> Bool {
+    /// Waits until the cache file contains exactly these values. Returns false after `Deadline.patience` seconds.
+    private func waitUntilCached(_ values: [JSONValue]) -> Bool {
         let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while file().read()?.suites.first?.values.map(\.value) != values {
             guard ContinuousClock.now < limit else { return false }
@@ -51,8 +51,9 @@ struct CachingTests {
         return true
     }
 
-    /// Waits until the cache file was saved this many times. A save writes a draft and renames it.
-    private func isSaved(times: Int) -> Bool {
+    /// Waits until the cache file was saved this many times. A save writes a draft, a file with the suffix `.new`, and
+    /// renames the draft. Returns false after `Deadline.patience` seconds.
+    private func waitUntilSaved(times: Int) -> Bool {
         files.log.wait(for: "renamed", times: times)
     }
 
@@ -71,7 +72,7 @@ struct CachingTests {
             defaults.username = "me"
             try await defaults.synchronize()
         }
-        #expect(contains([5, "me"]))
+        #expect(waitUntilCached([5, "me"]))
         let link = FlakyBackend(server)
         switch state {
         case .unreachable: link.disconnect()
@@ -100,26 +101,26 @@ struct CachingTests {
         do {
             let defaults = adapter(server, interval: .seconds(1000))
             #expect(defaults.launchCount == 0)
-            #expect(isSaved(times: 1))
+            #expect(waitUntilSaved(times: 1))
             for number in 1...50 { defaults.launchCount = number }
             #expect(files.log.count("renamed") == 1)
         }
-        #expect(contains([50]))
+        #expect(waitUntilCached([50]))
     }
 
     @Test("Without a save interval, a changed state is saved at once")
     func atOnce() throws {
         let defaults = adapter(server)
         #expect(defaults.launchCount == 0)
-        #expect(isSaved(times: 1))
+        #expect(waitUntilSaved(times: 1))
         defaults.launchCount = 7
-        #expect(contains([7]))
+        #expect(waitUntilCached([7]))
     }
 
     @Test("Only the owner can read the cache file")
     func permissions() throws {
         _ = adapter(server).launchCount
-        #expect(isSaved(times: 1))
+        #expect(waitUntilSaved(times: 1))
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
     }
@@ -170,7 +171,7 @@ struct CachingTests {
         #expect(try bytes() == before)
         files.repair()
         do { _ = adapter(server).launchCount }
-        #expect(contains([5]))
+        #expect(waitUntilCached([5]))
     }
 
     @Test("A series of failed saves is reported as one issue")
@@ -188,7 +189,7 @@ struct CachingTests {
             files.repair()
             let before = files.log.count("renamed")
             defaults.launchCount = 10 * outage
-            #expect(isSaved(times: before + 1) && contains([.integer(Int64(10 * outage))]))
+            #expect(waitUntilSaved(times: before + 1) && waitUntilCached([.integer(Int64(10 * outage))]))
         }
         #expect(issues.all.count == 2)
         #expect(issues.all.allSatisfy { $0.contains(path) }, "\(issues.all)")

@@ -37,8 +37,7 @@ struct OutboxConflictTests {
         try await defaults.synchronize()
         #expect(defaults.launchCount == 3 && defaults.loginTries == 2 && defaults.username == nil)
         #expect(world["loginTries"] == 2)
-        // The client also reports that the keys of the program differ from the schema (`.check`).
-        let issues = world.drainIssues().filter { $0.attempt != .check }
+        let issues = world.drainIssuesOtherThanSchemaChecks()
         #expect(issues.map(\.key) == ["launchCount", "launchCount", "username"])
         #expect(issues.map(\.error.code) == [.invalidValue, .preconditionFailed, .unknownKey])
         #expect(issues.allSatisfy { $0.attempt == .write })
@@ -56,7 +55,8 @@ struct OutboxConflictTests {
         mine["text"] = "a"
         try await theirs.synchronize()
         one.link.disconnect()
-        // The client tries to send only the first of the following writes.
+        // In `ClientKeys`, `visits`, `meters`, `recent` and `tags` have merge rules, and `launchCount` has none. Untyped
+        // settings, such as `mine["text"]`, merge additions. The client tries to send only the first of these writes.
         mine.visits += 1
         mine.visits += 1
         mine.meters += 2.5
@@ -135,7 +135,7 @@ struct OutboxConflictTests {
         #expect(world["visits"] == 2 && world["n"] == 3 && world.drainIssues() == [])
     }
 
-    @Test("A kept ?= does not replace a value that was stored meanwhile")
+    @Test("A kept ?=, which sets a value only if none is stored, does not replace a value that was stored meanwhile")
     func ifAbsent() async throws {
         let (one, two) = (world.program(), world.program())
         one.defaults.launchCount = 1
@@ -192,8 +192,7 @@ struct OutboxConflictTests {
         #expect(defaults.visits == 11)
         program.link.reconnect()
         try await defaults.synchronize()
-        #expect(
-            world["visits"] == 11 && defaults.visits == 11 && world.drainIssues().filter { $0.attempt != .check } == [])
+        #expect(world["visits"] == 11 && defaults.visits == 11 && world.drainIssuesOtherThanSchemaChecks() == [])
     }
 
     @Test("A change that was never sent has a condition on the old value, not on its revision")
@@ -218,6 +217,7 @@ struct OutboxConflictTests {
         let (one, two) = (world.program(), world.program())
         one.link.delayNotifications()
         change(&one.defaults.meters) { meters in
+            // The sum of both changes is 101, and the maximum of `meters` is 100.
             two.defaults.meters = 99
             meters += 2
         }

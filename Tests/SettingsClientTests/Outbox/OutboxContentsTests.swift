@@ -24,7 +24,7 @@ struct OutboxContentsTests {
             #expect(try OutboxLine(line.bytes.dropLast()) == line)
             #expect(line.bytes.last == UInt8(ascii: "\n") && !line.bytes.dropLast().contains(UInt8(ascii: "\n")))
         }
-        for line in [OutboxLine.head(samples.owner), .ended(9_223_372_036_854_775_807)] {
+        for line in [OutboxLine.head(samples.owner), .ended(.max)] {
             #expect(try OutboxLine(line.bytes.dropLast()) == line)
         }
     }
@@ -61,15 +61,15 @@ struct OutboxContentsTests {
         var numberLists: Set<[Int64]> = []
         for length in 0..<bytes.count {
             let contents = try OutboxContents(Array(bytes[..<length]))
-            let whole = bytes[..<length].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-            let expected = try OutboxContents(Array(bytes[..<whole]))
+            let lengthOfCompleteLines = bytes[..<length].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+            let expected = try OutboxContents(Array(bytes[..<lengthOfCompleteLines]))
             #expect(contents.writes.elementsEqual(expected.writes, by: ==) && contents.damagedCount == 0)
             numberLists.insert(contents.writes.map(\.number))
         }
         #expect(numberLists == [[], [1], [1, 2], [2]])
     }
 
-    @Test("A changed byte of an outbox file never loses or changes a write without a report")
+    @Test("A changed byte of an outbox file is reported as damage, and loses at most one write")
     func flips() throws {
         let bytes = try sample()
         let undamaged = try OutboxContents(bytes)

@@ -25,7 +25,9 @@ struct OutboxDraftTests {
         "A write is stored even if another program locks or removes the draft of the outbox file",
         arguments: Interference.allCases)
     func interference(_ interference: Interference) throws {
+        // The drafts that the other program has opened.
         let others = Mutex<[OpenFile]>([])
+        // No call fails, but the other program acts before the store locks its draft.
         harness.files.fail { [harness] call, _ in
             guard call == .lock, let path = harness.draft else { return nil }
             others.withLock { others in

@@ -27,6 +27,7 @@ struct OutboxFaultTests {
         try first?.add(writes[1])
         #expect(harness.close(&first))
         let name = try #require(names.first)
+        // The end of the third line is missing: its newline and `missingBytes` further bytes.
         try harness.write(
             harness.bytes(name) + OutboxLine.write(3, writes[2]).bytes.dropLast(missingBytes + 1), to: name)
         var next: OutboxStore? = harness.store()
@@ -46,8 +47,9 @@ struct OutboxFaultTests {
         #expect(harness.close(&first))
         let name = try #require(names.first)
         var bytes = try harness.bytes(name)
-        let offset = try #require(bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }.dropFirst(2).first) - 5
-        bytes[offset] ^= 1
+        let lineEnds = bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }
+        // The first line is the head of the file, so the third line has the second write.
+        bytes[try #require(lineEnds.dropFirst(2).first) - 5] ^= 1
         try harness.write(bytes, to: name)
         files.fail(.write)
         var failing: OutboxStore? = harness.store()
@@ -67,7 +69,9 @@ struct OutboxFaultTests {
         #expect(
             found.problems.map(\.reason)
                 == ["a line is damaged, so its write is lost; the file was renamed to \(path)/\(renamed)"])
-        #expect(try String(decoding: harness.bytes(renamed), as: UTF8.self).contains("request 2"))
+        #expect(
+            try String(decoding: harness.bytes(renamed), as: UTF8.self).contains("request 2"),
+            "the renamed file has the request key of the lost write")
         #expect(harness.close(&next))
         var last = harness.store()
         #expect(last.inherit().problems == [])
@@ -136,22 +140,23 @@ struct OutboxFaultTests {
     @Test
     func `Without space to rewrite an outbox file, the rewrite is not repeated for each write`() throws {
         var store = harness.store()
+        // The store rewrites a file of more than 1 MiB when most of its bytes belong to removed writes.
         let text = JSONValue.string(String(repeating: "x", count: 300_000))
         for number in 0..<8 {
             let write = try samples.write(.set(text), as: "request \(number)")
             try store.add(write)
         }
         files.fail(.rename)
-        let before = files.log.count("rename")
+        let renamesBefore = files.log.count("rename")
         for _ in 0..<7 { store.removeFirst() }
-        #expect(files.log.count("rename") == before + 1)
+        #expect(files.log.count("rename") == renamesBefore + 1)
         files.repair()
         #expect(store.count == 1)
         store.removeFirst()
         #expect(names == [])
     }
 
-    @Test("A line with a number out of range is reported, and later writes get valid numbers")
+    @Test("A line and a file name with the greatest number are reported, and later writes get valid numbers")
     func hugeNumbers() throws {
         let huge = CheckedLine.line(of: Array(#"{"write":9223372036854775807,"requestKey":"a","do":[]}"#.utf8))
         try harness.write(huge, to: "9223372036854775807-x.outbox")

@@ -53,26 +53,26 @@ struct OutboxInheritanceTests {
     func repeatedSearch() throws {
         var first: OutboxWorld.Program? = world.program(isServerUnreachable: true)
         first?.defaults.launchCount = 1
-        let second = world.program(searchInterval: .milliseconds(1))
+        let second = world.program(abandonedFileSearchInterval: .milliseconds(1))
         second.defaults.loginTries = 5
         #expect(second.defaults.launchCount == 0)
         #expect(world.end(&first))
         // The second program sends its own write and the write of the first program.
-        #expect(second.link.log.wait { $0.count == 2 })
+        #expect(second.link.waitForAnsweredWrites(2))
         #expect(world["launchCount"] == 1 && world["loginTries"] == 5)
     }
 
     @Test("A setter whose write is queued behind kept writes returns when its own write is done")
     func behindKeptWrites() async throws {
-        #expect(world.leaveWaitingWrite())
+        #expect(world.leaveWaitingWrite(loginTries: 7))
         let first = world.program()
         first.defaults.launchCount = 5
         #expect(world["launchCount"] == 5 && world["loginTries"] == 7)
-        #expect(world.leaveWaitingWrite())
+        #expect(world.leaveWaitingWrite(loginTries: 7))
         let second = world.program()
         try await second.defaults.set(\.launchCount, 6)
         #expect(world["launchCount"] == 6)
-        #expect(world.leaveWaitingWrite())
+        #expect(world.leaveWaitingWrite(loginTries: 7))
         let third = world.program()
         third.defaults.removeAll()
         #expect(world["launchCount"] == nil && third.defaults.loginTries == 1)
@@ -87,37 +87,37 @@ struct OutboxInheritanceTests {
                     DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3),
                     DefaultsKey<Int>("loginTries", defaultValue: 1),
                 ]))
-        #expect(world.leaveWaitingWrite())
+        #expect(world.leaveWaitingWrite(loginTries: 7))
         let first = world.program()
         let error = await #expect(throws: DefaultsError.self) { try await first.defaults.set(\.launchCount, 4) }
         #expect(error?.code == .invalidValue && first.defaults.launchCount == 0)
-        #expect(world.drainIssues().filter { $0.attempt != .check } == [])
-        #expect(world.leaveWaitingWrite())
+        #expect(world.drainIssuesOtherThanSchemaChecks() == [])
+        #expect(world.leaveWaitingWrite(loginTries: 7))
         let second = world.program()
         second.defaults.launchCount = 4
         #expect(second.defaults.launchCount == 0)
-        #expect(world.drainIssues().filter { $0.attempt != .check }.map(\.error.code) == [.invalidValue])
-        #expect(world.leaveWaitingWrite())
+        #expect(world.drainIssuesOtherThanSchemaChecks().map(\.error.code) == [.invalidValue])
+        #expect(world.leaveWaitingWrite(loginTries: 7))
         let third = world.program()
         #expect(try await third.defaults.setIfAbsent(\.launchCount) { 1 })
-        #expect(world.leaveWaitingWrite())
+        #expect(world.leaveWaitingWrite(loginTries: 7))
         let fourth = world.program()
         #expect(try await !fourth.defaults.setIfAbsent(\.launchCount) { 2 })
-        #expect(world["launchCount"] == 1 && world.drainIssues().filter { $0.attempt != .check } == [])
+        #expect(world["launchCount"] == 1 && world.drainIssuesOtherThanSchemaChecks() == [])
     }
 
     @Test("A setter waits no longer than its timeout, and its write is sent later")
     func timeout() throws {
-        #expect(world.leaveWaitingWrite())
+        #expect(world.leaveWaitingWrite(loginTries: 7))
         let program = world.program(timeout: .milliseconds(1))
         program.defaults.launchCount = 5
-        #expect(program.link.log.wait { $0.count == 2 })
+        #expect(program.link.waitForAnsweredWrites(2))
         #expect(world["launchCount"] == 5)
     }
 
     @Test("A schema is set after the earlier kept writes")
     func schemas() async throws {
-        #expect(world.leaveWaitingWrite())
+        #expect(world.leaveWaitingWrite(loginTries: 7))
         let program = world.program()
         let error = await #expect(throws: DefaultsError.self) {
             try await program.defaults.publishSchema { \.launchCount }

@@ -47,8 +47,7 @@ struct OutboxModelTests {
         var program: OutboxWorld.Program? = world.program()
         var model = Model()
         var (visits, tags, recent) = (0, Set<String>(), ["start"])
-        // If two programs write, no program removes all values, and the other program writes only keys with a merge
-        // rule.
+        // If both programs write, no program removes all values, and `other` writes only keys with a merge rule.
         let hasSingleProgram = random.chance(oneIn: 2)
         for step in 0..<60 {
             let comment: Comment = "seed \(seeded.seed), step \(step)"
@@ -170,7 +169,7 @@ struct OutboxModelTests {
     func everyStep() async throws {
         var calls = 0
         while try await failsAfterCalls(calls) { calls += 1 }
-        #expect(calls > 30)
+        #expect(calls > 30, "the program made enough calls for a useful test")
     }
 
     /// Runs a program that writes during an outage and meets a conflict. After `count` calls of the file system, all
@@ -191,6 +190,7 @@ struct OutboxModelTests {
             }
         }
         program?.link.setFate { callsLeft.withLock { $0 } < 0 ? .notSent : .answered }
+        // The numbers of increments that were done or kept, and of increments that may be lost.
         var (accepted, doubtful) = (0, 0)
         var logged: [Int64] = []
         for number in 1...4 as ClosedRange<Int64> {
@@ -199,6 +199,7 @@ struct OutboxModelTests {
             program?.defaults["log"] += [.integer(number)]
             if isDone(world, comment) { logged.append(number) }
         }
+        // The increments of the program are added to this value.
         other.defaults.visits = 1000
         program?.link.reconnect()
         _ = try? await program?.defaults.synchronize()
@@ -222,6 +223,7 @@ struct OutboxModelTests {
     private func faults(_ seeded: SeededGenerator) async throws {
         var random = seeded
         let world = try OutboxWorld()
+        // The numbers whose writes were done or kept, and the numbers whose writes may be lost.
         var accepted: [Int64] = []
         var doubtful: Set<Int64> = []
         var number: Int64 = 0

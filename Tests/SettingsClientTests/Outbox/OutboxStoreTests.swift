@@ -105,6 +105,7 @@ struct OutboxStoreTests {
     @Test("An outbox file that is never empty does not grow without limit")
     func compaction() throws {
         var store: OutboxStore? = harness.store()
+        // The writes have 10 MB in total. The store rewrites a file of more than 1 MiB.
         let text = JSONValue.string(String(repeating: "x", count: 100_000))
         try store?.add(samples.set(0))
         for number in 1...100 {

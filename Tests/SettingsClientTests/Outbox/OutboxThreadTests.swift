@@ -29,6 +29,7 @@ struct OutboxThreadTests {
 
     @Test("An async method that moves the value of a renamed key does no file operation on the calling thread")
     func renamedKey() async throws {
+        // In `RenameTests.NewKeys`, `folders` is a former name of the key `libraries`.
         let old = DefaultsAdapter(keyStore: RenameTests.OldKeys(), session: SuiteSession(backend))
         try await old.set(\.folders, ["a"])
         let callsOutsideClientThread = EventLog()

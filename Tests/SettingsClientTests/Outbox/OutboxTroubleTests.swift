@@ -7,6 +7,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
+/// Programs whose writes cannot be stored in the outbox file, or are refused by the server.
 @Suite(.ownThread)
 struct OutboxTroubleTests {
     private let world: OutboxWorld
@@ -90,6 +91,7 @@ struct OutboxTroubleTests {
 
     @Test("A log handler can write settings", .timeLimit(.minutes(10)))
     func logHandlerThatWrites() async throws {
+        // The adapter that the log handlers use.
         let box = Mutex<DefaultsAdapter<ClientKeys>?>(nil)
         let program = world.program { issue in
             guard let defaults = box.withLock({ $0 }) else { return }

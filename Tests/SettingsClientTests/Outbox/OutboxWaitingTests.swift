@@ -35,8 +35,8 @@ struct OutboxWaitingTests {
         }
         #expect(log.wait(for: "written"))
         #expect(defaults.loginTries == 5 && world["loginTries"] == nil)
-        for _ in 0..<1000 { gate.signal() }
-        #expect(link.log.wait { $0.count { !$0.hasPrefix("!") } == 10 })
+        for _ in 0..<1000 { gate.signal() }  // There are fewer requests than signals.
+        #expect(link.waitForAnsweredWrites(10))
         #expect(world["launchCount"] == 9 && world["loginTries"] == 5 && world.drainIssues() == [])
     }
 
@@ -50,7 +50,7 @@ struct OutboxWaitingTests {
         }
         for number in 1...100 { program.defaults.launchCount = number }
         #expect(program.defaults.launchCount == 100 && world["launchCount"] == nil)
-        for _ in 0..<1000 { gate.signal() }
+        for _ in 0..<1000 { gate.signal() }  // There are fewer requests than signals.
         try await program.defaults.flush()
         #expect(world["launchCount"] == 100 && world.drainIssues() == [])
     }

@@ -35,7 +35,7 @@ final class OutboxWorld: Sendable {
     func program(
         isServerUnreachable: Bool = false, limits: OutboxStore.Limits = .init(), timeout: Duration = .seconds(20),
         writes: WriteMode = .confirmed,
-        searchInterval: Duration = .seconds(1000), log: (@Sendable (DefaultsIssue) -> Void)? = nil
+        abandonedFileSearchInterval: Duration = .seconds(1000), log: (@Sendable (DefaultsIssue) -> Void)? = nil
     ) -> Program {
         let link = FlakyBackend(server)
         if isServerUnreachable { link.disconnect() }
@@ -43,7 +43,8 @@ final class OutboxWorld: Sendable {
         let store = OutboxStore(in: directory.path + "/outbox", of: owner, files: files, limits: limits)
         let session = SuiteSession(
             link, outbox: store,
-            options: .init(timeout: timeout, outageTimeout: .zero, abandonedFileSearchInterval: searchInterval))
+            options: .init(
+                timeout: timeout, outageTimeout: .zero, abandonedFileSearchInterval: abandonedFileSearchInterval))
         let handler = DefaultsLog(issues: { [weak issues] issue in
             issues?.add(issue)
             log?(issue)
@@ -64,15 +65,15 @@ final class OutboxWorld: Sendable {
         return openFiles.waits { session == nil && (before == 0 || $0 < before) }
     }
 
-    /// Runs a program that ends before its write is sent. The write stores 7 for `loginTries`. Returns false if the
-    /// outbox file stays locked.
-    func leaveWaitingWrite() -> Bool {
+    /// Runs a program that sets `loginTries` and ends before its write is sent. Returns false if the outbox file stays
+    /// locked.
+    func leaveWaitingWrite(loginTries: Int) -> Bool {
         var program: Program? = program(isServerUnreachable: true)
-        program?.defaults.loginTries = 7
+        program?.defaults.loginTries = loginTries
         return end(&program)
     }
 
-    /// The value of a key on the server.
+    /// The value of a key on the server. Nil if the key has no value.
     subscript(_ name: String) -> JSONValue? {
         (try? KeyName(name)).flatMap { (try? server.setting($0))?.value }
     }
@@ -103,5 +104,10 @@ final class OutboxWorld: Sendable {
     /// Returns the issues since the last call.
     func drainIssues() -> [DefaultsIssue] {
         issues.drain()
+    }
+
+    /// Returns the issues since the last call, without reports that the keys of a program differ from the schema.
+    func drainIssuesOtherThanSchemaChecks() -> [DefaultsIssue] {
+        drainIssues().filter { $0.attempt != .check }
     }
 }

@@ -22,6 +22,7 @@ struct SampleWrites {
         Transaction.Operation(suite: suite, key: key ?? self.key, action)
     }
 
+    /// Returns a write of the actions on `key`. `name` is the text of its request key.
     func write(
         _ actions: Transaction.Operation.Action..., if conditions: [Transaction.Condition] = [],
         else reaction: PendingChange.ConflictReaction = .fail, as name: String = "a request"
@@ -39,6 +40,7 @@ struct SampleWrites {
     /// Returns one write of each kind.
     func all() throws -> [PendingChange] {
         let revision = try #require(Revision(17))
+        // An array or an object that contains this array has 128 levels, the maximum of a value.
         let deep = (0..<127).reduce(JSONValue.integer(1)) { value, _ in [value] }
         let plans = [
             PendingChange.MergePlan(base: nil, new: nil, delta: nil, valueIfUnset: nil),

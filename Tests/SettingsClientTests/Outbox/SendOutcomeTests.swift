@@ -13,6 +13,7 @@ struct SendOutcomeTests {
         samples = try SampleWrites()
     }
 
+    /// Returns the setting of the sample key with a value and the revision of its last change.
     private func setting(_ value: JSONValue?, _ revision: Int64, source: Source? = nil) throws -> SettingState {
         SettingState(
             suite: samples.suite, key: samples.key, value: value, source: source ?? (value == nil ? .unset : .stored),
@@ -27,6 +28,7 @@ struct SendOutcomeTests {
         #expect(
             SendOutcome(.failure(.unreachable("why")), of: write)
                 == .waits(SendDelay(reason: "why", isAnswer: false)))
+        // The delay is limited to the range from 0 to 300 s.
         for (retryAfter, expected) in [(1.5, 1.5), (-1, 0), (1e6, 300)] {
             let unavailable = BackendError.unavailable("why", retryAfter: .seconds(retryAfter))
             #expect(
@@ -165,8 +167,8 @@ struct SendOutcomeTests {
     func plans(_ sample: Case) throws {
         let write = try samples.write(
             .set(6), if: [.setting(samples.suite, samples.key, .stored(true))], else: .merge(sample.plan))
-        let name = try #require(RequestKey("next"))
-        let next = try write.resolved(over: setting(sample.current, 3), requestKey: name)
+        let nextKey = try #require(RequestKey("next"))
+        let next = try write.resolved(over: setting(sample.current, 3), requestKey: nextKey)
         guard let action = sample.action else {
             #expect(next == nil)
             return
@@ -177,7 +179,9 @@ struct SendOutcomeTests {
             action, if: sample.isGuarded ? [condition] : [], else: .merge(sample.plan), as: "next")
         #expect(next == expected)
         // The client does not send the same request again after its refusal.
-        if !sample.isGuarded { #expect(try next?.resolved(over: setting(sample.current, 4), requestKey: name) == nil) }
-        #expect(try write.resolved(over: setting(nil, 3, source: .invalid), requestKey: name) == nil)
+        if !sample.isGuarded {
+            #expect(try next?.resolved(over: setting(sample.current, 4), requestKey: nextKey) == nil)
+        }
+        #expect(try write.resolved(over: setting(nil, 3, source: .invalid), requestKey: nextKey) == nil)
     }
 }

@@ -30,7 +30,7 @@ struct StoreHarness {
         return OpenFiles(directory: home).waits { $0 == 0 }
     }
 
-    /// Adopts the writes of ended programs. The store must not be nil.
+    /// Adopts the writes of ended programs. The store, which `close(_:)` sets to nil, must not be nil.
     func inherit(_ store: inout OutboxStore?) throws -> OutboxStore.AbandonedWrites {
         let found = store?.inherit()
         return try #require(found)

@@ -70,6 +70,7 @@ struct KilledProcessesTests {
         #expect(mistakes == [], "seed \(seed)")
     }
 
+    /// Waits until the program has printed that its first `count` writes have returned.
     private func wait(_ program: ChildProcess, forWrites count: Int, from first: Int) throws {
         _ = try program.line(containing: count == 0 ? "started" : "wrote \(first + count - 1).")
     }
@@ -78,6 +79,8 @@ struct KilledProcessesTests {
         try DaemonProcess(data: directory.path + "/data", options: ["--listen", "unix:\(socket)"])
     }
 
+    /// Starts `outbox-writer` with the numbers from `first` to `last`. In its mixed mode, the program writes with
+    /// setters, async methods and transactions.
     private func startProgram(_ first: Int, _ last: Int) throws -> ChildProcess {
         try ChildProcess(
             ["unix:\(socket)", directory.path + "/outbox", "\(first)", "\(last)", "mixed"],

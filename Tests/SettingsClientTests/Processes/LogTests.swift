@@ -85,6 +85,7 @@ struct LogTests {
             messages.withLock { $0.append(message) }
         }
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys(), log: log)
+        // The limit of `volume` is 1. The queue of a log holds 1,024 messages, so 476 of 1,500 messages are dropped.
         for _ in 0..<1500 { defaults.volume = 2 }
         release.signal()
         let report = "the log: 476 messages were dropped, because the log was too slow"
@@ -104,6 +105,7 @@ struct LogTests {
                 gate.wait()
             })
         defer { for _ in 0..<4 { gate.signal() } }
+        // The limit of `volume` is 1, so the value 2 causes an issue.
         defaults.volume = 2
         #expect(await calls.waits(for: "handler called"))
         defaults.volume = 3
@@ -122,6 +124,7 @@ struct LogTests {
             DefaultsLog.default = first.log
             let other = DefaultsAdapter.inMemory(keyStore: ClientKeys())
             let separate = DefaultsAdapter.inMemory(keyStore: ClientKeys(), log: own.log)
+            // An empty name is not valid, so each of these writes causes one issue.
             Defaults[""] = 1
             other[""] = 1
             separate[""] = 1
@@ -135,6 +138,7 @@ struct LogTests {
         }
     }
 
+    /// With the argument `complain`, `settings-worker` causes an issue, and its log writes the message to standard error.
     @Test(arguments: ["2>&-", "2>/dev/full"])
     func `A closed or full standard error does not end the program`(_ redirection: String) throws {
         let script = "exec \"$0\" complain \(redirection)"

@@ -35,7 +35,8 @@ struct WorkerTests {
         try waitForWorkers()
     }
 
-    /// Waits until a worker ends. Returns the number of its increments and the number of conflicts among them.
+    /// Waits until a worker ends. Returns the two numbers that the worker has printed: the number of its increments and
+    /// the number of conflicts among them.
     private func counts(_ worker: ChildProcess) throws -> (times: Int, conflicts: Int) {
         let end = try worker.end(seconds: 300)
         let counts = end.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
@@ -61,6 +62,7 @@ struct WorkerTests {
     func conflicts() throws {
         let workers = try (0..<2).map { _ in try start("count") }
         try work(workers) {
+            // A worker prints "met" after at least 300 increments and one conflict.
             for worker in workers { _ = try worker.line(containing: "met", seconds: 300) }
         }
         try client.send(.set(KeyName("phase"), to: "done", in: suite))

@@ -35,7 +35,7 @@ struct WrittenNumbers {
     /// Adds a run of the program.
     ///
     /// - Parameters:
-    ///   - output: The lines that the program has printed.
+    ///   - output: The lines that the program has printed, such as `started.`, `wrote 17.` and `confirmed 17.`.
     ///   - first: The first number of the run.
     ///   - isKilled: True if the test has killed the program.
     mutating func add(_ output: String, from first: Int, isKilled: Bool) {
@@ -54,6 +54,7 @@ struct WrittenNumbers {
             }
         }
         if isKilled { interrupted.insert(last + 1) }
+        // The run may have begun to write `last + 1`, so the next run does not write this number.
         next = last + 2
     }
 
@@ -63,13 +64,14 @@ struct WrittenNumbers {
         var mistakes: [String] = []
         let last = max(state.greatest, lastConfirmed)
         let expected = returned.prefix { $0 <= last }
-        func check(_ name: String, _ value: Int, _ before: Int, _ isOfKey: (Int) -> Bool) {
-            if value != 0, !isOfKey(value) { mistakes.append("\(name) is \(value), which was never written there") }
-            let least = max(before, expected.last(where: isOfKey) ?? 0)
-            if value < least { mistakes.append("\(name) is \(value), but must be at least \(least)") }
+        func check(_ key: String, value: Int, lastValue: Int) {
+            let isOfKey = { (number: Int) in Self.keys(of: number).contains(key) }
+            if value != 0, !isOfKey(value) { mistakes.append("\(key) is \(value), which was never written there") }
+            let least = max(lastValue, expected.last(where: isOfKey) ?? 0)
+            if value < least { mistakes.append("\(key) is \(value), but must be at least \(least)") }
         }
-        check("first", state.first, lastState.first) { Self.keys(of: $0).contains("first") }
-        check("second", state.second, lastState.second) { Self.keys(of: $0).contains("second") }
+        check("first", value: state.first, lastValue: lastState.first)
+        check("second", value: state.second, lastValue: lastState.second)
         let missing = Set(expected.filter { Self.keys(of: $0) == ["numbers"] }).subtracting(state.numbers)
         if !missing.isEmpty { mistakes.append("numbers lacks \(missing.sorted())") }
         if zip(state.numbers, state.numbers.dropFirst()).contains(where: >=) {
@@ -80,6 +82,7 @@ struct WrittenNumbers {
         }
         // The sum may also contain the next returned number after `last`, because no other key shows an addition.
         let uncertain = interrupted.union(returned.first { $0 > last }.map { [$0] } ?? [])
+        // The sums with and without each uncertain number.
         var sums: Set = [expected.filter { Self.keys(of: $0) == ["sum"] }.reduce(0, +)]
         for number in uncertain where Self.keys(of: number) == ["sum"] { sums.formUnion(sums.map { $0 + number }) }
         if !sums.contains(state.sum) { mistakes.append("sum is \(state.sum), not one of \(sums.sorted())") }

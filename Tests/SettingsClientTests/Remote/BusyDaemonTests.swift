@@ -16,12 +16,17 @@ struct BusyDaemonTests {
     private let directory: TemporaryDirectory
     private let issues = IssueCollector()
 
-    /// The answer of the server to each write. If the answer is nil, the server does not answer writes.
-    private final class Writes: Sendable {
-        let answer: Mutex<String?>
+    /// The answer of the server to each write. If the text is nil, the server does not answer writes.
+    private final class WriteAnswer: Sendable {
+        let text: Mutex<String?>
 
-        init(_ answer: String?) {
-            self.answer = Mutex(answer)
+        init(_ text: String?) {
+            self.text = Mutex(text)
+        }
+
+        /// Makes the server answer writes as a daemon that has carried them out.
+        func acceptWrites() {
+            text.withLock { $0 = ScriptedServer.reset }
         }
     }
 
@@ -30,9 +35,9 @@ struct BusyDaemonTests {
         directory = try TemporaryDirectory()
     }
 
-    /// Returns a server with an empty suite, which answers writes with `writes.answer` and never answers long polls.
-    /// The log has `write` for each write.
-    private func server(_ writes: Writes) throws -> ScriptedServer {
+    /// Returns a server with an empty suite, which answers writes with `writeAnswer` and never answers long polls. The
+    /// log has `write` for each write.
+    private func server(_ writeAnswer: WriteAnswer) throws -> ScriptedServer {
         try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {
                 if request.hasPrefix("GET /v1/observe") {
@@ -40,6 +45,7 @@ struct BusyDaemonTests {
                         peer.send(ScriptedServer.emptySuite)
                         continue
                     }
+                    // A request with `wait=0` asks for the changes so far.
                     if request.contains("wait=0&") || request.hasSuffix("wait=0") || request.contains("wait=0 ") {
                         peer.send(ScriptedServer.noChanges)
                         continue
@@ -50,7 +56,7 @@ struct BusyDaemonTests {
                     continue
                 } else {
                     log.add("write")
-                    if let answer = writes.answer.withLock({ $0 }) {
+                    if let answer = writeAnswer.text.withLock({ $0 }) {
                         peer.send(answer)
                         continue
                     }
@@ -109,8 +115,8 @@ struct BusyDaemonTests {
     @Test("A server that temporarily refuses writes is reported once, and writes wait", arguments: refusals.indices)
     func busyServer(_ index: Int) async throws {
         let refusal = Self.refusals[index]
-        let writes = Writes(refusal.answer)
-        let server = try server(writes)
+        let writeAnswer = WriteAnswer(refusal.answer)
+        let server = try server(writeAnswer)
         let defaults = program(server, timeout: .milliseconds(200))
         defaults.launchCount = 1
         #expect(defaults.launchCount == 1)
@@ -125,7 +131,7 @@ struct BusyDaemonTests {
         #expect(reason.contains(refusal.reason), "\(reason)")
         try await loadPatiently(defaults)
         let writesBefore = server.log.count("write")
-        // The answers to reads do not cause another attempt to write.
+        // The server answers reads. These answers do not cause another attempt to write.
         for number in 2..<20 {
             #expect(!defaults.isSet(\.theme))
             defaults.launchCount = number
@@ -137,7 +143,7 @@ struct BusyDaemonTests {
         await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
         let further = issues.drain()
         #expect(further == [] && defaults.launchCount == 19, "\(further)")
-        writes.answer.withLock { $0 = ScriptedServer.reset }
+        writeAnswer.acceptWrites()
         try await synchronizePatiently(defaults)
         let last = issues.drain()
         #expect(try POSIXFileSystem().list(directory.path + "/outbox").count == 1 && last == [], "\(last)")
@@ -147,20 +153,20 @@ struct BusyDaemonTests {
     func gateway(status: Int) async throws {
         let page = "<html>\(status)</html>"
         let head = "HTTP/1.1 \(status) X\r\nContent-Length: \(page.utf8.count)\r\n\r\n"
-        let writes = Writes(head + page)
-        let server = try server(writes)
+        let writeAnswer = WriteAnswer(head + page)
+        let server = try server(writeAnswer)
         let defaults = program(server, timeout: .milliseconds(500))
         defaults.launchCount = 1
         defaults.visits += 1
         #expect(defaults.launchCount == 1 && defaults.visits == 1)
         await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
         #expect(issues.drain() == [], "a waiting write is not reported while the daemon is unreachable")
-        writes.answer.withLock { $0 = ScriptedServer.reset }
+        writeAnswer.acceptWrites()
         try await synchronizePatiently(defaults)
         #expect(try POSIXFileSystem().list(directory.path + "/outbox").count == 1 && issues.drain() == [])
     }
 
-    /// Setters that can need several requests.
+    /// Setters that can need several requests, such as a read before the write.
     enum Setter: CaseIterable {
         case inPlace, ifAbsent, ofRenamedKey, removalOfRenamedKey
     }
@@ -191,8 +197,8 @@ struct BusyDaemonTests {
 
     @Test
     func `A daemon that does not answer writes delays one setter, and later setters return at once`() async throws {
-        let writes = Writes(nil)
-        let server = try server(writes)
+        let writeAnswer = WriteAnswer(nil)
+        let server = try server(writeAnswer)
         let defaults = program(server, timeout: .seconds(1))
         #expect(defaults.launchCount == 0)
         let start = ContinuousClock.now
@@ -201,7 +207,7 @@ struct BusyDaemonTests {
         for number in 2..<50 { defaults.launchCount = number }
         #expect(defaults.launchCount == 49 && .now - start < .seconds(30), "only one setter waited")
         #expect(issues.drain() == [])
-        writes.answer.withLock { $0 = ScriptedServer.reset }
+        writeAnswer.acceptWrites()
         try await synchronizePatiently(defaults)
         #expect(server.log.count("write") > 49 && issues.drain() == [])
     }

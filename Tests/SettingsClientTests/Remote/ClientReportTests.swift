@@ -40,11 +40,11 @@ struct ClientReportTests {
         try daemon.client().blocking.send(.set(names.count, to: .integer(value), in: names.app))
     }
 
-    /// Starts an observer that blocks until the semaphore is signalled.
-    private typealias Observers =
+    /// Starts an observer that adds `changed` to the log and blocks until the semaphore is signalled.
+    private typealias StartObserver =
         @Sendable (DefaultsAdapter<ClientKeys>, EventLog, DispatchSemaphore) -> DefaultsObservation?
 
-    private static let observers: [(String, Observers)] = [
+    private static let observers: [(name: String, start: StartObserver)] = [
         (
             "a handler",
             { defaults, log, semaphore in
@@ -70,8 +70,8 @@ struct ClientReportTests {
 
     @Test(
         "A program is behind while an observer of a change runs, and current when the observer has returned",
-        arguments: 0..<2)
-    func blockedObserver(row: Int) throws {
+        arguments: observers.indices)
+    func blockedObserver(index: Int) throws {
         let daemon = try ServedDaemon()
         try set(1, daemon)
         let (defaults, log, semaphore) = (
@@ -79,14 +79,15 @@ struct ClientReportTests {
         )
         #expect(defaults.launchCount == 1)
         try wait(for: "web:current", daemon)
-        let observation = Self.observers[row].1(defaults, log, semaphore)
+        let observation = Self.observers[index].start(defaults, log, semaphore)
         try set(2, daemon)
         #expect(log.wait(for: "changed"))
         try wait(for: "web:behind", daemon)
         try set(3, daemon)
         try wait(for: "web:behind", daemon)
         semaphore.signal()
-        if row == 0 {
+        // A handler runs for each change, and a function that tracks the value runs for the first change only.
+        if Self.observers[index].name == "a handler" {
             #expect(log.wait(for: "changed", times: 2))
             try wait(for: "web:behind", daemon)
             semaphore.signal()
@@ -137,6 +138,7 @@ struct ClientReportTests {
         }
         try wait(for: "web:failed", daemon)
         let client = try #require(try daemon.client().blocking.send(.clients(of: names.app)).clients.first)
+        // A reason is shortened to 1,024 bytes: 18 ASCII characters and 503 characters of two bytes.
         #expect(client.failure?.reason == String(reason.prefix(18 + 503)))
         // A change of another suite does not end the failure.
         try daemon.client().blocking.send(.set(names.count, to: 1, in: names.net))
@@ -268,6 +270,7 @@ struct ClientReportTests {
     func newName() throws {
         var reporting = ClientReporting(ClientName("web"))
         let taken = SettingsError.problem(Problem(.forbidden, "taken"), revision: nil)
+        // True for each refusal after which the follower repeats its long poll at once.
         var repeats = [reporting.recoverFromRefusal(taken)]
         let name = try #require(reporting.client?.text)
         #expect(name.hasPrefix("web-") && name.utf8.count == 12)
@@ -331,7 +334,8 @@ struct ClientReportTests {
                     peer.send(ScriptedServer.answer(#"{"code":"not_found","detail":"no"}"#, status: 404))
                 } else if request.contains("since=e.1") {
                     log.add("e.1 \(applied ?? "-")")
-                    // The client may replace its first poll by a poll with a report, so each poll may go on.
+                    // The client may replace its first poll by a poll with a report, so this thread signals the
+                    // semaphore again for the other poll.
                     isObserved.patientWait()
                     isObserved.signal()
                     peer.send(

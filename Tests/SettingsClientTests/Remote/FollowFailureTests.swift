@@ -15,14 +15,14 @@ struct FollowFailureTests {
         names = try SampleNames()
     }
 
-    /// Returns a server with an empty suite that calls `follow` for each long poll. Its answer to a request for
+    /// Returns a server with an empty suite that calls `answerLongPoll` for each long poll. Its answer to a request for
     /// `launchCount` has the epoch `f`; its other answers have the epoch `e`.
-    private func server(_ follow: @escaping @Sendable (ScriptedServer.Peer) -> Void) throws -> ScriptedServer {
+    private func server(_ answerLongPoll: @escaping @Sendable (ScriptedServer.Peer) -> Void) throws -> ScriptedServer {
         try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {
                 if request.contains("since=") {
                     log.add("long poll")
-                    follow(peer)
+                    answerLongPoll(peer)
                 } else if request.contains("launchCount") {
                     peer.send(Self.answerOfAnotherEpoch)
                 } else {
@@ -62,11 +62,13 @@ struct FollowFailureTests {
     }
 
     @Test(arguments: [
-        (421, "misdirected"), (403, "forbidden"), (429, "too_many_watchers"), (200, "no code"),
+        (421, "misdirected"), (403, "forbidden"), (429, "too_many_watchers"), (200, "<html>"),
     ])
-    func `A refused or malformed answer to a long poll is reported as one issue`(status: Int, code: String) throws {
+    func `A refusal of a long poll, or a malformed answer, is reported as one issue`(
+        status: Int, codeOrBody: String
+    ) throws {
         let answer = ScriptedServer.answer(
-            status == 200 ? "<html>" : #"{"code":"\#(code)","detail":"no"}"#, status: status)
+            status == 200 ? codeOrBody : #"{"code":"\#(codeOrBody)","detail":"no"}"#, status: status)
         let server = try server { $0.send(answer) }
         let log = EventLog()
         let defaults = DefaultsAdapter(
@@ -74,7 +76,9 @@ struct FollowFailureTests {
             session: SuiteSession(
                 RemoteBackend(suite: names.app, server: SharedServer(server.address), timeout: .seconds(20))),
             arguments: [],
-            log: DefaultsLog { _, _, issue in log.add("\(issue["attempt"] ?? "-") \(issue["key"] ?? "-")") })
+            log: DefaultsLog { _, _, metadata in
+                log.add("\(metadata["attempt"] ?? "-") \(metadata["key"] ?? "-")")
+            })
         #expect(defaults.launchCount == 0)
         #expect(log.wait(for: "read -"))
         #expect(log.all == ["read -"])

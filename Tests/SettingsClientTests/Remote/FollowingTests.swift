@@ -23,6 +23,7 @@ struct FollowingTests {
             + #""revision":\#(revision),"modified":"2026-01-01T00:00:00.000Z"}"#
     }
 
+    /// Returns an answer with one change for each revision. If `more` is true, the answer says that more changes exist.
     private func changes(_ revisions: Int..., more: Bool = false) -> String {
         let last = revisions.last ?? 0
         return ScriptedServer.answer(
@@ -74,7 +75,8 @@ struct FollowingTests {
         func next() -> String? { answers.withLock { $0.popLast() } }
     }
 
-    /// Follows the suite from the cursor `e.1`, and adds each value of `theme` to the log.
+    /// Follows the suite from the cursor `e.1`, and adds each value of `theme` to the log. The follower waits for `pace`
+    /// between two requests, and for `longPause` after a refusal or a malformed answer.
     private func follow(
         _ server: ScriptedServer, _ log: EventLog, by shared: SharedServer? = nil,
         pace: Duration = .milliseconds(2), longPause: Duration = .seconds(5)
@@ -226,6 +228,7 @@ struct FollowingTests {
         let subscription = try follow(server, log, by: shared)
         defer { subscription.stop() }
         try eventually {
+            // Records the answer to another request.
             shared.recordAnswer()
             return log.count("2") > 0
         }
@@ -283,7 +286,7 @@ struct FollowingTests {
         let subscription = try follow(server, log)
         #expect(log.wait { $0.count >= 10 })
         subscription.stop()
-        subscription.stop()
+        subscription.stop()  // Has no effect.
         let received = log.all.count
         #expect(server.log.wait(for: "closed"))
         let requestCount = server.log.count("request")
@@ -293,6 +296,7 @@ struct FollowingTests {
         let another = try follow(other, otherLog)
         #expect(otherLog.wait { $0.count >= 100 })
         another.stop()
+        // One request may have been on its way when the follower was stopped.
         #expect(log.all.count <= received + 1)
         #expect(server.log.count("request") <= requestCount + 1 && server.log.count("connection") <= 2)
     }

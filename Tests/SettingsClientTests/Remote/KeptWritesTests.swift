@@ -37,8 +37,8 @@ struct KeptWritesTests {
     }
 
     /// Loads the suite. Tries 60 times, because a load on a busy machine may take longer than the timeout of the
-    /// adapter.
-    private func isReady(_ defaults: DefaultsAdapter<ClientKeys>) async -> Bool {
+    /// adapter. Returns false if all attempts fail.
+    private func waitUntilReady(_ defaults: DefaultsAdapter<ClientKeys>) async -> Bool {
         for _ in 0..<60 {
             if (try? await defaults.ready()) != nil { return true }
         }
@@ -46,8 +46,8 @@ struct KeptWritesTests {
     }
 
     /// Sends all writes and receives all changes. Tries 60 times, because an attempt on a busy machine may take longer
-    /// than the timeout of the adapter.
-    private func isSynchronized(_ defaults: DefaultsAdapter<ClientKeys>) async -> Bool {
+    /// than the timeout of the adapter. Returns false if all attempts fail.
+    private func waitUntilSynchronized(_ defaults: DefaultsAdapter<ClientKeys>) async -> Bool {
         for _ in 0..<60 {
             if (try? await defaults.synchronize()) != nil { return true }
         }
@@ -74,6 +74,7 @@ struct KeptWritesTests {
         let second = try ServedDaemon(in: directory, port: 0)
         let log = EventLog()
         let key = try KeyName("username")
+        // The daemon does not know the epoch `none`, so the first answer is a reset.
         let subscription = RemoteBackend(
             suite: names.app, server: SharedServer(try second.address()), timeout: .seconds(20)
         )
@@ -98,14 +99,14 @@ struct KeptWritesTests {
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = program(proxy.server.address)
         defaults.visits = 1
-        #expect(await isReady(defaults))
+        #expect(await waitUntilReady(defaults))
         proxy.dropAnswers(100_000)
         defaults.visits += 1
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.visits) { $0 += 10 } }
         #expect(defaults.visits == 12)
         #expect(try stored(try KeyName("visits"), daemon) == 2, "the daemon has stored the value")
         proxy.dropAnswers(0)
-        #expect(await isSynchronized(defaults))
+        #expect(await waitUntilSynchronized(defaults))
         #expect(try stored(try KeyName("visits"), daemon) == 12)
         #expect(defaults.visits == 12 && issues.drain() == [])
     }
@@ -118,7 +119,7 @@ struct KeptWritesTests {
         let address = try first.address(.unix)
         let defaults = program(address)
         defaults.launchCount = 1
-        #expect(await isReady(defaults))
+        #expect(await waitUntilReady(defaults))
         first.stop()
         defaults.launchCount = 100
         defaults.loginTries = 2
@@ -136,7 +137,7 @@ struct KeptWritesTests {
         }
         #expect(defaults.launchCount == 100 && defaults.loginTries == 2)
         let last = try ServedDaemon(in: directory, port: 0)
-        #expect(await isSynchronized(defaults))
+        #expect(await waitUntilSynchronized(defaults))
         #expect(defaults.launchCount == 1 && defaults.loginTries == 1 && defaults.visits == 5)
         #expect(try stored(names.count, last) == 1)
         // The client also reports that the keys of the program differ from the schema (`.check`).
@@ -160,13 +161,14 @@ struct KeptWritesTests {
             child.signal(SIGKILL)
             let end = try child.end()
             #expect(end.code == -SIGKILL)
+            // The program prints a line such as "wrote 17." when the setter for the number 17 has returned.
             written += end.errors.split(separator: "\n").compactMap { line in
                 line.hasPrefix("wrote ") ? Int64(line.dropFirst(6).dropLast()) : nil
             }
         }
         let daemon = try ServedDaemon(in: directory, port: 0)
         let defaults = program(address)
-        #expect(await isSynchronized(defaults))
+        #expect(await waitUntilSynchronized(defaults))
         let stored = (try stored(try KeyName("log"), daemon)?.array ?? []).compactMap(\.integer)
         #expect(stored == stored.sorted() && Set(stored).count == stored.count)
         let missing = Set(written).subtracting(stored)
@@ -194,12 +196,12 @@ struct KeptWritesTests {
         let second = try ServedDaemon(in: directory, port: 0)
         let next = program(address)
         #expect(next.visits == 2)
-        #expect(await isSynchronized(next))
+        #expect(await waitUntilSynchronized(next))
         #expect(try next.visits == 2 && stored(try KeyName("visits"), second) == 2 && issues.drain() == [])
     }
 
     /// Waits until a cache file contains all these texts. Returns false after `Deadline.patience` seconds.
-    private func isCached(_ parts: String...) -> Bool {
+    private func waitUntilCached(_ parts: String...) -> Bool {
         let folder = directory.path + "/cache"
         let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while ContinuousClock.now < limit {
@@ -223,10 +225,10 @@ struct KeptWritesTests {
             defaults.launchCount = 5
             defaults.theme = .dark
             try first.client().blocking.send(.set(try KeyName("nickname"), to: "x", in: names.app))
-            #expect(await isSynchronized(defaults))
+            #expect(await waitUntilSynchronized(defaults))
         }
         // Another thread may retain the session for a moment. The session saves the cache when it is deallocated.
-        #expect(isCached(#""launchCount":5"#, #""theme":"dark""#, #""nickname":"x""#))
+        #expect(waitUntilCached(#""launchCount":5"#, #""theme":"dark""#, #""nickname":"x""#))
         first.stop()
         let defaults = program(address, cache: cache)
         #expect(defaults.launchCount == 5 && defaults.theme == .dark && defaults.nickname == "x")
@@ -237,7 +239,7 @@ struct KeptWritesTests {
         await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
         let second = try ServedDaemon(in: directory, port: 0)
         try second.client().blocking.send(.set(try KeyName("nickname"), to: "y", in: names.app))
-        #expect(await isSynchronized(defaults))
+        #expect(await waitUntilSynchronized(defaults))
         #expect(try stored(names.count, second) == 6)
         #expect(defaults.launchCount == 6 && defaults.nickname == "y" && issues.drain() == [])
     }
@@ -266,7 +268,7 @@ struct KeptWritesTests {
         }
         let daemon = try ServedDaemon(in: directory, port: 0)
         let defaults = program(try daemon.address(.unix))
-        #expect(await isSynchronized(defaults))
+        #expect(await waitUntilSynchronized(defaults))
         #expect(try stored(names.count, daemon) == 2 && stored(try KeyName("libraries"), daemon) == ["x"])
         #expect(try stored(try KeyName("loginTries"), daemon) == 2 && stored(try KeyName("username"), daemon) == "me")
         #expect(defaults.launchCount == 2 && defaults.loginTries == 2 && issues.drain() == [])
@@ -289,7 +291,7 @@ struct KeptWritesTests {
         #expect(defaults.launchCount == 1)
         _ = issues.drain()
         let second = try ServedDaemon(in: directory, port: 0)
-        #expect(await isSynchronized(defaults))
+        #expect(await waitUntilSynchronized(defaults))
         #expect(try stored(names.count, second) == 41 && stored(try KeyName("visits"), second) == 42)
         #expect(try stored(try KeyName("recent"), second) == ["r", "x"])
         #expect(defaults.launchCount == 41 && defaults.visits == 42 && defaults.username == "other")
@@ -298,6 +300,7 @@ struct KeptWritesTests {
         #expect(found.first?.description.contains("changed the value from unset to 41") ?? false, "\(found)")
     }
 
+    /// The form of a change that depends on the old value.
     enum Change: CaseIterable {
         case inPlace, transaction
     }
@@ -311,7 +314,7 @@ struct KeptWritesTests {
         let defaults = program(usesProxy ? proxy.server.address : try first.address(.unix))
         defaults.launchCount = 5
         let revision = try first.client().blocking.send(.setting(names.count, in: names.app)).revision
-        #expect(await isReady(defaults))
+        #expect(await waitUntilReady(defaults))
         first.stop()
         switch change {
         case .inPlace: defaults.launchCount += 1
@@ -332,7 +335,7 @@ struct KeptWritesTests {
         try second.client().blocking.send(.set(names.count, to: 70, in: names.app))
         try #require(try second.client().blocking.send(.setting(names.count, in: names.app)).revision == revision)
         proxy.redirect(to: second.port)
-        #expect(await isSynchronized(defaults))
+        #expect(await waitUntilSynchronized(defaults))
         #expect(try stored(names.count, second) == 70 && defaults.launchCount == 70)
         let found = issues.drain()
         #expect(found.map(\.error.isConflict) == [true], "\(found)")
@@ -348,7 +351,7 @@ struct KeptWritesTests {
         defaults.launchCount += 1
         #expect(try stored(names.count, daemon) == 6, "the daemon has stored the value")
         proxy.dropAnswers(0)
-        #expect(await isSynchronized(defaults))
+        #expect(await waitUntilSynchronized(defaults))
         #expect(try stored(names.count, daemon) == 6 && defaults.launchCount == 6 && issues.drain() == [])
     }
 

@@ -67,7 +67,8 @@ struct LostWriteTests {
             defaults.visits += 1
             other.visits += 10
         }
-        #expect(try daemon.client().blocking.send(.setting(try KeyName("visits"), in: names.app)).value == 55)
+        let visits = try daemon.client().blocking.send(.setting(try KeyName("visits"), in: names.app)).value
+        #expect(visits == 55, "five additions of 1 and five additions of 10")
     }
 
     @Test

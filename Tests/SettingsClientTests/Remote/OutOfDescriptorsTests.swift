@@ -32,6 +32,7 @@ struct OutOfDescriptorsTests {
         let taken = openAllDescriptors()
         let defaults = DefaultsAdapter(
             suite: suite, keyStore: ClientKeys(), server: address, outbox: .none, writes: .confirmed, arguments: [])
+        // Without descriptors, the getter returns the default, and the thread for long polls does not start.
         guard defaults.launchCount == 0, !AnswerReader.shared.isRunning else { return false }
         for descriptor in taken { close(descriptor) }
         try other.send(.set(key, to: 2, in: suite))
@@ -43,6 +44,7 @@ struct OutOfDescriptorsTests {
         return AnswerReader.shared.isRunning
     }
 
+    /// Opens files until the process has no free descriptor. Returns the descriptors of the files.
     private static func openAllDescriptors() -> [Int32] {
         var limit = rlimit()
         let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

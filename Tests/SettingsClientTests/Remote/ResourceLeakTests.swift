@@ -32,7 +32,7 @@ struct ResourceLeakTests {
 
         /// Waits until the process has at most this number of threads and of descriptors. Returns false after 30
         /// seconds.
-        var isReached: Bool {
+        func waitUntilReached() -> Bool {
             let limit = ContinuousClock.now + .seconds(30)
             while ContinuousClock.now < limit {
                 let now = Count.now
@@ -46,7 +46,7 @@ struct ResourceLeakTests {
 
     /// Waits until no request is running, and returns the count. Returns nil after 30 seconds. Uses a timer of Dispatch
     /// first, so that the count includes the descriptors that Dispatch opens for its first timer.
-    private static var countAtRest: Count? {
+    private static func countAfterLastRequest() -> Count? {
         let timer = DispatchSemaphore(value: 0)
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { timer.signal() }
         timer.wait()
@@ -84,11 +84,11 @@ struct ResourceLeakTests {
         let daemon = try DaemonProcess(data: directory.path + "/data", options: ["--durability", "snapshot"])
         let address = try ServerAddress("http://127.0.0.1:\(daemon.port)")
         let suite = try SuiteName("com.example.app")
-        guard use(address, suite, round: 0), let before = countAtRest else { return false }
+        guard use(address, suite, round: 0), let before = countAfterLastRequest() else { return false }
         for round in 1...200 {
             guard use(address, suite, round: round) else { return false }
         }
-        guard before.isReached else { return false }
+        guard before.waitUntilReached() else { return false }
         // 100 adapters at the same time share the client thread and the connection for writes.
         do {
             let many = (0..<100).map { number in
@@ -102,10 +102,10 @@ struct ResourceLeakTests {
             }
             let used = Count.now
             // The three threads are the client thread, the answer reader, and a thread of Dispatch that announces
-            // changes and reports states.
+            // changes and reports states. The limit of descriptors allows one for each adapter and three more.
             guard used.threads <= before.threads + 3, used.descriptors <= before.descriptors + 103 else { return false }
         }
-        return before.isReached
+        return before.waitUntilReached()
     }
 
     @Test
@@ -126,9 +126,9 @@ struct ResourceLeakTests {
             defaults.launchCount += 1
         }
         use()
-        guard let before = countAtRest else { return false }
+        guard let before = countAfterLastRequest() else { return false }
         for _ in 0..<200 { use() }
-        return before.isReached
+        return before.waitUntilReached()
     }
 
     @Test
@@ -143,7 +143,7 @@ struct ResourceLeakTests {
         let socket = directory.path + "/socket"
         let daemon = try DaemonProcess(data: directory.path + "/data", options: ["--listen", "unix:\(socket)"])
         let (address, suite) = (try ServerAddress("unix:\(socket)"), try SuiteName("com.example.app"))
-        guard use(address, suite, round: 1), let before = countAtRest else { return false }
+        guard use(address, suite, round: 1), let before = countAfterLastRequest() else { return false }
         do {
             let many = (0..<100).map { _ in
                 DefaultsAdapter(
@@ -153,6 +153,6 @@ struct ResourceLeakTests {
             for defaults in many { defaults.launchCount += 1 }
             try daemon.killAtOnce()
         }
-        return before.isReached
+        return before.waitUntilReached()
     }
 }

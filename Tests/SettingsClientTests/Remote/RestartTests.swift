@@ -80,6 +80,7 @@ struct RestartTests {
             log.add("done")
         }
         for kill in 1...3 {
+            // The daemon is killed after one, two and three quarters of the increments.
             #expect(await log.waits(for: "counted", times: kill * threads * rounds / 4))
             try daemon.killAtOnce()
             daemon = try start()
@@ -88,6 +89,7 @@ struct RestartTests {
         for program in programs {
             try await program.synchronize()
             #expect(program.visits == threads * rounds)
+            // The default of `recent` has one element.
             #expect(program.recent.count == 1 + threads * rounds / 10)
         }
         #expect(world.drainIssues() == [])

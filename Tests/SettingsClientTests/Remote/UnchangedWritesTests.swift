@@ -75,6 +75,7 @@ struct UnchangedWritesTests {
         try daemon.client().blocking.send(.merge(["player.volume": 0.2, "status": "old"], into: names.app))
         #expect(defaults["player.volume"].double == 0.2)
         backend.delayNotifications()
+        // Removes the values of all keys, as another program would.
         try daemon.client().blocking.send(.reset(names.app))
         defaults.remove("player.volume")
         defaults.remove("status")
@@ -94,6 +95,7 @@ struct UnchangedWritesTests {
             for change in changes { log.add("\(change.key) \(change.visible.value.map { "\($0)" } ?? "-")") }
         }
         backend.delayNotifications()
+        // Removes the values of all keys, as another program would.
         try daemon.client().blocking.send(.reset(names.app))
         defaults.removeAll()
         #expect(defaults["player.volume"].double == 0.7 && defaults["status"].value == nil)

@@ -18,7 +18,7 @@ struct WriteRetriesTests {
         let error: SettingsError
         /// The retry after a first attempt with the error.
         let first: Retry
-        /// The retry after a second attempt with the error, if the outcome of the first attempt is unknown.
+        /// The retry after a second attempt with the error. The outcome of the first attempt is unknown.
         let second: Retry
         /// The outcome of the write if the second attempt is the last attempt.
         let outcome: SettingsError.Outcome

@@ -5,6 +5,7 @@ import Testing
 
 /// The report of a program about the state that it has applied or could not apply. The tests use no threads.
 struct ApplyingStateTests {
+    /// The handlers of each state. They never return by themselves; the tests call `endHandlers()`.
     private let handlers = HandlerGroup(count: 1) {}
     private let states: [Cursor]
 
@@ -22,8 +23,8 @@ struct ApplyingStateTests {
     @Test("The handlers of a state begin only when the handlers of the state before it have returned")
     func order() {
         var applying = ApplyingState()
-        let hasState = applying.recordFailure("early")
-        #expect(applying.report == ClientReport() && !hasState)
+        let isRecorded = applying.recordFailure("early")
+        #expect(applying.report == ClientReport() && !isRecorded, "a failure before the first change is ignored")
         applying.recordChange(at: states[1])
         let hasBegun = [states[1], states[2]].map { applying.beginHandlers(of: $0, handlers) }
         #expect(hasBegun == [true, false] && applying.report == ClientReport())

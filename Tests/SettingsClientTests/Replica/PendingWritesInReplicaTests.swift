@@ -22,6 +22,7 @@ struct PendingWritesInReplicaTests {
         second = try #require(RequestKey("second"))
     }
 
+    /// Returns the state of the suite at a revision.
     private func observed(_ revision: Int64, _ values: [KeyName: JSONValue]) throws -> ObservedState {
         let entries = values.sorted { $0.key < $1.key }.map { SuiteContents.Entry(key: $0.key, value: $0.value) }
         let contents = SuiteContents(suite: suite, schemaRevision: .zero, values: entries)
@@ -34,6 +35,8 @@ struct PendingWritesInReplicaTests {
         Transaction.Operation(suite: suite, key: key ?? self.key, action)
     }
 
+    /// Returns the answer to a write at a revision. The values are nil for removed keys. Without values, the write has
+    /// changed nothing.
     private func summary(_ revision: Int64, _ values: [KeyName: JSONValue?] = [:]) throws -> WriteSummary {
         let revision = try #require(Revision(revision))
         let changes = values.map { key, value in
@@ -44,6 +47,7 @@ struct PendingWritesInReplicaTests {
         return WriteSummary(revision: revision, changed: !changes.isEmpty, changes: changes)
     }
 
+    /// The value of `key` that a reader gets.
     private var value: JSONValue? { state.visible(key).value }
 
     @Test("An increment is applied to the confirmed value, even if the confirmed value arrives later")

@@ -11,7 +11,8 @@ struct ReplicaStateTests {
     private let suite: SuiteName
     private let key: KeyName
     private var state = ReplicaState()
-    private var lastWrite = 0
+    /// The number of writes that the test has begun.
+    private var writeCount = 0
 
     init() throws {
         suite = try SuiteName("app")
@@ -22,6 +23,7 @@ struct ReplicaStateTests {
         Cursor(epoch: try #require(Epoch(epoch)), revision: try #require(Revision(revision)))
     }
 
+    /// Returns the state of the suite at a revision. The suite has only the value of `key`.
     private func observed(
         _ revision: Int64, _ value: JSONValue?, epoch: String = "e", schema: Revision = .zero, isReset: Bool = false
     ) throws -> ObservedState {
@@ -30,34 +32,39 @@ struct ReplicaStateTests {
         return ObservedState(.one(contents), cursor: try cursor(revision, epoch), isReset: isReset)
     }
 
+    /// Returns a change of `key`. The value is nil for a removal.
     private func change(_ revision: Int64, _ value: JSONValue?) throws -> Change {
         Change(
             suite: suite, key: key, old: nil, new: value, oldSource: .unset, source: value == nil ? .unset : .stored,
             revision: try #require(Revision(revision)), modified: Timestamp(milliseconds: 0))
     }
 
-    private func changes(_ cursor: Int64, _ changes: Change...) throws -> ObservedChanges {
+    /// Returns the changes up to a revision.
+    private func changes(_ revision: Int64, _ changes: Change...) throws -> ObservedChanges {
         ObservedChanges(
             .one(schema: SuiteRevision(suite: suite, revision: .zero), isDropped: false),
-            cursor: try self.cursor(cursor), changes: changes)
+            cursor: try cursor(revision), changes: changes)
     }
 
+    /// Returns the answer to a write at a revision. Without changes, the write has changed nothing.
     private func summary(_ revision: Int64, _ changes: Change...) throws -> WriteSummary {
         WriteSummary(revision: try #require(Revision(revision)), changed: !changes.isEmpty, changes: changes)
     }
 
+    /// Returns the operations of a write that stores a value for `key`.
     private func set(_ value: JSONValue) -> [Transaction.Operation] {
         [Transaction.Operation(suite: suite, key: key, .set(value))]
     }
 
     /// Begins a write, and returns its request key.
     private mutating func begin(_ operations: [Transaction.Operation]) throws -> RequestKey {
-        lastWrite += 1
-        let requestKey = try #require(RequestKey("write \(lastWrite)"))
+        writeCount += 1
+        let requestKey = try #require(RequestKey("write \(writeCount)"))
         state.beginWrite(requestKey, operations)
         return requestKey
     }
 
+    /// The value of `key` that a reader gets.
     private var value: JSONValue? { state.visible(key).value }
 
     @Test("Changes are applied once and in order, and an older state or change is ignored")

@@ -56,6 +56,7 @@ struct WaiterTests {
             var ended = 0
             for _ in 0..<count {
                 sending.beginAttempt()
+                // The end of a write also ends the flush that was added after the write.
                 ended += sending.endFirstWrite().count == 1 ? 1 : 0
             }
             #expect(ended == count && !sending.needsAttempt)

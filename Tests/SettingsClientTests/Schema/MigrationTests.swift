@@ -43,7 +43,7 @@ struct MigrationTests {
         let world = try kind.world()
         world.adapter()["wait"] = JSONValue.string("8")
         #expect(world.adapter(Keys()).timeout == 8)
-        #expect(try await world.stores(["timeout"]))
+        #expect(try await world.waits(forStoredKeys: ["timeout"]))
         #expect(world.drainIssues() == [])
     }
 

@@ -30,7 +30,7 @@ struct RenameDuringOutageTests {
         link.reconnect()
         try await defaults.synchronize()
         #expect(defaults.libraries == [])
-        #expect(try await world.stores([]))
+        #expect(try await world.waits(forStoredKeys: []))
     }
 
     /// Creates a suite whose schema does not allow the value of the former name. The replica does not contain invalid
@@ -102,6 +102,6 @@ struct RenameDuringOutageTests {
         try await defaults.synchronize()
         #expect(defaults.libraries == ["a"])
         try await defaults.flush()
-        #expect(try await world.stores(["libraries", "other"]))
+        #expect(try await world.waits(forStoredKeys: ["libraries", "other"]))
     }
 }

@@ -51,7 +51,7 @@ struct RenameTests {
             let world = try world(kind)
             let defaults = world.adapter(NewKeys())
             try await access(defaults)
-            #expect(try await world.stores(["libraries"]), "access \(index)")
+            #expect(try await world.waits(forStoredKeys: ["libraries"]), "access \(index)")
             #expect(defaults.libraries == ["a"], "access \(index)")
             #expect(world.drainIssues() == [])
         }
@@ -68,14 +68,14 @@ struct RenameTests {
             let world = try world(kind)
             let defaults = world.adapter(NewKeys())
             try await write(defaults)
-            #expect(try await world.stores(["libraries"]))
+            #expect(try await world.waits(forStoredKeys: ["libraries"]))
             #expect(defaults.libraries == [])
             defaults.remove(\.libraries)
             #expect(world.adapter(NewKeys()).libraries == [])
         }
         let world = try world(kind)
         world.adapter(NewKeys()).remove(\.libraries)
-        #expect(try await world.stores([]))
+        #expect(try await world.waits(forStoredKeys: []))
         #expect(world.adapter(NewKeys()).libraries == [])
         #expect(world.drainIssues() == [])
     }
@@ -85,7 +85,7 @@ struct RenameTests {
         let world = try world(kind)
         world.adapter(NewKeys())[\.libraries].append("b")
         #expect(world.adapter(NewKeys()).libraries == ["a", "b"])
-        #expect(try await world.stores(["libraries"]))
+        #expect(try await world.waits(forStoredKeys: ["libraries"]))
         #expect(world.drainIssues() == [])
     }
 
@@ -95,16 +95,16 @@ struct RenameTests {
     func severalFormerNames(_ kind: BackendKind) async throws {
         let both = try world(kind, folders: ["a"], paths: ["b"])
         #expect(both.adapter(NewKeys()).libraries == ["a"])
-        #expect(try await both.stores(["libraries", "paths"]))
+        #expect(try await both.waits(forStoredKeys: ["libraries", "paths"]))
         let older = try world(kind, folders: nil, paths: ["b"])
         #expect(older.adapter(NewKeys()).libraries == ["b"])
         let stored = try world(kind)
         stored.adapter(ClientKeys()).libraries = ["c"]
         #expect(stored.adapter(NewKeys()).libraries == ["c"])
-        #expect(try await stored.stores(["folders", "libraries"]))
+        #expect(try await stored.waits(forStoredKeys: ["folders", "libraries"]))
         let nothing = try world(kind, folders: nil)
         #expect(nothing.adapter(NewKeys()).libraries == [] && nothing.adapter(NewKeys()).count == 5)
-        #expect(try await nothing.stores([]))
+        #expect(try await nothing.waits(forStoredKeys: []))
         #expect(both.drainIssues() + older.drainIssues() + stored.drainIssues() + nothing.drainIssues() == [])
     }
 
@@ -130,7 +130,7 @@ struct RenameTests {
             DispatchQueue.concurrentPerform(iterations: 8) { thread in
                 #expect(programs[thread % 4].0.libraries == ["a"])
             }
-            #expect(try await world.stores(["libraries"]))
+            #expect(try await world.waits(forStoredKeys: ["libraries"]))
             #expect(world.drainIssues() == [])
         }
     }
@@ -150,7 +150,7 @@ struct RenameTests {
         #expect(program.other == 0)
         backend.beforeNextCommit { changed.adapter(OldKeys()).folders = ["b"] }
         #expect(program.libraries == ["b"])
-        #expect(try await changed.stores(["libraries"]))
+        #expect(try await changed.waits(forStoredKeys: ["libraries"]))
 
         let removed = try self.world(kind, paths: ["p"])
         let (last, lastBackend) = removed.interruptibleAdapter(NewKeys())
@@ -173,7 +173,7 @@ struct RenameTests {
                 == "settings: cannot read libraries of suite com.example.app: cannot move the value of the former key "
                 + "folders to its new key: libraries: must be an array (got a string)")
         #expect(try await defaults.value(\.libraries) == [])
-        #expect(try await world.stores(["folders"]))
+        #expect(try await world.waits(forStoredKeys: ["folders"]))
         defaults.libraries = ["c"]
         #expect(world.adapter(NewKeys()).libraries == ["c"] && world.drainIssues() == [])
     }
@@ -190,11 +190,11 @@ struct RenameTests {
         for _ in 0..<3 { #expect(defaults.libraries == ["a"]) }
         #expect(try await defaults.value(\.libraries) == ["a"])
         #expect(world.drainIssues() == [])
-        #expect(try await world.stores(["folders"]))
+        #expect(try await world.waits(forStoredKeys: ["folders"]))
         backend.isServerUnreachable = false
         try await defaults.synchronize()
         #expect(defaults.libraries == ["a"])
-        #expect(try await world.stores(["libraries"]))
+        #expect(try await world.waits(forStoredKeys: ["libraries"]))
         defaults.libraries.append("b")
         #expect(defaults.libraries == ["a", "b"])
     }
@@ -218,7 +218,7 @@ struct RenameTests {
         defaults.core.session.removeListener(listener)
         try await defaults.flush()
         #expect(defaults.libraries == ["a"])
-        #expect(try await world.stores(["libraries", "other"]))
+        #expect(try await world.waits(forStoredKeys: ["libraries", "other"]))
         #expect(world.drainIssues() == [])
     }
 
@@ -249,7 +249,7 @@ struct RenameTests {
                 \.libraries; \.count; \.other
             })
         #expect(one.libraries == ["a"] && two.libraries == ["a"] && two.count == 5)
-        #expect(try await world.stores(["libraries"]))
+        #expect(try await world.waits(forStoredKeys: ["libraries"]))
         #expect(world.drainIssues() == [])
     }
 
@@ -263,7 +263,7 @@ struct RenameTests {
         #expect(defaults.libraries == [] && defaults.libraries == [])
         let issues = world.drainIssues().filter { $0.attempt == .read }
         #expect(issues.count == 1 && issues.first?.key == "libraries")
-        #expect(try await world.stores(["folders"]))
+        #expect(try await world.waits(forStoredKeys: ["folders"]))
     }
 
     @Test("A value under a former name that the schema does not list is moved", arguments: BackendKind.allCases)
@@ -275,7 +275,7 @@ struct RenameTests {
         try await world.put(schema: document, onConflict: .keep)
         let defaults = world.adapter(NewKeys())
         #expect(defaults.libraries == ["a"])
-        #expect(try await world.stores(["libraries"]))
+        #expect(try await world.waits(forStoredKeys: ["libraries"]))
         #expect(world.drainIssues() == [])
     }
 
@@ -301,7 +301,7 @@ struct RenameTests {
             let defaults = world.adapter(NewKeys())
             #expect(defaults.other == 0)
             try await write(defaults)
-            #expect(try await world.stores(["libraries"]), "write \(index)")
+            #expect(try await world.waits(forStoredKeys: ["libraries"]), "write \(index)")
             #expect(defaults.libraries == ["b"], "write \(index)")
             #expect(world.drainIssues().filter { $0.attempt == .write } == [], "write \(index)")
         }
@@ -326,7 +326,7 @@ struct RenameTests {
             try await world.put(schema: World.schema(of: names))
             try await defaults.synchronize()
             try await access(defaults)
-            #expect(try await world.stores(["libraries"]))
+            #expect(try await world.waits(forStoredKeys: ["libraries"]))
         }
     }
 

@@ -12,16 +12,17 @@ final class FaultyFiles: FileSystem {
     /// Wraps the closure, because each access to a closure that is the direct value of a `Mutex` adds another thunk
     /// around the closure.
     private struct Fault {
-        /// Returns the error code of a call, or nil if the call does not fail.
+        /// Returns the error code of a call with a path, or nil if the call does not fail.
         var code: @Sendable (Call, String) -> Int32? = { _, _ in nil }
     }
 
     private let machine = POSIXFileSystem()
     private let fault = Mutex(Fault())
-    /// The log has the name of each call, and also `renamed` after a successful rename.
+    /// The log has the name of each call of a kind in `Call`, and also `renamed` after a successful rename.
     let log = EventLog()
 
-    /// Sets the function that returns the error code of a call, or nil if the call does not fail.
+    /// Sets the function that returns the error code of a call with a path, or nil if the call does not fail. A test
+    /// can also use the function to run code before a call.
     func fail(_ fault: @escaping @Sendable (Call, String) -> Int32?) {
         self.fault.withLock { $0.code = fault }
     }
@@ -104,13 +105,15 @@ final class FaultyFiles: FileSystem {
         try machine.remove(path)
     }
 
+    /// Logs the call, and throws the error that the test has set. All these errors have the operation `write`, because
+    /// no test depends on the operation.
     private func check(_ call: Call, _ path: String) throws(FileError) {
         defer { log.add(call.rawValue) }
         if let code = fault.withLock({ $0.code })(call, path) { throw FileError(.write, path, code: code) }
     }
 }
 
-/// Calls that cannot fail in tests.
+/// Calls for which a test cannot set an error.
 extension FaultyFiles {
     func preallocate(_ descriptor: Int32, _ path: String, _ range: Range<Int>) throws(FileError) {
         try machine.preallocate(descriptor, path, range)

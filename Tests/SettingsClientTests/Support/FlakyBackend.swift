@@ -36,6 +36,8 @@ final class FlakyBackend: SuiteBackend {
     private let decisions = DispatchQueue(label: "decisions of a test")
     /// The log has the request key of each answered write, and `!` with the request key for each other write.
     let log = EventLog()
+    /// The request keys of the answered writes, in order.
+    var answeredWrites: [String] { log.all.filter { !$0.hasPrefix("!") } }
 
     /// The directory of the files of the sessions. The backend retains the directory, because a session saves its cache
     /// when it is deallocated.
@@ -47,6 +49,11 @@ final class FlakyBackend: SuiteBackend {
     }
 
     var suite: SuiteName { inner.suite }
+
+    /// Waits until this number of writes is answered. Returns false after `Deadline.patience` seconds.
+    func waitForAnsweredWrites(_ count: Int) -> Bool {
+        log.wait { _ in answeredWrites.count == count }
+    }
 
     /// Makes all requests fail, and delays the notifications of followers.
     func disconnect() {

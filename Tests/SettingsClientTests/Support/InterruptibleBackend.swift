@@ -54,12 +54,12 @@ final class InterruptibleBackend: SuiteBackend {
 
     /// Counts a request, or throws if the backend is unreachable.
     private func countRequest(_ counter: any WritableKeyPath<Counts, Int> & Sendable) throws(BackendError) {
-        let isServerUnreachable = state.withLock { state in
+        let isUnreachable = state.withLock { state in
             if state.isServerUnreachable || counter == \.schemas && state.isSchemaUnreachable { return true }
             state.counts[keyPath: counter] += 1
             return false
         }
-        if isServerUnreachable { throw .unreachable("nobody answers") }
+        if isUnreachable { throw .unreachable("nobody answers") }
     }
 
     func load() async throws(BackendError) -> ObservedState {

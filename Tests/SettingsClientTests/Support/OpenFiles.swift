@@ -19,7 +19,7 @@ struct OpenFiles {
         return names.count { name in
             guard name.hasSuffix(".outbox") else { return false }
             let file = try? OpenFile("\(directory)/\(name)", .writing, in: machine)
-            // False: another descriptor holds the lock. Nil: the file was removed.
+            // The result is false if another descriptor holds the lock, and nil if the file was removed.
             return (try? file?.lockIfPresent()) == false
         }
     }
@@ -29,7 +29,7 @@ struct OpenFiles {
         let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while !isReached(count) {
             guard ContinuousClock.now < limit else { return false }
-            poll(nil, 0, 1)
+            poll(nil, 0, 1)  // Sleeps for a millisecond.
         }
         return true
     }

@@ -6,8 +6,8 @@ import Testing
 
 @testable import SettingsClient
 
-/// Runs a body, which may block, on a new thread. On the client thread, which runs the sessions of all adapters, the
-/// body would stop all sessions.
+/// Runs a body on a new thread. The body may block. On the client thread, which runs the sessions of all adapters, a
+/// body that blocks would stop all sessions.
 func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         Thread.detachNewThread { continuation.resume(returning: body()) }
@@ -45,11 +45,11 @@ extension World {
     }
 
     /// Waits until values are stored under exactly these keys. Returns false after `Deadline.patience` seconds.
-    func stores(_ keys: [String]) async throws -> Bool {
+    func waits(forStoredKeys keys: [String]) async throws -> Bool {
         let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while try await storedKeys() != keys {
             guard ContinuousClock.now < limit else { return false }
-            poll(nil, 0, 1)
+            poll(nil, 0, 1)  // Sleeps for a millisecond.
         }
         return true
     }
