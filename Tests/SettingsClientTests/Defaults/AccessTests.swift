@@ -4,6 +4,7 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
+/// Reads, writes and changes in place. The expected values start from the defaults in `ClientKeys`.
 @Suite(.ownThread)
 struct AccessTests {
     private let username = DefaultsKey<String?>("username")
@@ -108,13 +109,13 @@ struct AccessTests {
     func throwing(_ kind: BackendKind) throws {
         let defaults = try kind.world().adapter()
         #expect(throws: Failure.self) {
-            try change(&defaults[\.libraries]) {
+            try changeInPlace(&defaults[\.libraries]) {
                 $0.append("lost")
                 throw Failure()
             }
         }
         #expect(throws: Failure.self) {
-            try change(&defaults.launchCount) {
+            try changeInPlace(&defaults.launchCount) {
                 $0 += 1
                 throw Failure()
             }
@@ -215,7 +216,7 @@ struct AccessTests {
     }
 
     @Test("A function that takes some KeyedAccess accepts an adapter and the scope of a nested store")
-    func anyAccess() throws {
+    func genericAccess() throws {
         func raiseVolume(_ access: some KeyedAccess<PlayerKeys>) -> Double {
             access.volume += 0.25
             access[\.volume] += 0.25

@@ -3,6 +3,7 @@ import SettingsClientCompatibility
 import TestSupport
 import Testing
 
+/// The async methods of an adapter. The expected values start from the defaults in `ClientKeys`.
 @Suite(.ownThread)
 struct AsyncFormsTests {
     @Test("Async methods read, store and change a setting", arguments: BackendKind.allCasesWithTCP)
@@ -35,6 +36,7 @@ struct AsyncFormsTests {
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.launchCount) { $0 = -1 } }
         await #expect(throws: DefaultsError.self) { try await defaults.value(\.unusable) }
         #expect(defaults.launchCount == 0)
+        // The client also reports that the keys of the program differ from the schema (`.check`).
         #expect(world.drainIssues().filter { $0.attempt != .check }.map(\.key) == ["unusable"])
     }
 

@@ -16,6 +16,7 @@ struct Permissions: OptionSet, DefaultsSerializable {
     static let write = Permissions(rawValue: 2)
 }
 
+/// The keys of most tests in this module. The tests rely on the defaults, limits and merge rules.
 struct ClientKeys: DefaultsKeyStore {
     var username: DefaultsKey<String?> { .init("username") }
     var nickname: DefaultsKey<String?> { .init("nickname", defaultValue: "anonymous") }
@@ -62,6 +63,6 @@ struct EqualizerKeys: DefaultsKeyStore {
 
 /// Changes a value in place with the body. The body can also change the setting with another adapter, to cause a
 /// conflict.
-func change<Value>(_ value: inout Value, _ body: (inout Value) throws -> Void) rethrows {
+func changeInPlace<Value>(_ value: inout Value, _ body: (inout Value) throws -> Void) rethrows {
     try body(&value)
 }

@@ -10,6 +10,7 @@ import Testing
 /// Async methods that run at the same time on one adapter.
 @Suite(.ownThread)
 struct ConcurrentFormsTests {
+    /// The log of the backend has the key of each write.
     private let backend: ScriptedBackend
     private let world: World
     private let defaults: DefaultsAdapter<ClientKeys>
@@ -25,10 +26,10 @@ struct ConcurrentFormsTests {
     func `A read of a loaded value does not wait for writes of other tasks`() async throws {
         #expect(defaults.theme == .light)
         let log = EventLog()
-        let read = DispatchSemaphore(value: 0)
+        let hasRead = DispatchSemaphore(value: 0)
         backend.beforeCommit { _ in
             log.add("writing")
-            if read.wait(timeout: .now() + 120) == .timedOut { log.add("timed out") }
+            if hasRead.wait(timeout: .now() + 120) == .timedOut { log.add("timed out") }
         }
         let writes = (0..<20).map { number in
             Task { try await defaults.set(\.launchCount, number) }
@@ -36,7 +37,7 @@ struct ConcurrentFormsTests {
         #expect(await log.waits(for: "writing"))
         #expect(try await defaults.value(\.theme) == .light)
         #expect(try await defaults.value(\.loginTries) == 1, "the suite is loaded, and loginTries has no stored value")
-        for _ in writes { read.signal() }
+        for _ in writes { hasRead.signal() }
         for write in writes { try await write.value }
         #expect(log.count("timed out") == 0)
     }

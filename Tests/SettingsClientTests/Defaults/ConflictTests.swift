@@ -4,6 +4,7 @@ import SettingsClientCompatibility
 import TestSupport
 import Testing
 
+/// Changes in place that another program interrupts with a write of the same key. `ClientKeys` declares the merge rules.
 @Suite(.ownThread)
 struct ConflictTests {
     @Test(
@@ -12,17 +13,17 @@ struct ConflictTests {
     func sums(_ kind: BackendKind) throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
-        change(&one[\.visits]) { visits in
+        changeInPlace(&one[\.visits]) { visits in
             two[\.visits] = 10
             visits += 5
         }
         #expect(one.visits == 15)
-        change(&one[\.visits]) { visits in
+        changeInPlace(&one[\.visits]) { visits in
             two.remove(\.visits)
             visits -= 1
         }
         #expect(one.visits == -1, "without a stored value, the sum starts from the default")
-        change(&one.meters) { meters in
+        changeInPlace(&one.meters) { meters in
             two.meters = 1.5
             meters += 2
         }
@@ -34,11 +35,11 @@ struct ConflictTests {
     func `A merged sum outside the key's limits is refused`(_ kind: BackendKind) throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
-        change(&one.meters) { meters in
+        changeInPlace(&one.meters) { meters in
             two.meters = 99
             meters += 2
         }
-        #expect(one.meters == 99)
+        #expect(one.meters == 99, "the sum would be 101, and the maximum of the key is 100")
         #expect(world.drainIssues().map(\.key) == ["meters"])
     }
 
@@ -48,18 +49,18 @@ struct ConflictTests {
     func appending(_ kind: BackendKind) throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
-        change(&one.recent) { recent in
+        changeInPlace(&one.recent) { recent in
             two.recent = ["x"]
             recent += ["a", "b"]
         }
         #expect(one.recent == ["x", "a", "b"])
-        change(&one.recent) { recent in
+        changeInPlace(&one.recent) { recent in
             two.remove(\.recent)
             recent.append("c")
         }
         #expect(one.recent == ["start", "c"])
         #expect(world.drainIssues() == [])
-        change(&one.recent) { recent in
+        changeInPlace(&one.recent) { recent in
             two.recent = ["y"]
             recent.removeFirst()
         }
@@ -74,7 +75,7 @@ struct ConflictTests {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         one.tags = ["b"]
-        change(&one.tags) { tags in
+        changeInPlace(&one.tags) { tags in
             two.tags = ["c", "d"]
             tags.formUnion(["a", "c"])
         }
@@ -89,7 +90,7 @@ struct ConflictTests {
     func withoutRule(_ kind: BackendKind) throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
-        change(&one.launchCount) { count in
+        changeInPlace(&one.launchCount) { count in
             two.launchCount = 10
             count += 5
         }
@@ -108,11 +109,11 @@ struct ConflictTests {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         one.libraries = ["a"]
-        change(&one.launchCount) { count in
+        changeInPlace(&one.launchCount) { count in
             two.launchCount = 10
             count += 5
         }
-        change(&one.libraries) { libraries in
+        changeInPlace(&one.libraries) { libraries in
             two.remove(\.libraries)
             libraries.append("b")
         }
@@ -131,7 +132,7 @@ struct ConflictTests {
         let world = try kind.world(schema: hasSchema ? schema : nil)
         let (one, two) = (world.adapter(), world.adapter())
         one.token = "aaaa"
-        change(&one.token) { token in
+        changeInPlace(&one.token) { token in
             two.token = "bbbb"
             token = "cccc"
         }
@@ -148,7 +149,7 @@ struct ConflictTests {
         let world = try kind.world(schema: try Schema(of: ClientKeys.self) { \.token })
         let (one, two) = (world.adapter(), world.adapter())
         one.token = "a"
-        change(&one.token) { token in
+        changeInPlace(&one.token) { token in
             two.token = "b"
             two.token = "a"
             token? += "c"
@@ -167,12 +168,12 @@ struct ConflictTests {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         one.launchCount = 1
-        change(&one.launchCount) { count in
+        changeInPlace(&one.launchCount) { count in
             two.launchCount = 2
             two.launchCount = 1
             count += 5
         }
-        change(&one.theme) { theme in
+        changeInPlace(&one.theme) { theme in
             two.theme = .dark
             two.remove(\.theme)
             theme = .dark
@@ -185,7 +186,7 @@ struct ConflictTests {
     func otherKeys(_ kind: BackendKind) throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
-        change(&one.launchCount) { count in
+        changeInPlace(&one.launchCount) { count in
             two.loginTries = 10
             count += 5
         }
@@ -207,6 +208,7 @@ struct ConflictTests {
         for program in programs {
             try await program.synchronize()
             #expect(program.visits == 240)
+            // Each thread appends three elements, and the default of `recent` has one element.
             #expect(program.recent.count == 25 && Set(program.recent).count == 25)
             #expect(program.tags.count == 24)
         }

@@ -28,17 +28,18 @@ struct DeadlineTests {
     @Test(arguments: BackendKind.allCases)
     func `A pending action can be confirmed, reverted, extended or cancelled`(_ kind: BackendKind) async throws {
         let defaults = try kind.world().adapter()
-        let kept = try #require(try await defaults.set(\.launchCount, 1, .confirm(within: .seconds(3600))))
+        let confirmed = try #require(try await defaults.set(\.launchCount, 1, .confirm(within: .seconds(3600))))
         #expect(defaults.launchCount == 1)
-        let later = try await kept.extend(to: .seconds(7200))
-        #expect(later.id == kept.id && later.deadline > kept.deadline.addingTimeInterval(3000))
-        try await later.confirm()
-        let again = await #expect(throws: DefaultsError.self) { try await kept.revert() }
-        #expect(again?.code == .pendingEnded && defaults.launchCount == 1)
+        let extended = try await confirmed.extend(to: .seconds(7200))
+        #expect(extended.id == confirmed.id && extended.deadline > confirmed.deadline.addingTimeInterval(3000))
+        try await extended.confirm()
+        let tooLate = await #expect(throws: DefaultsError.self) { try await confirmed.revert() }
+        #expect(tooLate?.code == .pendingEnded && defaults.launchCount == 1)
 
         let reverted = try #require(try await defaults.set(\.launchCount, 2, .until(.now + 3600)))
-        let unsuitable = await #expect(throws: DefaultsError.self) { try await reverted.cancel() }
-        #expect(unsuitable?.code == .invalidOperation && defaults.launchCount == 2)
+        // Only a scheduled change can be cancelled.
+        let notScheduled = await #expect(throws: DefaultsError.self) { try await reverted.cancel() }
+        #expect(notScheduled?.code == .invalidOperation && defaults.launchCount == 2)
         try await reverted.revert()
         #expect(defaults.launchCount == 1)
 
@@ -78,7 +79,8 @@ struct DeadlineTests {
         #expect(defaults.player.volume == 0.5 && !defaults.player.isSet(\.volume))
     }
 
-    private static let refusedDeadlines: [(DefaultsDeadline, String)] = [
+    /// Deadlines that the daemon refuses, and the header field that the error names.
+    private static let refusedDeadlines: [(DefaultsDeadline, field: String)] = [
         (.confirm(within: .zero), "Settings-Confirm"), (.confirm(within: .seconds(86_401)), "Settings-Confirm"),
         (.until(.distantPast), "Settings-Until"), (.until(.zero), "Settings-Until"),
         (.until(.seconds(-5)), "Settings-Until"), (.until(.seconds(1 << 40)), "Settings-Until"),

@@ -3,6 +3,8 @@ import SettingsClientCompatibility
 import TestSupport
 import Testing
 
+/// The order of precedence of an effective value: the launch argument, the stored value, the registered default, the
+/// default of the schema, the default of the key.
 @Suite(.ownThread)
 struct EffectiveValueTests {
     @Test(
@@ -98,7 +100,7 @@ struct EffectiveValueTests {
     }
 
     @Test(
-        "An invalid registered default is reported, and the next layer is used",
+        "An invalid registered default is reported, and the default of the key is used",
         arguments: BackendKind.allCases)
     func invalidRegistered(_ kind: BackendKind) throws {
         let world = try kind.world()

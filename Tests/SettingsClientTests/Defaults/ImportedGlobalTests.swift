@@ -5,6 +5,7 @@ import Testing
 
 import let ExportingKit.Defaults
 
+/// `ExportingKit` is a module of `Tests` with a public global `Defaults`, an adapter with `KitKeys`.
 @Suite(.ownThread)
 struct ImportedGlobalTests {
     @Test("A global that is imported by name shadows the Defaults of SettingsClient")

@@ -6,6 +6,8 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
+/// The issues that adapters report. In `ClientKeys`, the limits of `volume` are 0 and 1, and a `token` has at most four
+/// characters.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct IssueTests {
     @Test("A value beyond the key's limits is reported and not stored", arguments: BackendKind.allCases)

@@ -6,10 +6,11 @@ import Testing
 
 @Suite(.ownThread)
 struct LaunchArgumentsTests {
+    /// The launch arguments of a program, and a key.
     struct Row: Sendable, CustomTestStringConvertible {
         let arguments: [String]
         let key: String
-        /// The values that the argument can mean for keys of different types.
+        /// The values that the argument can mean for the key, depending on its type. Empty if no argument is valid.
         let candidates: [JSONValue]
 
         init(_ arguments: String, _ key: String, _ candidates: JSONValue...) {

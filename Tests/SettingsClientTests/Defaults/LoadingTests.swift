@@ -11,6 +11,7 @@ import Testing
 /// The load of the suite, and callers that wait for the load.
 @Suite(.ownThread)
 struct LoadingTests {
+    /// The log of the backend has the key of each write, `load` when a load begins, and `loaded` when it ends.
     private let backend: ScriptedBackend
     private let world: World
     private let defaults: DefaultsAdapter<ClientKeys>
@@ -51,23 +52,24 @@ struct LoadingTests {
             try store.append(change, number: 1)
             _ = try await backend.write(change)
         }
-        let before = backend.log.all.count
+        let earlierRequestCount = backend.log.all.count
         let session = SuiteSession(backend, outbox: OutboxStore(in: directory.path, of: owner))
         let defaults = world.adapter(ClientKeys(), session: session)
         try await defaults.ready()
         #expect(defaults.visits == 6)
-        #expect(backend.log.all.dropFirst(before).prefix(2) == ["visits", "load"])
+        #expect(backend.log.all.dropFirst(earlierRequestCount).prefix(2) == ["visits", "load"])
     }
 
     @Test
     func `isSet of a renamed key waits at most for the timeout`() {
-        let (timeout, end) = (Duration.seconds(2), DispatchSemaphore(value: 0))
-        backend.duringLoad { _ = end.wait(timeout: .now() + 120) }
+        let (timeout, endOfLoad) = (Duration.seconds(2), DispatchSemaphore(value: 0))
+        backend.duringLoad { _ = endOfLoad.wait(timeout: .now() + 120) }
+        // In these keys, `libraries` has former names.
         let defaults = world.adapter(RenameTests.NewKeys(), timeout: timeout)
         let start = ContinuousClock.now
         #expect(!defaults.isSet(\.libraries))
         #expect(ContinuousClock.now - start < timeout * 2)
-        end.signal()
+        endOfLoad.signal()
     }
 
     @Test

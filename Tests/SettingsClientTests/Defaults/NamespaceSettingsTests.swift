@@ -14,6 +14,7 @@ enum Settings {
     }
 }
 
+/// Namespaces with the same names as other namespaces, or with a name of their own.
 private enum Other {
     enum Account: DefaultsNamespace {
         enum Key: String { case email }

@@ -4,6 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+/// The operators `?=` and `++`, and `setIfAbsent`. The expected values start from the defaults in `ClientKeys`.
 @Suite(.ownThread)
 struct OperatorTests {
     @Test("?= stores a value only if no value is stored", arguments: BackendKind.allCases)

@@ -7,8 +7,8 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// The global `Defaults` of SettingsClient, which reads its server and its suite from the environment. Each test runs
-/// in a child process with its own environment.
+/// The global `Defaults` of SettingsClient, which reads its server and its suite from the environment. Each test of
+/// `Defaults` runs in a child process with its own environment. `SpellingKeys.swift` declares the keys.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ReadyMadeTests {
     @Test("The Defaults of SettingsClient use the address and the suite in the environment")
@@ -91,6 +91,7 @@ struct ReadyMadeTests {
             ))
     }
 
+    /// The path of a program, and the suite and the server in its environment.
     struct Row: Sendable, CustomTestStringConvertible {
         let environment: ProgramEnvironment
         /// The expected name of the suite.
@@ -99,7 +100,7 @@ struct ReadyMadeTests {
         let refusal: String?
 
         init(
-            _ program: String, suite: String? = nil, server: String? = nil, _ expected: String, refusal: String? = nil
+            _ program: String, suite: String? = nil, server: String? = nil, expected: String, refusal: String? = nil
         ) {
             environment = ProgramEnvironment(server: server, suite: suite, program: program)
             self.suite = expected
@@ -110,24 +111,24 @@ struct ReadyMadeTests {
     }
 
     static let rows = [
-        Row("/usr/local/bin/player", "player"),
-        Row("player", "player"),
-        Row("./My Player (2).app/", "My-Player--2-.app"),
-        Row("/opt/.hidden", "hidden"),
-        Row("/opt/Füße", "F--e"),
-        Row("", "program"),
-        Row("/", "program"),
-        Row("...", "program"),
-        Row(String(repeating: "x", count: 200), String(repeating: "x", count: 128)),
-        Row("player", suite: "com.example.app", "com.example.app"),
-        Row("player", suite: "", "player"),
-        Row("player", server: "unix:/run/settingsd.sock", "player"),
-        Row("player", server: "", "player"),
+        Row("/usr/local/bin/player", expected: "player"),
+        Row("player", expected: "player"),
+        Row("./My Player (2).app/", expected: "My-Player--2-.app"),
+        Row("/opt/.hidden", expected: "hidden"),
+        Row("/opt/Füße", expected: "F--e"),
+        Row("", expected: "program"),
+        Row("/", expected: "program"),
+        Row("...", expected: "program"),
+        Row(String(repeating: "x", count: 200), expected: String(repeating: "x", count: 128)),
+        Row("player", suite: "com.example.app", expected: "com.example.app"),
+        Row("player", suite: "", expected: "player"),
+        Row("player", server: "unix:/run/settingsd.sock", expected: "player"),
+        Row("player", server: "", expected: "player"),
         Row(
-            "player", suite: "my app", "player",
+            "player", suite: "my app", expected: "player",
             refusal: "SETTINGS_SUITE: a suite name must consist of A-Z a-z 0-9 . _ -, but character 3 is ' '"),
         Row(
-            "player", server: "ftp://host", "player",
+            "player", server: "ftp://host", expected: "player",
             refusal: "SETTINGS_URL: ftp://host: the scheme ftp: is not supported; use http://, https:// or unix:/path"),
     ]
 

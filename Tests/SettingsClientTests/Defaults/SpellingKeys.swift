@@ -1,7 +1,7 @@
 import Foundation
 import SettingsClient
 
-// Keys as a program declares them: one key of each kind.
+// Keys as a program declares them, one key of each kind, for `SpellingTests` and for tests of the global `Defaults`.
 
 extension DefaultsKeys {
     var username: DefaultsKey<String?> { .init("username") }

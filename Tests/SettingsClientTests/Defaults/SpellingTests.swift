@@ -55,7 +55,7 @@ struct SpellingTests {
         #expect(Defaults[\.launchCount] == 2 && Defaults.launchCount == 2 && Defaults[key: undeclaredKey] == "reddish")
         #expect(Defaults.libraries == ["x 2.0!"] && Defaults.username == "me")
         swap(&Defaults[\.launchCount], &Defaults.loginTries)
-        change(&Defaults.launchCount) { $0 *= 10 }
+        changeInPlace(&Defaults.launchCount) { $0 *= 10 }
         #expect(Defaults.launchCount == 10 && Defaults.loginTries == 2)
     }
 

@@ -103,7 +103,8 @@ struct TransactionTests {
         }
     }
 
-    @Test("A transaction runs again when the client knows the sources of keys with registered defaults") @MainActor
+    // In a suite with a schema, the client asks the daemon for the source of a value before it uses a registered default.
+    @Test("A transaction that reads registered defaults runs again after the schema has changed") @MainActor
     func registeredKeys() async throws {
         let schema = try Schema(of: ClientKeys.self) {
             \.theme; \.launchCount; \.loginTries

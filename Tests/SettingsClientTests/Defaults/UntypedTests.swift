@@ -147,7 +147,7 @@ struct UntypedTests {
         #expect(world.drainIssues().map(\.error.code) == [.invalidOperation])
     }
 
-    @Test("The replica drops the entries of removed keys when the key table is full", arguments: BackendKind.allCases)
+    @Test("The replica drops the entries of removed keys when `KeyTable` is full", arguments: BackendKind.allCases)
     func manyNames(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let defaults = world.adapter()

@@ -216,7 +216,7 @@ struct OutboxConflictTests {
     func refusedMerge() {
         let (one, two) = (world.program(), world.program())
         one.link.delayNotifications()
-        change(&one.defaults.meters) { meters in
+        changeInPlace(&one.defaults.meters) { meters in
             // The sum of both changes is 101, and the maximum of `meters` is 100.
             two.defaults.meters = 99
             meters += 2

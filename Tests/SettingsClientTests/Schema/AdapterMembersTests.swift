@@ -59,6 +59,7 @@ struct AdapterMembersTests {
         defaults[\.value] += 1
         #expect(defaults.issues == 9 && defaults.removeAll && defaults.transaction == [1] && defaults[\.value] == 8)
         #expect(try await defaults.value(\.value) == 8)
+        // With this type, `issues` is the member of the adapter.
         let stream: AsyncStream<DefaultsIssue> = defaults.issues
         _ = stream
         try await defaults.transaction { $0.transaction.append(2) }

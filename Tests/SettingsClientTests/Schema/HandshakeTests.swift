@@ -122,7 +122,7 @@ struct HandshakeTests {
     }
 
     @Test("A schema of another program is compared when the client receives it", arguments: BackendKind.allCases)
-    func following(_ kind: BackendKind) async throws {
+    func schemaOfAnotherProgram(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let defaults = world.adapter(Keys())
         #expect(defaults.volume == 0.5 && defaults.count == 0)

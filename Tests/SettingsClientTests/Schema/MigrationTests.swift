@@ -60,6 +60,7 @@ struct MigrationTests {
         #expect(world.drainIssues() == [])
     }
 
+    // The text `many` is not a number, and 101 is above the maximum of the key.
     @Test("A value that cannot be converted stays, and the reason is reported", arguments: ["many", "101"])
     func failure(_ text: String) throws {
         let world = try BackendKind.memory.world()

@@ -11,6 +11,7 @@ import Testing
 @Suite(.ownThread)
 struct RenameDuringOutageTests {
     private typealias OldKeys = RenameTests.OldKeys
+    /// Has the key `libraries`, whose former names are `folders` and `paths`, and the key `other`, which was not renamed.
     private typealias NewKeys = RenameTests.NewKeys
 
     @Test

@@ -21,6 +21,7 @@ struct RenameTests {
             .init("libraries", defaultValue: [], renamedFrom: ["folders", "paths"])
         }
         var count: DefaultsKey<Int> { .init("count", defaultValue: 5, renamedFrom: ["n"]) }
+        /// Not renamed. A read of this key loads the suite and moves no value.
         var other: DefaultsKey<Int> { .init("other", defaultValue: 0) }
     }
 
@@ -90,7 +91,7 @@ struct RenameTests {
     }
 
     @Test(
-        "The value of the latest former name is moved, unless the new name has a value",
+        "The value of the first former name in `renamedFrom` is moved, unless the new name has a value",
         arguments: BackendKind.allCases)
     func severalFormerNames(_ kind: BackendKind) async throws {
         let both = try world(kind, folders: ["a"], paths: ["b"])
@@ -156,7 +157,7 @@ struct RenameTests {
         let (last, lastBackend) = removed.interruptibleAdapter(NewKeys())
         #expect(last.other == 0)
         lastBackend.beforeNextCommit { removed.adapter(OldKeys()).remove(\.folders) }
-        #expect(last.libraries == ["p"], "the value of the earlier former name is moved if the latest has no value")
+        #expect(last.libraries == ["p"], "if the first former name has no value, the value of the second name is moved")
         #expect(world.drainIssues() + changed.drainIssues() + removed.drainIssues() == [])
     }
 
@@ -280,7 +281,7 @@ struct RenameTests {
     }
 
     @Test(
-        "A transaction does not remove a former name without a value that a closed schema refuses",
+        "With a schema that lists no former names, a transaction removes only former names that have a value",
         arguments: BackendKind.allCases)
     func closedSchema(_ kind: BackendKind) async throws {
         let writes: [@Sendable (DefaultsAdapter<NewKeys>) async throws -> Void] = [
@@ -308,7 +309,8 @@ struct RenameTests {
     }
 
     @Test(
-        "A query or a transaction moves a refused value after a change of the schema", arguments: BackendKind.allCases)
+        "After a change of the schema, `isSet` or a transaction moves a value whose first move was refused",
+        arguments: BackendKind.allCases)
     func secondAttempt(_ kind: BackendKind) async throws {
         let accesses: [@Sendable (DefaultsAdapter<NewKeys>) async throws -> Void] = [
             { #expect($0.isSet(\.libraries)) },
@@ -333,10 +335,10 @@ struct RenameTests {
     @Test("A function that waits for a confirmation which has already come is called at once")
     func earlierConfirmation() async throws {
         let session = try BackendKind.memory.world().adapter(NewKeys()).core.session
-        let before = session.confirmations
+        let confirmationsBefore = session.confirmations
         try await session.synchronize(until: .now + .seconds(180))
         let calls = Mutex(0)
-        session.whenConfirmed(after: before) { calls.withLock { $0 += 1 } }
+        session.whenConfirmed(after: confirmationsBefore) { calls.withLock { $0 += 1 } }
         #expect(calls.withLock { $0 } == 1)
     }
 

@@ -108,6 +108,7 @@ struct ArchiveTests {
     func foreign() throws {
         let whole = try Data.defaultsBridge.decode(bridge.encode(Bookmark("a", page: 3)))
         let text = String(decoding: whole, as: UTF8.self)
+        // The archive is XML, so the text of an element is the name of the class.
         let unknown = Data(text.replacing("Bookmark<", with: "Nobody<").utf8)
         let list = try PropertyListSerialization.data(fromPropertyList: ["a": 1], format: .binary, options: 0)
         let null = try NSKeyedArchiver.archivedData(withRootObject: NSNull(), requiringSecureCoding: true)

@@ -21,7 +21,7 @@ struct LimitTests {
         var theme: DefaultsKey<Theme> { .init("theme", defaultValue: .light, allowed: [.light]) }
     }
 
-    /// A key with a valid value, an invalid value, and the reason why the key refuses the invalid value.
+    /// A key with a valid value (`good`), an invalid value (`bad`), and the reason for the refusal of the invalid value.
     struct Row: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let refusal: String
@@ -38,19 +38,20 @@ struct LimitTests {
                 #expect(defaults[path] == good && world.drainIssues() == [])
                 defaults[path] = bad
                 #expect(defaults[path] == good)
-                let local = world.drainIssues()
+                let issuesOfClient = world.drainIssues()
                 #expect(
-                    local.map(\.error.code) == [nil], "the client refuses the value without a request to the server")
-                #expect(local.first?.error.description == "\(name): \(refusal)")
+                    issuesOfClient.map(\.error.code) == [nil],
+                    "the client refuses the value without a request to the server")
+                #expect(issuesOfClient.first?.error.description == "\(name): \(refusal)")
                 await #expect(throws: DefaultsError.self) { try await defaults.set(path, bad) }
 
                 // The server also enforces the limits for a program that does not declare these keys.
                 let json = try #require(try Value.defaultsBridge.encodeStored(bad))
                 defaults[name] = json
                 #expect(defaults[path] == good)
-                let remote = world.drainIssues()
-                #expect(remote.map(\.error.code) == [.invalidValue])
-                #expect(remote.first?.error.description.hasSuffix(refusal) ?? false)
+                let issuesOfServer = world.drainIssues()
+                #expect(issuesOfServer.map(\.error.code) == [.invalidValue])
+                #expect(issuesOfServer.first?.error.description.hasSuffix(refusal) ?? false)
             }
         }
     }

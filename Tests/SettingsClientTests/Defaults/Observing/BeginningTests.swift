@@ -8,6 +8,7 @@ import Testing
 
 @testable import SettingsClient
 
+/// The beginning of an observation: the first updates that an observer gets.
 @Suite(.ownThread)
 struct BeginningTests {
     @Test(
@@ -85,6 +86,7 @@ struct BeginningTests {
     @Test("If a second task waits on a sequence, the first task gets nil")
     func twoWaiting() async throws {
         let core = DefaultsAdapter.inMemory(keyStore: ClientKeys()).core
+        // An observer whose sequence never has an element.
         let stream = Observer(core, [NoticeConversion<Int>(keys: nil) { _ in [] }], handler: nil)
         let log = EventLog()
         for _ in 0..<2 {

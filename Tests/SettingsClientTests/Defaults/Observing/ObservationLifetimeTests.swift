@@ -73,10 +73,10 @@ struct ObservationLifetimeTests {
                 for _ in 0..<60 {
                     let flags = Flags()
                     let observation = defaults.observe(\.launchCount) { _ in
-                        flags.called.add(1, ordering: .relaxed)
+                        flags.calls.add(1, ordering: .relaxed)
                         if flags.isCancelled.load(ordering: .acquiring) { callsAfterCancel.add(1, ordering: .relaxed) }
                     }
-                    #expect(throws: Never.self) { try eventually { flags.called.load(ordering: .relaxed) > 0 } }
+                    #expect(throws: Never.self) { try eventually { flags.calls.load(ordering: .relaxed) > 0 } }
                     observation.cancel()
                     flags.isCancelled.store(true, ordering: .releasing)
                 }
@@ -88,7 +88,7 @@ struct ObservationLifetimeTests {
     }
 
     private final class Flags: Sendable {
-        let called = Atomic(0)
+        let calls = Atomic(0)
         let isCancelled = Atomic(false)
     }
 
@@ -132,7 +132,7 @@ struct ObservationLifetimeTests {
     @Test(
         "An observer gets no change from before its creation, even if other observers still wait for the change",
         .timeLimit(.minutes(10)))
-    func beginnings() async throws {
+    func laterObservers() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let log = EventLog()
         let observation = Shared<DefaultsObservation>()
@@ -221,6 +221,7 @@ struct ObservationLifetimeTests {
         release.signal()
         #expect(log.wait(for: "tries 2→3"))
         let received = updates.withLock { $0 }
+        // When the queue of the observer is full, it keeps only the newest notice of each key.
         #expect(received.count <= NoticeBacklog.minimumLimit + 2)
         #expect(received.first == DefaultsUpdate(key: "launchCount", oldValue: 0, newValue: 1, isInitial: false))
         #expect(

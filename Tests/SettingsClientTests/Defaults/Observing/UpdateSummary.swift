@@ -12,7 +12,7 @@ extension DefaultsUpdate {
     }
 }
 
-/// A value that a test and a handler share.
+/// A value that a test and a handler share. Nil at first.
 final class Shared<Value: Sendable>: Sendable {
     private let storage = Mutex<Value?>(nil)
 

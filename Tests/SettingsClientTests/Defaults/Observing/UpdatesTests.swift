@@ -165,6 +165,7 @@ struct UpdatesTests {
             }
         }
         #expect(received == ["light after 0", "light→dark after 4000"])
+        // When the queue of the observer is full, it keeps only the newest notice of each key.
         #expect(count <= NoticeBacklog.minimumLimit + 4)
     }
 
