@@ -46,7 +46,7 @@ struct CachingTests {
         let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while file().read()?.suites.first?.values.map(\.value) != values {
             guard ContinuousClock.now < limit else { return false }
-            poll(nil, 0, 1)
+            poll(nil, 0, 1)  // Sleeps for a millisecond.
         }
         return true
     }

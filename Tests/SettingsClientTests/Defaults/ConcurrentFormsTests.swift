@@ -111,9 +111,7 @@ struct ConcurrentFormsTests {
     }
 
     @Test
-    @MainActor func `Tasks write one key in the order in which they began`()
-        async throws
-    {
+    @MainActor func `Tasks write one key in the order in which they began`() async throws {
         let tasks = (1...200).map { number in
             Task { try await defaults.set(\.launchCount, number) }
         }

@@ -53,7 +53,7 @@ struct IssueTests {
     }
 
     @Test(
-        "A stored value of another type is reported once, read as the default, and kept by a change in place",
+        "A stored value of another type is reported once and read as the default, and a change in place does not replace it",
         arguments: BackendKind.allCases)
     func unreadable(_ kind: BackendKind) throws {
         let world = try kind.world()

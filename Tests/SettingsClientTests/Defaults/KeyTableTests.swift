@@ -45,7 +45,7 @@ struct KeyTableTests {
         for (key, resolved) in zip(keys, resolvedKeys) { #expect(table.resolve(key) === resolved) }
     }
 
-    @Test("Keys whose names differ in one byte are distinct, and keys with one name and different types are distinct")
+    @Test("Keys whose names differ in one byte are distinct, and keys with one name and different types read one value")
     func names() {
         let defaults = DefaultsAdapter.inMemory(keyStore: Keys())
         let names = ["n", "na", "\u{E9}", "e\u{301}", "12345678", "123456789", "1234567812345678"]

@@ -102,6 +102,7 @@ struct OutboxConflictTests {
         one?.link.reconnect()
         _ = try? await one?.defaults.synchronize()
         #expect(world["visits"] == 101 && world.end(&one))
+        // The next program sends the write again, with the same request key.
         let next = world.program()
         try await next.defaults.synchronize()
         #expect(world["visits"] == 101 && next.defaults.visits == 101 && world.drainIssues() == [])

@@ -109,7 +109,8 @@ struct OutboxFaultTests {
         var store = harness.store()
         let found = store.inherit()
         #expect(found.writes == [] && found.problems == [])
-        #expect(names.count == 2 && names.contains("notes.txt"))
+        #expect(
+            names.count == 2 && names.contains("notes.txt"), "the other file is the outbox file of the other server")
         #expect(throws: Never.self) { try store.add(samples.set(1)) }
     }
 

@@ -13,7 +13,7 @@ struct OutboxInheritanceTests {
         world = try OutboxWorld()
     }
 
-    @Test("A program first sends the kept writes of an ended program, then its own writes, and shows both")
+    @Test("A program sends the kept writes of an ended program before its own writes, and getters return both values")
     func inheritance() async throws {
         var first: OutboxWorld.Program? = world.program()
         first?.defaults.visits = 5

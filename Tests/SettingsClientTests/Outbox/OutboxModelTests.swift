@@ -35,7 +35,7 @@ struct OutboxModelTests {
         }
     }
 
-    @Test("Kept writes are done exactly once and in order")
+    @Test("Writes that wait in the outbox are done exactly once and in order")
     func exactlyOnce() async throws {
         for generator in FuzzBudget.generators(share: 0.01) { try await exactlyOnce(generator) }
     }

@@ -19,7 +19,7 @@ struct OutboxStoreTests {
         harness = try StoreHarness()
     }
 
-    @Test("Kept writes are removed in order and leave no file")
+    @Test("The writes of a queue are removed in order and leave no file")
     func order() throws {
         var store = harness.store()
         #expect(store.inherit().writes.isEmpty)
@@ -138,7 +138,7 @@ struct OutboxStoreTests {
             for _ in 0..<5_000 { next.removeFirst() }
             #expect(next.count == 0)
         }
-        #expect(names == [name])
+        #expect(names == [name], "the first store still has its own file")
         #expect(throws: Never.self) { try next.add(write) }
     }
 }

@@ -13,7 +13,7 @@ struct OutboxWaitingTests {
         world = try OutboxWorld()
     }
 
-    @Test("A setter waits no longer than its timeout, and its write is sent after the earlier kept writes")
+    @Test("A setter waits no longer than its timeout, and its write is sent after earlier writes in the outbox")
     func waiting() throws {
         let program = world.program(timeout: .milliseconds(50))
         let (defaults, link) = (program.defaults, program.link)

@@ -65,7 +65,7 @@ struct SendOutcomeTests {
         #expect(SendOutcome(.failure(.refused(problem)), of: try samples.write(.set(1))) == .refused(problem))
     }
 
-    @Test("With a refused token, the write is kept, and callers do not wait")
+    @Test("After a refusal of the token, the write waits in the queue, and callers do not wait")
     func unauthorized() throws {
         let problem = Problem(.unauthorized, "no")
         #expect(

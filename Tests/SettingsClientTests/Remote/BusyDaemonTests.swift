@@ -146,6 +146,7 @@ struct BusyDaemonTests {
         writeAnswer.acceptWrites()
         try await synchronizePatiently(defaults)
         let last = issues.drain()
+        // The directory has one entry: the directory of the server.
         #expect(try POSIXFileSystem().list(directory.path + "/outbox").count == 1 && last == [], "\(last)")
     }
 
@@ -163,6 +164,7 @@ struct BusyDaemonTests {
         #expect(issues.drain() == [], "a waiting write is not reported while the daemon is unreachable")
         writeAnswer.acceptWrites()
         try await synchronizePatiently(defaults)
+        // The directory has one entry: the directory of the server.
         #expect(try POSIXFileSystem().list(directory.path + "/outbox").count == 1 && issues.drain() == [])
     }
 

@@ -40,9 +40,7 @@ struct FollowFailureTests {
     }()
 
     @Test
-    func `A read with a new epoch fails at the deadline if no long poll delivers that epoch`()
-        async throws
-    {
+    func `A read with a new epoch fails at the deadline if no long poll delivers that epoch`() async throws {
         let server = try server { _ = $0.read() }
         let backend = RemoteBackend(
             suite: names.app, server: SharedServer(server.address), timeout: .seconds(1))

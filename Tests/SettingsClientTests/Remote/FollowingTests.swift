@@ -94,9 +94,7 @@ struct FollowingTests {
     }
 
     @Test("All subscribers get all changes if one subscriber joins from an earlier cursor or another epoch")
-    func joining()
-        throws
-    {
+    func joining() throws {
         let server = try ScriptedServer { [self] _, peer, log in
             while let request = peer.readRequest() {
                 if request.contains("since=e.3&") {

@@ -60,9 +60,7 @@ struct KeptWritesTests {
     }
 
     @Test
-    func `Writes during an outage of the daemon are sent after its restart`()
-        throws
-    {
+    func `Writes during an outage of the daemon are sent after its restart`() throws {
         let first = try ServedDaemon(in: directory, port: 0)
         let defaults = program(try first.address(.unix))
         defaults.launchCount = 1
@@ -112,9 +110,7 @@ struct KeptWritesTests {
     }
 
     @Test
-    func `Kept writes that the daemon refuses are rolled back and reported`()
-        async throws
-    {
+    func `Kept writes that the daemon refuses are rolled back and reported`() async throws {
         let first = try ServedDaemon(in: directory, port: 0)
         let address = try first.address(.unix)
         let defaults = program(address)
@@ -180,9 +176,7 @@ struct KeptWritesTests {
     }
 
     @Test
-    func `The next program sends the kept writes of a program that has ended normally`()
-        async throws
-    {
+    func `The next program sends the kept writes of a program that has ended normally`() async throws {
         let first = try ServedDaemon(in: directory, port: 0)
         let address = try first.address(.unix)
         var defaults: DefaultsAdapter<ClientKeys>? = program(address)
@@ -208,7 +202,7 @@ struct KeptWritesTests {
             let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
             let texts = names.compactMap { try? String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8) }
             if texts.contains(where: { text in parts.allSatisfy(text.contains) }) { return true }
-            poll(nil, 0, 1)
+            poll(nil, 0, 1)  // Sleeps for a millisecond.
         }
         return false
     }
@@ -253,9 +247,7 @@ struct KeptWritesTests {
     }
 
     @Test
-    func `Changes in place before the first load are kept, and are done if no other value is stored`()
-        async throws
-    {
+    func `Changes in place before the first load are kept, and are done if no other value is stored`() async throws {
         do {
             let defaults = program(try ServerAddress("unix:\(directory.path)/socket"))
             defaults.launchCount += 1

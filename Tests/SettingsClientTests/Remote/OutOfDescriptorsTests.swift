@@ -39,7 +39,7 @@ struct OutOfDescriptorsTests {
         let limit = ContinuousClock.now + .seconds(30)
         while defaults.launchCount != 2 {
             guard ContinuousClock.now < limit else { return false }
-            poll(nil, 0, 20)
+            poll(nil, 0, 20)  // Sleeps for 20 ms.
         }
         return AnswerReader.shared.isRunning
     }

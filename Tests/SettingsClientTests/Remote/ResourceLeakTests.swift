@@ -37,7 +37,7 @@ struct ResourceLeakTests {
             while ContinuousClock.now < limit {
                 let now = Count.now
                 if now.threads <= threads, now.descriptors <= descriptors { return true }
-                poll(nil, 0, 20)
+                poll(nil, 0, 20)  // Sleeps for 20 ms.
             }
             print("leak: now \(Count.now), before \(self)")
             return false
@@ -53,7 +53,7 @@ struct ResourceLeakTests {
         let limit = ContinuousClock.now + .seconds(30)
         while AnswerReader.shared.isRunning {
             guard ContinuousClock.now < limit else { return nil }
-            poll(nil, 0, 20)
+            poll(nil, 0, 20)  // Sleeps for 20 ms.
         }
         return .now
     }
@@ -71,9 +71,7 @@ struct ResourceLeakTests {
     // would keep the inherited pipes open, and the parent process reads the pipes until they are closed.
 
     @Test
-    func `Released adapters leave no thread and no descriptor`()
-        async
-    {
+    func `Released adapters leave no thread and no descriptor`() async {
         await #expect(processExitsWith: .success) {
             exit(try ResourceLeakTests.hasNoLeakAfterUse() ? EXIT_SUCCESS : EXIT_FAILURE)
         }

@@ -57,9 +57,7 @@ struct RestartTests {
     }
 
     @Test
-    func `Increments with merge .sum are done once while the daemon is killed repeatedly`()
-        async throws
-    {
+    func `Increments with merge .sum are done once while the daemon is killed repeatedly`() async throws {
         let directory = try TemporaryDirectory()
         let (data, socket) = (directory.path + "/data", directory.path + "/socket")
         func start() throws -> DaemonProcess { try DaemonProcess(data: data, options: ["--listen", "unix:\(socket)"]) }
@@ -115,9 +113,7 @@ struct RestartTests {
     }
 
     @Test
-    func `A daemon with other data causes a reset`()
-        throws
-    {
+    func `A daemon with other data causes a reset`() throws {
         let first = try ServedDaemon()
         let world = World(at: try first.address(.unix), names.app)
         let defaults = adapterWithWrites(world)

@@ -35,9 +35,7 @@ struct SecureDefaultsTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `An adapter over https gets the writes of other adapters`()
-        async throws
-    {
+    func `An adapter over https gets the writes of other adapters`() async throws {
         let daemon = try SecureDaemon()
         let defaults = try adapter(try daemon.address())
         let updates = defaults.updates(of: \.theme)

@@ -76,9 +76,7 @@ struct RenameDuringOutageTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `A value of a former name that the cache lacks is moved after an outage`()
-        async throws
-    {
+    func `A value of a former name that the cache lacks is moved after an outage`() async throws {
         let suite = try SuiteName("com.example.app")
         let server = InMemoryBackend(suite: suite)
         let world = World { server }

@@ -27,6 +27,7 @@ func blocking<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Va
     return try #require(result.wait(until: .now + .seconds(120))).get()
 }
 
+/// `World` is a suite with the adapters and the issues of a test (`BackendKind.swift`).
 extension World {
     /// Stores a schema, as another program would.
     func put(schema document: JSONValue, onConflict policy: ConflictPolicy = .refuse) async throws {

@@ -86,7 +86,7 @@ struct CodableEvolutionTests {
     }
 
     @Test(
-        "A new required field without a default makes old values unreadable, and a change in place keeps them",
+        "A new required field without a default makes old values unreadable, and a change in place does not replace them",
         arguments: BackendKind.allCases)
     func addedRequiredField(_ kind: BackendKind) throws {
         let world = try world(kind)
@@ -115,7 +115,7 @@ struct CodableEvolutionTests {
     }
 
     @Test(
-        "A field of another type makes old values unreadable, and a change in place reports and keeps them",
+        "A field of another type makes old values unreadable, and a change in place is reported and does not replace them",
         arguments: BackendKind.allCases)
     func retyped(_ kind: BackendKind) throws {
         let world = try world(kind)
