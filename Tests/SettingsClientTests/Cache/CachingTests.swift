@@ -8,6 +8,8 @@ import Testing
 
 @testable import SettingsClient
 
+/// The cache file, which has the last known state of a suite for a start without a server. `CheckedLine` adds a checksum
+/// and the newline character to a JSON object.
 @Suite(.ownThread)
 struct CachingTests {
     private let suite: SuiteName
@@ -129,15 +131,15 @@ struct CachingTests {
     func unusable() throws {
         let state = try server.load()
         #expect(try file().save(state))
-        let whole = try bytes()
+        let completeFile = try bytes()
         #expect(file().read() == state)
         #expect(file(server: "another").read() == nil)
-        for length in 0..<whole.count {
-            try Data(whole[..<length]).write(to: URL(filePath: path))
+        for length in 0..<completeFile.count {
+            try Data(completeFile[..<length]).write(to: URL(filePath: path))
             #expect(file().read() == nil, "\(length) bytes")
         }
-        for offset in whole.indices {
-            var damaged = whole
+        for offset in completeFile.indices {
+            var damaged = completeFile
             damaged[offset] ^= 0x04
             try Data(damaged).write(to: URL(filePath: path))
             #expect(file().read() == nil, "byte \(offset)")
@@ -181,15 +183,15 @@ struct CachingTests {
         for outage in 1...2 {
             files.fail(.rename)
             for number in 1...3 {
-                let before = files.log.count("rename")
+                let failedSaves = files.log.count("rename")
                 defaults.launchCount = 10 * outage + number
-                #expect(files.log.wait { $0.count { $0 == "rename" } > before })
+                #expect(files.log.wait { $0.count { $0 == "rename" } > failedSaves })
             }
             #expect(issues.wait { $0.count == outage })
             files.repair()
-            let before = files.log.count("renamed")
+            let saves = files.log.count("renamed")
             defaults.launchCount = 10 * outage
-            #expect(waitUntilSaved(times: before + 1) && waitUntilCached([.integer(Int64(10 * outage))]))
+            #expect(waitUntilSaved(times: saves + 1) && waitUntilCached([.integer(Int64(10 * outage))]))
         }
         #expect(issues.all.count == 2)
         #expect(issues.all.allSatisfy { $0.contains(path) }, "\(issues.all)")

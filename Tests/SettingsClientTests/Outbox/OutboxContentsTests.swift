@@ -5,6 +5,7 @@ import Testing
 
 @testable import SettingsClient
 
+/// The lines of an outbox file. `CheckedLine` adds a checksum (`crc`) and the newline character to a JSON object.
 @Suite(.ownThread)
 struct OutboxContentsTests {
     private let samples: SampleWrites

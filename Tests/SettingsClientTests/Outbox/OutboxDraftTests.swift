@@ -45,7 +45,7 @@ struct OutboxDraftTests {
         #expect(harness.close(&store))
         harness.files.repair()
         var next = harness.store()
-        #expect(try next.inherit().writes == [samples.set(1)])
+        #expect(try next.adoptAbandonedWrites().writes == [samples.set(1)])
         #expect(harness.names.count == 1, "the abandoned draft is removed")
     }
 }

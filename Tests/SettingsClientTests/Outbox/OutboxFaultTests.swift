@@ -7,6 +7,8 @@ import Testing
 
 @testable import SettingsClient
 
+/// Outbox files that are damaged, cannot be read or cannot be written. The name of an outbox file is a number and a
+/// random text, such as `0000000007-x.outbox`.
 @Suite(.ownThread)
 struct OutboxFaultTests {
     private let harness: StoreHarness
@@ -31,12 +33,12 @@ struct OutboxFaultTests {
         try harness.write(
             harness.bytes(name) + OutboxLine.write(3, writes[2]).bytes.dropLast(missingBytes + 1), to: name)
         var next: OutboxStore? = harness.store()
-        let found = try harness.inherit(&next)
+        let found = try harness.adoptAbandonedWrites(&next)
         #expect(found.writes == Array(writes[0...1]) && found.problems == [])
         try next?.add(writes[2])
         #expect(harness.close(&next))
         var last = harness.store()
-        #expect(last.inherit().writes == writes)
+        #expect(last.adoptAbandonedWrites().writes == writes)
     }
 
     @Test("A file with a damaged line is renamed and reported, and the writes of its other lines are sent")
@@ -53,7 +55,7 @@ struct OutboxFaultTests {
         try harness.write(bytes, to: name)
         files.fail(.write)
         var failing: OutboxStore? = harness.store()
-        let foundWithoutSpace = try harness.inherit(&failing)
+        let foundWithoutSpace = try harness.adoptAbandonedWrites(&failing)
         #expect(foundWithoutSpace.writes == [writes[0], writes[2]])
         #expect(
             foundWithoutSpace.problems.count == 1
@@ -62,7 +64,7 @@ struct OutboxFaultTests {
         #expect(try harness.bytes(name) == bytes, "the file stays unchanged for the next program")
         files.repair()
         var next: OutboxStore? = harness.store()
-        let found = try harness.inherit(&next)
+        let found = try harness.adoptAbandonedWrites(&next)
         #expect(found.writes == [writes[0], writes[2]])
         let renamed = try #require(names.first { $0.hasSuffix(".damaged") })
         #expect(found.problems.map(\.path) == ["\(path)/\(name)"])
@@ -74,7 +76,7 @@ struct OutboxFaultTests {
             "the renamed file has the request key of the lost write")
         #expect(harness.close(&next))
         var last = harness.store()
-        #expect(last.inherit().problems == [])
+        #expect(last.adoptAbandonedWrites().problems == [])
         #expect(harness.drain(&last) == [writes[0], writes[2]])
         #expect(names == [renamed])
     }
@@ -84,7 +86,7 @@ struct OutboxFaultTests {
         let later = CheckedLine.line(of: Array(#"{"outbox":2,"anything":"else"}"#.utf8))
         try harness.write(later, to: "0000000007-x.outbox")
         var store = harness.store()
-        let found = store.inherit()
+        let found = store.adoptAbandonedWrites()
         #expect(found.writes == [])
         #expect(found.problems.map(\.path) == ["\(path)/0000000007-x.outbox"])
         #expect(
@@ -107,7 +109,7 @@ struct OutboxFaultTests {
         try harness.write([1, 2, 3], to: "0000000009-x.outbox.new")
         try harness.write([], to: "0000000009-y.outbox")
         var store = harness.store()
-        let found = store.inherit()
+        let found = store.adoptAbandonedWrites()
         #expect(found.writes == [] && found.problems == [])
         #expect(
             names.count == 2 && names.contains("notes.txt"), "the other file is the outbox file of the other server")
@@ -123,19 +125,19 @@ struct OutboxFaultTests {
         #expect(harness.close(&first))
         files.fail(call, code: EIO)
         var failing: OutboxStore? = harness.store()
-        let found = try harness.inherit(&failing)
+        let found = try harness.adoptAbandonedWrites(&failing)
         #expect(found.writes == [] && found.problems.map(\.reason) == ["Input/output error"])
         files.repair()
         #expect(harness.close(&failing))
         var next = harness.store()
-        #expect(try next.inherit().writes == [samples.set(1)])
+        #expect(try next.adoptAbandonedWrites().writes == [samples.set(1)])
     }
 
     @Test(arguments: [EACCES, ENOTDIR, ENOENT])
     func `A missing or inaccessible outbox directory has no writes and causes no report`(_ code: Int32) {
         files.fail(.list, code: code)
         var store = harness.store()
-        #expect(store.inherit() == OutboxStore.AbandonedWrites())
+        #expect(store.adoptAbandonedWrites() == OutboxStore.AbandonedWrites())
     }
 
     @Test
@@ -162,7 +164,7 @@ struct OutboxFaultTests {
         let huge = CheckedLine.line(of: Array(#"{"write":9223372036854775807,"requestKey":"a","do":[]}"#.utf8))
         try harness.write(huge, to: "9223372036854775807-x.outbox")
         var store = harness.store()
-        #expect(store.inherit().problems.count == 1)
+        #expect(store.adoptAbandonedWrites().problems.count == 1)
         try store.add(samples.set(1))
         try store.add(samples.set(2))
         #expect(store.count == 2)

@@ -150,7 +150,8 @@ struct OutboxModelTests {
         return defaults.core.session.isLoaded || defaults.core.session.isKnown(key)
     }
 
-    /// Returns true if the setter has written its value or stored the write in the outbox file.
+    /// Drains the issues, and records a failure of the test for each unexpected issue. Returns true if the setter before
+    /// this call has written its value or stored the write in the outbox file.
     private func isDone(_ world: OutboxWorld, _ comment: Comment) -> Bool {
         var isDone = true
         for issue in world.drainIssues() {
@@ -168,13 +169,13 @@ struct OutboxModelTests {
     @Test("A crash after any call of the file system loses no write and repeats no write")
     func everyStep() async throws {
         var calls = 0
-        while try await failsAfterCalls(calls) { calls += 1 }
+        while try await reachesFailure(afterCalls: calls) { calls += 1 }
         #expect(calls > 30, "the program made enough calls for a useful test")
     }
 
     /// Runs a program that writes during an outage and meets a conflict. After `count` calls of the file system, all
     /// calls and all requests fail. Returns false if the program made no further call.
-    private func failsAfterCalls(_ count: Int) async throws -> Bool {
+    private func reachesFailure(afterCalls count: Int) async throws -> Bool {
         let world = try OutboxWorld()
         let comment: Comment = "after \(count) calls"
         let other = world.program()

@@ -7,6 +7,7 @@ import Testing
 
 @testable import SettingsClient
 
+/// An `OutboxStore` is the queue of the writes that the daemon has not answered, in memory and in a file.
 @Suite(.ownThread)
 struct OutboxStoreTests {
     private let harness: StoreHarness
@@ -22,7 +23,7 @@ struct OutboxStoreTests {
     @Test("The writes of a queue are removed in order and leave no file")
     func order() throws {
         var store = harness.store()
-        #expect(store.inherit().writes.isEmpty)
+        #expect(store.adoptAbandonedWrites().writes.isEmpty)
         #expect(
             names == [] && !FileManager.default.fileExists(atPath: path),
             "the store creates no file and no directory before the first write")
@@ -87,9 +88,9 @@ struct OutboxStoreTests {
         for number in [2, 1, 4, 3] { try store?.append(samples.set(number), number: Int64(number)) }
         #expect(harness.close(&store))
         var next = harness.store()
-        let inherited = next.inherit().writes
+        let adopted = next.adoptAbandonedWrites().writes
         let expected = try (1...4).map(samples.set)
-        #expect(inherited == expected && harness.drain(&next) == expected)
+        #expect(adopted == expected && harness.drain(&next) == expected)
     }
 
     @Test("A queue without a directory keeps its writes in memory and creates no files")
@@ -97,7 +98,7 @@ struct OutboxStoreTests {
         var store = OutboxStore(in: nil, of: samples.owner, files: files)
         let writes = try samples.all()
         for write in writes { try store.add(write) }
-        #expect(store.inherit() == OutboxStore.AbandonedWrites())
+        #expect(store.adoptAbandonedWrites() == OutboxStore.AbandonedWrites())
         #expect(!store.isPersistent && harness.drain(&store) == writes)
         #expect(files.log.all.isEmpty)
     }
@@ -118,7 +119,7 @@ struct OutboxStoreTests {
         try store?.add(samples.set(1))
         #expect(harness.close(&store))
         var next = harness.store()
-        let writes = next.inherit().writes
+        let writes = next.adoptAbandonedWrites().writes
         #expect(try writes == [samples.write(.set(text), as: "request 100"), samples.set(1)])
     }
 
@@ -134,7 +135,7 @@ struct OutboxStoreTests {
         try harness.write(bytes, to: "0000000009-x.outbox")
         var next = harness.store()
         expectLinearTime {
-            #expect(next.inherit().writes.count == 5_000)
+            #expect(next.adoptAbandonedWrites().writes.count == 5_000)
             for _ in 0..<5_000 { next.removeFirst() }
             #expect(next.count == 0)
         }

@@ -82,7 +82,7 @@ final class OutboxWorld: Sendable {
     var waitingWrites: [PendingChange] {
         let owner = FileOwner(server: "memory", suite: suite)
         var store = OutboxStore(in: directory.path + "/outbox", of: owner)
-        return store.inherit().writes
+        return store.adoptAbandonedWrites().writes
     }
 
     /// The number of writes in all outbox files, including the file that a running program has locked.

@@ -5,6 +5,7 @@ import Testing
 
 @testable import SettingsClient
 
+/// What the client does with a queued write after an attempt to send it.
 @Suite(.ownThread)
 struct SendOutcomeTests {
     private let samples: SampleWrites

@@ -31,8 +31,8 @@ struct StoreHarness {
     }
 
     /// Adopts the writes of ended programs. The store, which `close(_:)` sets to nil, must not be nil.
-    func inherit(_ store: inout OutboxStore?) throws -> OutboxStore.AbandonedWrites {
-        let found = store?.inherit()
+    func adoptAbandonedWrites(_ store: inout OutboxStore?) throws -> OutboxStore.AbandonedWrites {
+        let found = store?.adoptAbandonedWrites()
         return try #require(found)
     }
 
@@ -73,12 +73,12 @@ extension OutboxStore {
     }
 
     /// Adopts the writes of programs that have ended, as a session does.
-    mutating func inherit() -> AbandonedWrites {
-        var inheritance = collectAbandonedWrites()
-        let first = nextNumber
-        inheritance.problems += adopt(
-            inheritance.writes.enumerated().map { (number: first + Int64($0.offset), change: $0.element) })
-        return inheritance
+    mutating func adoptAbandonedWrites() -> AbandonedWrites {
+        var abandoned = collectAbandonedWrites()
+        let firstNumber = nextNumber
+        abandoned.problems += adopt(
+            abandoned.writes.enumerated().map { (number: firstNumber + Int64($0.offset), change: $0.element) })
+        return abandoned
     }
 
     private var nextNumber: Int64 { (last?.number ?? 0) + 1 }

@@ -5,6 +5,8 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
+/// `WriteRetries` decides when a write is sent again with the same request key. Its `pause` is nil if the write is not
+/// sent again, and its `summary` is the error that the caller gets.
 @Suite(.ownThread)
 struct WriteRetriesTests {
     private var generator = SeededGenerator(seed: 3)

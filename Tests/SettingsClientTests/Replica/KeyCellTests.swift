@@ -6,6 +6,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
+/// A `KeyCell` is the state that all readers of one key share.
 @Suite(.ownThread)
 struct KeyCellTests {
     @Test("A log handler that increments a setting for each issue does not deadlock", .timeLimit(.minutes(10)))

@@ -6,6 +6,7 @@ import Testing
 
 @testable import SettingsClient
 
+/// The replica: the last known state of the suite, with the unconfirmed writes of the program on top.
 @Suite(.ownThread)
 struct ReplicaStateTests {
     private let suite: SuiteName
