@@ -21,7 +21,7 @@ struct LogTests {
             DefaultsLog { [self] level, text, metadata in messages.withLock { $0.append((level, text, metadata)) } }
         }
 
-        /// Returns the messages after the adapter has logged all its issues.
+        /// Returns the messages of all adapters with this log, after one of these adapters has logged all its issues.
         func all<Keys>(of adapter: DefaultsAdapter<Keys>) -> [Message] {
             adapter.core.issues.waitUntilLogged(until: .now + .seconds(180))
             return messages.withLock { $0 }

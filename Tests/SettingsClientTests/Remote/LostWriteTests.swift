@@ -30,6 +30,7 @@ struct LostWriteTests {
         defaults.visits += 1
         defaults.recent.append("x")
         defaults["list"] += [1]
+        // The default of `recent` is `["start"]`.
         #expect(defaults.visits == 3 && defaults.recent == ["start", "x"] && defaults["list"].array == [1])
         #expect(proxy.server.log.count("dropped answer") == 2 * lostAnswers)
         proxy.dropAnswers(lostAnswers, to: "DELETE")
