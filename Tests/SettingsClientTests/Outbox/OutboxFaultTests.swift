@@ -159,7 +159,7 @@ struct OutboxFaultTests {
         #expect(names == [])
     }
 
-    @Test("A line and a file name with the greatest number are reported, and later writes get valid numbers")
+    @Test("A line with the greatest number, Int64.max, is reported, and later writes get valid numbers")
     func hugeNumbers() throws {
         let huge = CheckedLine.line(of: Array(#"{"write":9223372036854775807,"requestKey":"a","do":[]}"#.utf8))
         try harness.write(huge, to: "9223372036854775807-x.outbox")
