@@ -51,7 +51,7 @@ enum Help {
         columns(
             options.map { option in
                 let short = option.short.map { "-\($0), " } ?? ""
-                return (short + "--\(option.name)" + (option.value.map { " \($0)" } ?? ""), option.help)
+                return (short + "--\(option.name)" + (option.placeholder.map { " \($0)" } ?? ""), option.help)
             })
     }
 

@@ -11,7 +11,7 @@ enum Tool {
 
     static func run(_ words: [String]) async -> Never {
         do {
-            let code = try await code(of: words)
+            let code = try await runCommand(words)
             try Terminal.flush()
             CurrentProcess.exit(code: code.rawValue)
         } catch {
@@ -21,10 +21,10 @@ enum Tool {
 
     /// Splits words into two parts: the common options with a value, such as `--server URL`, before the command or
     /// between the two words of its name, and the other words.
-    static func parts(of words: [String]) -> (options: [String], rest: [String]) {
-        let (options, rest) = Arguments.common(of: words)
+    static func splitCommonOptions(of words: [String]) -> (options: [String], rest: [String]) {
+        let (options, rest) = Arguments.splitLeadingCommonOptions(of: words)
         guard let first = rest.first, isGroup(first) else { return (options, rest) }
-        let parts = Arguments.common(of: rest.dropFirst())
+        let parts = Arguments.splitLeadingCommonOptions(of: rest.dropFirst())
         return (options + parts.options, [first] + parts.rest)
     }
 
@@ -37,8 +37,9 @@ enum Tool {
         return (command, Array(words.dropFirst(command.words.count)))
     }
 
-    private static func code(of words: [String]) async throws -> ExitCode {
-        let (options, rest) = parts(of: words)
+    /// Runs the command that the words name, and returns the exit code.
+    private static func runCommand(_ words: [String]) async throws -> ExitCode {
+        let (options, rest) = splitCommonOptions(of: words)
         guard let first = rest.first else {
             // Throws if the last option lacks its value.
             _ = try Arguments(options, for: ReadingCommands.list)
@@ -49,17 +50,17 @@ enum Tool {
             return .usage
         }
         if ["help", "--help", "-h"].contains(first) {
-            try Arguments.checkText(words)
-            return try help(Array(rest.dropFirst()))
+            try Arguments.requireUTF8(words)
+            return try printHelp(Array(rest.dropFirst()))
         }
         if first == "--version" {
-            try Arguments.checkText(words)
+            try Arguments.requireUTF8(words)
             print("settings \(Help.version)")
             return .done
         }
-        if first == "complete" { return Completion.answer(Array(rest.dropFirst()), among: commands) }
+        if first == "complete" { return Completion.printCandidates(for: Array(rest.dropFirst()), among: commands) }
         guard let (command, operands) = command(of: rest) else {
-            if isGroup(first) { return try group(rest, options) }
+            if isGroup(first) { return try runGroup(rest, options) }
             // In the short form `settings SUITE`, only options can follow the suite. In `settings lst app`, `lst` is
             // therefore not a suite, but a misspelt command.
             let isSuite = rest.count == 1 || rest[1].hasPrefix("-")
@@ -67,37 +68,37 @@ enum Tool {
                 // In `settings --server get app theme`, `--server` has the value `get`. The error about this address is
                 // more helpful than an error about a command `app`.
                 _ = try Arguments(options, for: ReadingCommands.list).serverAddress()
-                throw unknown(first, rest)
+                throw unknownCommandError(first, rest)
             }
-            return try await list([first] + options + rest.dropFirst())
+            return try await runList([first] + options + rest.dropFirst())
         }
         let arguments: Arguments
         do throws(ToolError) {
             arguments = try Arguments(options + operands, for: command)
-            if arguments.has("help") { return try help([command.name]) }
+            if arguments.has("help") { return try printHelp([command.name]) }
             try command.validate(arguments)
         } catch {
-            throw ToolError(error.code, error.message + hint(rest, options))
+            throw ToolError(error.code, error.message + suiteHint(rest, options))
         }
         return try await command.run(arguments)
     }
 
     /// Prints the help of a group if `--help` follows its name. Otherwise throws, because a command of the group is
     /// missing or unknown.
-    private static func group(_ words: [String], _ options: [String]) throws -> ExitCode {
+    private static func runGroup(_ words: [String], _ options: [String]) throws -> ExitCode {
         let name = words[0]
-        if words.count > 1, ["--help", "-h"].contains(words[1]) { return try help([name]) }
+        if words.count > 1, ["--help", "-h"].contains(words[1]) { return try printHelp([name]) }
         guard words.count > 1, !words[1].hasPrefix("-") else {
             throw ToolError.usage(
                 "the command after '\(name)' is missing; 'settings help \(name)' lists the commands"
-                    + hint(words, options))
+                    + suiteHint(words, options))
         }
-        throw unknown("\(name) \(words[1])")
+        throw unknownCommandError("\(name) \(words[1])")
     }
 
     /// Returns a hint if the user may have meant a suite that has the name of a command, as in `settings get` with a
-    /// suite `get`. Asks the daemon for this suite only if the command line is wrong, and only for a short time.
-    private static func hint(_ words: [String], _ options: [String]) -> String {
+    /// suite `get`. Waits at most 0.5 s for the answer of the daemon.
+    private static func suiteHint(_ words: [String], _ options: [String]) -> String {
         guard let arguments = try? Arguments([words[0]] + options + words.dropFirst(), for: ReadingCommands.list),
             arguments.operands.count == 1, let suite = try? arguments.suite(),
             let client = try? arguments.client(timeout: .milliseconds(500)),
@@ -108,9 +109,9 @@ enum Tool {
 
     /// Runs `settings SUITE`, which is short for `settings list SUITE`. If the suite does not exist, its name may be a
     /// misspelt command.
-    private static func list(_ words: [String]) async throws -> ExitCode {
+    private static func runList(_ words: [String]) async throws -> ExitCode {
         let arguments = try Arguments(words, for: ReadingCommands.list)
-        if arguments.has("help") { return try help([ReadingCommands.list.name]) }
+        if arguments.has("help") { return try printHelp([ReadingCommands.list.name]) }
         do {
             try ReadingCommands.list.validate(arguments)
             return try await ReadingCommands.list.run(arguments)
@@ -129,7 +130,8 @@ enum Tool {
         "schema export": ["schema show"], "schema get": ["schema show"], "schema set": ["schema apply"],
     ]
 
-    private static func unknown(_ name: String, _ words: [String] = []) -> ToolError {
+    /// - Parameter words: the words of the command line, for a suggestion of `settings get`.
+    private static func unknownCommandError(_ name: String, _ words: [String] = []) -> ToolError {
         var suggestion = suggestion(for: name)
         if suggestion.isEmpty, words.count == 2, (try? KeyName(words[1])) != nil {
             suggestion = "; did you mean 'settings get \(name) \(words[1])'?"
@@ -142,7 +144,7 @@ enum Tool {
         return similarNames.isEmpty ? "" : "; did you mean \(similarNames.joined(separator: " or "))?"
     }
 
-    private static func help(_ words: [String]) throws(ToolError) -> ExitCode {
+    private static func printHelp(_ words: [String]) throws(ToolError) -> ExitCode {
         let name = words.joined(separator: " ")
         if words.isEmpty {
             print(Help.overview)
@@ -151,7 +153,7 @@ enum Tool {
         } else if let command = commands.first(where: { $0.name == name }) {
             print(Help.text(of: command))
         } else {
-            throw unknown(name)
+            throw unknownCommandError(name)
         }
         return .done
     }

@@ -178,7 +178,7 @@ struct PendingTests {
             ! settings: there is no pending action p99; 'settings pending' lists the actions
             => 4
             $ settings confirm 99
-            ! settings: '99' is not the name of a pending action, such as p51; 'settings pending' lists the actions
+            ! settings: '99' is not the identifier of a pending action, such as p51; 'settings pending' lists the actions
             => 64
             """#)
     }

@@ -9,7 +9,8 @@ struct Arguments: Sendable {
     private(set) var program: [String] = []
     private var options: [String: [String]] = [:]
 
-    /// True if a word is a negative number. `Double` also reads `-inf` and `-nan`, which JSON does not have.
+    /// True if a word is a negative number, not an option. `Double` also reads `-inf` and `-nan`, which are no numbers in
+    /// JSON, so a digit must follow the sign.
     private static func isNegativeNumber(_ word: String) -> Bool {
         Double(word) != nil && word.dropFirst().first?.isNumber ?? false
     }
@@ -35,7 +36,7 @@ struct Arguments: Sendable {
                 continue
             }
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            try Self.checkText([String(parts[0])])
+            try Self.requireUTF8([String(parts[0])])
             guard let option = known.first(where: { $0.matches(parts[0]) }) else {
                 let suggestions = NameSuggestion.nearest(
                     to: String(parts[0].dropFirst(2)), among: known.map(\.name)
@@ -45,41 +46,43 @@ struct Arguments: Sendable {
                 let takesValue = command.forms.flatMap(\.operands).contains { $0.placeholder.contains("VALUE") }
                 let remark = takesValue ? "; write -- before a value that begins with a dash" : ""
                 throw .usage(
-                    "'settings \(command.name)' has no option \(Terminal.plain(word))\(question)\(remark); "
+                    "'settings \(command.name)' has no option \(Terminal.escaped(word))\(question)\(remark); "
                         + "'settings help \(command.name)' lists the options")
             }
             let name = option.name
             var value = parts.count > 1 ? String(parts[1]) : nil
-            if option.value == nil {
+            if option.placeholder == nil {
                 guard value == nil else { throw .usage("--\(name) takes no value") }
             } else if value == nil {
                 value = words.popFirst()
-                guard value != nil else { throw .usage("--\(name) needs a value: --\(name) \(option.value ?? "")") }
+                guard value != nil else {
+                    throw .usage("--\(name) needs a value: --\(name) \(option.placeholder ?? "")")
+                }
             }
-            if let value, !Command.isFileName(option.value) { try Self.checkText([value]) }
+            if let value, !Command.isFileName(option.placeholder) { try Self.requireUTF8([value]) }
             guard options[name] == nil || option.isRepeatable else { throw .usage("--\(name) is given twice") }
             options[name, default: []].append(value ?? "")
         }
         let forms = command.selectedForms(self).joined()
-        try Self.checkText(
+        try Self.requireUTF8(
             operands.enumerated().filter { position, _ in
                 !forms.contains { Command.isFileName($0.operand(at: position)?.placeholder) }
             }.map(\.element))
     }
 
     /// Throws if an argument that is not the name of a file has bytes that are not UTF-8.
-    static func checkText(_ words: [String]) throws(ToolError) {
+    static func requireUTF8(_ words: [String]) throws(ToolError) {
         guard let word = words.first(where: \.hasEscapedBytes) else { return }
         throw .usage("the argument '\(word)' is not UTF-8; only names of files and directories may have other bytes")
     }
 
     /// Splits words after the common options with a value at their beginning, such as `--server URL`. Returns these
     /// options, and the words after them.
-    static func common(of words: some Sequence<String>) -> (options: [String], rest: [String]) {
+    static func splitLeadingCommonOptions(of words: some Sequence<String>) -> (options: [String], rest: [String]) {
         var (options, rest) = ([String](), Array(words)[...])
         while let word = rest.first {
             let name = word.prefix { $0 != "=" }
-            guard Command.common.contains(where: { $0.matches(name) && $0.value != nil }) else { break }
+            guard Command.common.contains(where: { $0.matches(name) && $0.placeholder != nil }) else { break }
             options.append(rest.removeFirst())
             if !word.contains("="), let value = rest.popFirst() { options.append(value) }
         }
@@ -102,7 +105,7 @@ struct Arguments: Sendable {
         return number
     }
 
-    /// True if the command prints secrets.
+    /// True if the command line has `--secrets`. Throws if `--secrets` is given without `--json`.
     func showsSecrets() throws(ToolError) -> Bool {
         guard has("json") || !has("secrets") else { throw .usage("--secrets needs --json") }
         return has("secrets")
@@ -114,7 +117,7 @@ struct Arguments: Sendable {
         return try .named(name)
     }
 
-    /// The whole keys that the operands from a position on name.
+    /// The keys that the operands from a position on name. Throws if an operand names a part of a value.
     func keys(from position: Int) throws(ToolError) -> [KeyName] {
         var keys: [KeyName] = []
         for word in operands.dropFirst(position) { keys.append(try .whole(word)) }
@@ -133,21 +136,23 @@ extension SuiteName {
         return names
     }
 
+    /// Parses the name of a suite. An invalid name is a usage error.
     static func named(_ text: String) throws(ToolError) -> SuiteName {
         do {
             return try SuiteName(text)
         } catch {
-            throw .usage("'\(Terminal.plain(text))': \(error)")
+            throw .usage("'\(Terminal.escaped(text))': \(error)")
         }
     }
 }
 
 extension KeyName {
+    /// Parses the name of a key. An invalid name is a usage error.
     static func named(_ text: String) throws(ToolError) -> KeyName {
         do {
             return try KeyName(text)
         } catch {
-            throw .usage("'\(Terminal.plain(text))': \(error)")
+            throw .usage("'\(Terminal.escaped(text))': \(error)")
         }
     }
 }

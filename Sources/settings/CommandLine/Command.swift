@@ -5,18 +5,19 @@ struct Command: Sendable {
         let name: String
         /// The placeholder for the value in the help, or the possible values with `|` between them; nil if the option
         /// has no value.
-        var value: String?
+        let placeholder: String?
         let help: String
         /// True if a command line may have the option several times.
-        var isRepeatable = false
+        let isRepeatable: Bool
         /// The letter of the short form, such as `s` for `-s`; nil if there is none.
         let short: Character?
 
         init(
-            _ name: String, _ value: String? = nil, _ help: String, isRepeatable: Bool = false, short: Character? = nil
+            _ name: String, _ placeholder: String? = nil, _ help: String, isRepeatable: Bool = false,
+            short: Character? = nil
         ) {
-            (self.name, self.value, self.help, self.isRepeatable) = (name, value, help, isRepeatable)
-            self.short = short
+            (self.name, self.placeholder, self.help) = (name, placeholder, help)
+            (self.isRepeatable, self.short) = (isRepeatable, short)
         }
 
         /// True if a word is the long or the short form of the option. The word does not include `=` and a value.
@@ -27,6 +28,7 @@ struct Command: Sendable {
 
     /// One word, or two words for a command of a group: `schema diff` belongs to the group `schema`.
     let name: String
+    /// The forms of the command line. The help has a usage line for each form.
     let forms: [Form]
     /// True if the command line has `--`, a program and the arguments of the program at its end.
     var takesProgram = false
@@ -68,7 +70,7 @@ struct Command: Sendable {
             try Self.validate(word, as: operand.placeholder, of: "settings \(name)")
         }
         for option in options {
-            guard let placeholder = option.value else { continue }
+            guard let placeholder = option.placeholder else { continue }
             for word in arguments.all(option.name) { try Self.validate(word, as: placeholder, of: "--\(option.name)") }
         }
     }
@@ -77,7 +79,7 @@ struct Command: Sendable {
         _ word: String, as placeholder: String, of subject: String
     ) throws(ToolError) {
         guard let choices = choices(of: placeholder), !choices.contains(word) else { return }
-        throw .usage("\(subject) takes \(choices.alternatives), not '\(Terminal.plain(word))'")
+        throw .usage("\(subject) takes \(choices.alternatives), not '\(Terminal.escaped(word))'")
     }
 
     /// Options that every command has.

@@ -70,7 +70,7 @@ extension Command {
     func usages(suffix: String = "") -> [String] {
         forms.map { form in
             let option = form.option.map { name in
-                let value = options.first { $0.name == name }?.value
+                let value = options.first { $0.name == name }?.placeholder
                 return ["--\(name)"] + (value.map { [$0] } ?? [])
             }
             let words = ["settings \(name)"] + form.operands.map(\.usage) + (option ?? [])
@@ -98,7 +98,7 @@ extension Command {
                     throw .usage("\(form.operands[operands.count].placeholder) is missing; \(usage)")
                 }
                 let limit = forms.map(\.operands.count).max() ?? 0
-                throw .usage("'\(Terminal.plain(operands[limit]))' is one argument too many; \(usage)")
+                throw .usage("'\(Terminal.escaped(operands[limit]))' is one argument too many; \(usage)")
             }
             accepted = form.operands
         }

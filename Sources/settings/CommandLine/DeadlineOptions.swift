@@ -44,7 +44,9 @@ extension Arguments {
     func awaitedPercentage() throws(ToolError) -> Int? {
         guard let text = self["wait-for"] else { return nil }
         guard let percentage = Int(text.hasSuffix("%") ? text.dropLast() : text[...]), (1...100).contains(percentage)
-        else { throw .usage("--wait-for takes a percentage from 1 to 100 such as 95%, not '\(Terminal.plain(text))'") }
+        else {
+            throw .usage("--wait-for takes a percentage from 1 to 100 such as 95%, not '\(Terminal.escaped(text))'")
+        }
         return percentage
     }
 
@@ -63,13 +65,13 @@ extension Arguments {
         }
         throw .usage(
             "\(option) takes a time span such as 2h, an instant such as 2026-12-02T09:00:00Z, or a day such as 2026-12-02, "
-                + "not '\(Terminal.plain(text))'")
+                + "not '\(Terminal.escaped(text))'")
     }
 
     private func confirmTime() throws(ToolError) -> PendingTime? {
         guard let text = self["confirm"] else { return nil }
         guard let time = Self.span(text) else {
-            throw .usage("--confirm takes seconds, or a time span such as 2m, not '\(Terminal.plain(text))'")
+            throw .usage("--confirm takes seconds, or a time span such as 2m, not '\(Terminal.escaped(text))'")
         }
         return time
     }

@@ -2,7 +2,7 @@ import Platform
 import SettingsHTTP
 
 extension Arguments {
-    /// The client of the daemon that the options and the environment name.
+    /// Makes a client with the address and the token that the options or the environment name.
     func client(timeout: Duration = .seconds(10)) throws(ToolError) -> DaemonClient {
         do {
             return DaemonClient(try serverAddress(), token: try token(by: .now + timeout), timeout: timeout)
@@ -48,6 +48,7 @@ extension Arguments {
         return token
     }
 
+    /// The token that the options or the environment name. `standard` is the token in the variable `SETTINGS_TOKEN`.
     private var givenToken: AccessToken? {
         guard let path = tokenPath else { return .standard }
         return AccessToken(fileOrPipe: path, from: has("token-file") ? nil : AccessToken.fileVariable)
@@ -56,7 +57,8 @@ extension Arguments {
     /// The path of the file that has the token.
     var tokenPath: String? { self["token-file"] ?? EnvironmentVariables.path(in: AccessToken.fileVariable) }
 
-    /// The write options of the command line: dry run, override of locks, note, guards and deadlines.
+    /// The write options of the command line: dry run, override of locks, note, guards and deadlines. With the request
+    /// key that `repeatable()` adds, the client can repeat a request that got no answer.
     func writeOptions() throws(ToolError) -> WriteOptions {
         var options = WriteOptions.plain.repeatable()
         options.isDryRun = has("dry-run")
@@ -101,7 +103,7 @@ extension Arguments {
                 + "today, yesterday, 'yesterday 18:00' in UTC, or 2h (two hours ago)")
     }
 
-    /// The milliseconds of a time span such as `200ms`, `90s` or `1h30m`.
+    /// The milliseconds of a time span such as `200ms`, `90s` or `1h30m`; nil for any other text.
     static func milliseconds(of text: String) -> Double? {
         let units: [Substring: Double] = [
             "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000,

@@ -22,7 +22,7 @@ struct SettingPath: CustomStringConvertible {
         let (path, value) = try Self.split(word)
         guard value == nil else {
             throw .usage(
-                "'\(Terminal.plain(word))' has a value, but the command takes keys; write \(Terminal.plain(Self.quoted(word))) for a key with this "
+                "'\(Terminal.escaped(word))' has a value, but the command takes keys; write \(Terminal.escaped(Self.quoted(word))) for a key with this "
                     + "name")
         }
         self = path
@@ -59,8 +59,8 @@ struct SettingPath: CustomStringConvertible {
     /// - Parameter advice: a clause that names the command for a pattern.
     func patternError(_ advice: String) -> ToolError {
         .usage(
-            "'\(Terminal.plain(description))' is a pattern, not a key; \(Terminal.plain(advice)); write "
-                + "'\(Terminal.plain(Self.quoted(key.text)))' for a key with this name")
+            "'\(Terminal.escaped(description))' is a pattern, not a key; \(Terminal.escaped(advice)); write "
+                + "'\(Terminal.escaped(Self.quoted(key.text)))' for a key with this name")
     }
 
     /// Returns the paths without duplicates, in an order in which the parts can be removed: the last elements of an
@@ -117,8 +117,8 @@ extension KeyName {
     static func whole(_ path: SettingPath, _ word: String) throws(ToolError) -> KeyName {
         guard path.isWhole else {
             throw .usage(
-                "'\(Terminal.plain(word))' is a part of a value, but the command takes whole keys; write "
-                    + "\(SettingPath.word(for: path.key)), or \(Terminal.plain(SettingPath.quoted(word))) for a key with this name"
+                "'\(Terminal.escaped(word))' is a part of a value, but the command takes whole keys; write "
+                    + "\(SettingPath.word(for: path.key)), or \(Terminal.escaped(SettingPath.quoted(word))) for a key with this name"
             )
         }
         return path.key
@@ -171,6 +171,7 @@ private struct SettingPathReader {
         return String(decoding: start[..<rest.startIndex], as: UTF8.self)
     }
 
+    /// Removes a step up to its closing bracket, and returns its name. The opening bracket is already removed.
     private mutating func takeBracket() throws(ToolError) -> String {
         let name: String
         if rest.first == UInt8(ascii: "\"") {
@@ -202,7 +203,7 @@ private struct SettingPathReader {
     private func error(_ cause: String) -> ToolError {
         let key = word.prefix { $0 != "=" }
         return .usage(
-            "cannot read the path '\(Terminal.plain(word))': \(cause); write KEY[0].name for a part of a value, or "
-                + "\(Terminal.plain(SettingPath.quoted(String(key)))) for a key with this name")
+            "cannot read the path '\(Terminal.escaped(word))': \(cause); write KEY[0].name for a part of a value, or "
+                + "\(Terminal.escaped(SettingPath.quoted(String(key)))) for a key with this name")
     }
 }

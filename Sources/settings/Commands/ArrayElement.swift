@@ -35,7 +35,7 @@ struct ArrayElement {
     /// The value as text, cut after 100 characters.
     private var shown: String {
         let (text, limit) = (value.text(), 100)
-        return Terminal.plain(text.count > limit ? "\(text.prefix(limit))…" : text)
+        return Terminal.escaped(text.count > limit ? "\(text.prefix(limit))…" : text)
     }
 }
 

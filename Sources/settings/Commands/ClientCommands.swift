@@ -50,7 +50,7 @@ private struct ClientRow: ListRow {
         return [
             Table.Cell(client.name.text, .strong), Table.Cell(client.status.rawValue, style),
             Table.Cell(client.applied.map { "revision \($0.revision)" } ?? ""), Table.Cell(behind),
-            Table.Cell(client.lastSeen.short), Table.Cell(origin), Table.Cell(client.caller ?? "", .faint),
+            Table.Cell(client.lastSeen.short), Table.Cell(sender), Table.Cell(client.caller ?? "", .faint),
             Table.Cell(client.failure?.reason ?? "", style),
         ]
     }
@@ -59,7 +59,7 @@ private struct ClientRow: ListRow {
         [
             client.name.text, client.status.rawValue, client.applied?.description ?? "",
             client.missingCommits.map { "\($0)" } ?? "", client.secondsBehind.map { "\($0)" } ?? "",
-            client.lastSeen.description, origin, client.caller ?? "", client.failure?.reason ?? "",
+            client.lastSeen.description, sender, client.caller ?? "", client.failure?.reason ?? "",
             client.daemon ?? "",
         ]
     }
@@ -67,7 +67,8 @@ private struct ClientRow: ListRow {
     // Parsing cannot fail, because the parser accepts all JSON that `jsonBytes` makes.
     func json(showsSecrets: Bool) -> JSONValue { (try? JSONValue(parsing: client.jsonBytes())) ?? .null }
 
-    private var origin: String { client.address ?? client.user.map { "user \($0)" } ?? "" }
+    /// The address of the client, or its Unix user.
+    private var sender: String { client.address ?? client.user.map { "user \($0)" } ?? "" }
 
     private var behind: String {
         guard let count = client.missingCommits, count > 0 else { return "" }

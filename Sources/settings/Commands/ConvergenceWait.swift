@@ -6,8 +6,9 @@ import SettingsHTTP
 struct ConvergenceWait {
     /// The longest wait that the daemon accepts in one request.
     private static let longestWait = Duration.seconds(300)
-    /// With several suites, the longest wait of the first request of a round. Also the pause after a round in which the
-    /// daemon reports success although the command must still wait.
+    /// In a round, the command requests the state of each suite once. With several suites, this is the longest wait of
+    /// the first request. Also the pause after a round in which the daemon reports success although the command must
+    /// still wait.
     private static let roundInterval = Duration.seconds(1)
     /// The default of the option `clients.forgetSeconds` of the daemon. The command does not know the actual value.
     private static let defaultForgetTime = Duration.seconds(90)
@@ -44,7 +45,8 @@ struct ConvergenceWait {
             failure = error
         }
         if let pending {
-            try pending.end(after: failure, success: "the clients have applied the change", arguments, client)
+            try pending.confirmOrRevert(
+                after: failure, success: "the clients have applied the change", arguments, client)
         } else if let failure {
             throw failure
         }
@@ -176,6 +178,7 @@ struct ConvergenceWait {
 }
 
 extension Convergence {
+    /// The number of clients that have applied the state, as a sentence.
     fileprivate var sentence: String {
         "\(applied) of \(present) \(present == 1 ? "client" : "clients") of \(suite) applied "
             + "revision \(target.revision)"
@@ -185,11 +188,11 @@ extension Convergence {
     /// failure. The daemon names at most 100 clients of each group.
     fileprivate var details: [String] {
         var lines = failures.map { failure in
-            "  \(Terminal.plain(failure.name.text)) failed\(failure.reason.map { ": \(Terminal.plain($0))" } ?? "")"
+            "  \(Terminal.escaped(failure.name.text)) failed\(failure.reason.map { ": \(Terminal.escaped($0))" } ?? "")"
         }
         if !missing.isEmpty {
             let others = present - applied - failed - Int64(missing.count)
-            let names = missing.map { Terminal.plain($0.text) }.joined(separator: ", ")
+            let names = missing.map { Terminal.escaped($0.text) }.joined(separator: ", ")
             lines.append("  waiting for \(names)\(others > 0 ? " and \(others) more" : "")")
         }
         return lines

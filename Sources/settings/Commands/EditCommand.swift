@@ -17,6 +17,7 @@ enum EditCommand {
         examples: ["settings edit app --note 'louder at night'", "settings edit app theme"]
     ) { try edit($0) }
 
+    // Not in the closure above: see `TransferCommands.exportSuites(_:)`.
     @inline(never)
     private static func edit(_ arguments: Arguments) throws -> ExitCode {
         let (suite, options, client) = (try arguments.suite(), try arguments.writeOptions(), try arguments.client())
@@ -79,8 +80,10 @@ enum EditCommand {
         _ refusal: any Error, of document: any EditedDocument, in file: TemporaryFile, _ arguments: Arguments
     ) -> ToolError {
         // The words are quoted for a shell, so that the user can copy the commands.
-        let (path, connection) = (EnvironmentFile.quoted(file.path), arguments.quoted(["server", "token-file"]))
-        let options = arguments.quoted(["server", "token-file", "note", "override"])
+        let (path, connectionOptions) = (
+            EnvironmentFile.quoted(file.path), arguments.quotedOptions(["server", "token-file"])
+        )
+        let options = arguments.quotedOptions(["server", "token-file", "note", "override"])
         let edit = "settings edit \(arguments.operands.map(EnvironmentFile.quoted).joined(separator: " "))"
         if let refusal = refusal as? SettingsError, refusal.code == .preconditionFailed {
             return ToolError(
@@ -88,7 +91,7 @@ enum EditCommand {
                 """
                 cannot store \(document.name): another caller changed the \(document.kind) meanwhile
                 the edited text is in \(path); see the other change, then edit the \(document.kind) again:
-                  \(document.commandShowingChanges)\(connection)
+                  \(document.commandShowingChanges)\(connectionOptions)
                   \(edit)\(options)
                 """)
         }
@@ -100,7 +103,7 @@ enum EditCommand {
                 """
                 the daemon may have stored the edited text: \(error.message)
                 the edited text is in \(path); see if the daemon stored it before you store it again:
-                  \(document.commandShowingChanges)\(connection)
+                  \(document.commandShowingChanges)\(connectionOptions)
                   \(store)
                 """)
         }
@@ -214,6 +217,7 @@ private struct EditedSetting: EditedDocument {
         return try WritingCommands.write([operation], in: suite, client, options)
     }
 
+    /// Returns the value in the edited text.
     private func read(_ edited: [UInt8]) throws(ToolError) -> JSONValue {
         if value != nil, value?.string == nil { return try InputFile.json(parsing: edited) }
         guard var text = String(validating: edited, as: UTF8.self) else { throw ToolError(.failed, "not valid UTF-8") }
@@ -222,16 +226,16 @@ private struct EditedSetting: EditedDocument {
     }
 
     func command(storing path: String, _ options: String) -> String {
-        let form = value == nil ? "" : value?.string != nil ? " --text" : " --json"
-        let path = "\(EnvironmentFile.quoted(SettingPath.word(for: key))) - <\(path)"
-        return "settings set \(suite)\(form)\(options) \(path)"
+        let typeOption = value == nil ? "" : value?.string != nil ? " --text" : " --json"
+        let keyAndInput = "\(EnvironmentFile.quoted(SettingPath.word(for: key))) - <\(path)"
+        return "settings set \(suite)\(typeOption)\(options) \(keyAndInput)"
     }
 }
 
 extension Arguments {
     /// Returns the options with these names that the command line has, in the syntax of the shell, each with a leading
     /// space. Omits a token file that is a pipe, because a pipe can be read only once.
-    func quoted(_ names: [String]) -> String {
+    func quotedOptions(_ names: [String]) -> String {
         names.filter(has).map { name in
             let value = self[name] ?? ""
             if name == "token-file", value == "-" || FileContents.isPipe(value) { return "" }

@@ -25,6 +25,7 @@ enum GetCommand {
         ]
     ) { try $0.has("prefix") ? printSettings($0) : printValues($0) }
 
+    // Not in the closure above: see `TransferCommands.exportSuites(_:)`.
     @inline(never)
     private static func printValues(_ arguments: Arguments) throws -> ExitCode {
         let (suite, paths) = (try arguments.suite(), try arguments.paths(from: 1))
@@ -48,7 +49,7 @@ enum GetCommand {
                         print(fallback)
                     } else {
                         let part = try path.part(of: value, orEndWith: .notSet)
-                        print(arguments.has("json") ? part.text() : Terminal.safe(part.bare))
+                        print(arguments.has("json") ? part.text() : Terminal.escapedAtTerminal(part.unquotedText))
                     }
                 }
             } catch let error as SettingsError {
@@ -96,7 +97,7 @@ enum GetCommand {
         if arguments.has("json") {
             print(JSONValue.object(JSONObject(values)).text())
         } else {
-            for setting in values { print(ListOutput.line(of: [setting.key.text, setting.value.bare])) }
+            for setting in values { print(ListOutput.line(of: [setting.key.text, setting.value.unquotedText])) }
         }
         return .done
     }

@@ -39,11 +39,11 @@ struct OperationReader {
         }
     }
 
-    /// An error that says that another caller changed the suite between two reads. The caller of `change(_:)` tries
+    /// The error if another caller changed the suite between two reads. `WritingCommands` then calls `change(_:)`
     /// again.
     struct StaleRead: Error {}
 
-    /// The change that an assignment makes to a value.
+    /// The change that an assignment makes to the value at its path.
     private enum Edit {
         case set(JSONValue)
         case change(InPlaceOperation)
@@ -72,7 +72,7 @@ struct OperationReader {
         for word in words {
             let (path, value) = try SettingPath.split(word)
             guard let value else {
-                throw .usage("'\(Terminal.plain(word))' has no =; write several settings as KEY=VALUE")
+                throw .usage("'\(Terminal.escaped(word))' has no =; write several settings as KEY=VALUE")
             }
             assignments.append(Assignment(path: path, word: try text(of: value)))
         }
@@ -143,7 +143,7 @@ struct OperationReader {
         guard let word = assignment.word else { return .change(.toggle) }
         if arguments.has("merge") {
             guard let patch = try? JSONValue(parsing: word), patch.object != nil else {
-                throw ToolError.usage("--merge takes a JSON object, not '\(Terminal.plain(word))'")
+                throw ToolError.usage("--merge takes a JSON object, not '\(Terminal.escaped(word))'")
             }
             guard present == nil || present?.object != nil else {
                 throw ToolError(
@@ -262,7 +262,7 @@ struct OperationReader {
         do {
             return try JSONValue(parsing: word)
         } catch {
-            throw .usage("'\(Terminal.plain(String(word.prefix(60))))' is not JSON: \(error)")
+            throw .usage("'\(Terminal.escaped(String(word.prefix(60))))' is not JSON: \(error)")
         }
     }
 

@@ -5,7 +5,7 @@ enum PastCommands {
     static let all = [history, diff, undo, restore]
 
     /// The number of changes that `history` shows of a commit without `--full`.
-    private static let shownChanges = 20
+    private static let maximumShownChanges = 20
 
     private static let history = Command(
         name: "history",
@@ -23,7 +23,7 @@ enum PastCommands {
             Command.Option("prefix", "PREFIX", "only keys that begin with PREFIX"),
             Command.Option("by", "NAME", "only commits of this caller"),
             Command.Option("limit", "N", "the largest number of commits (20; 0 for all)"),
-            Command.Option("full", nil, "all changes of a commit, not only \(shownChanges)"), Command.json,
+            Command.Option("full", nil, "all changes of a commit, not only \(maximumShownChanges)"), Command.json,
             Command.secrets,
         ],
         exclusive: [["all", "suite"], ["commit", "limit"], ["json", "full"]],
@@ -33,6 +33,7 @@ enum PastCommands {
         ]
     ) { try showHistory($0) }
 
+    // Not in the closure above: see `TransferCommands.exportSuites(_:)`.
     @inline(never)
     private static func showHistory(_ arguments: Arguments) throws -> ExitCode {
         let selectsSuites = !arguments.operands.isEmpty || arguments.has("suite") || arguments.has("all")
@@ -58,7 +59,8 @@ enum PastCommands {
             if arguments.has("json") {
                 for part in parts { print(part.summary(showsSecrets: showsSecrets).text()) }
             } else {
-                show(parts, namesSuites: selection.areSeveral, limit: arguments.has("full") ? .max : shownChanges)
+                show(
+                    parts, namesSuites: selection.areSeveral, limit: arguments.has("full") ? .max : maximumShownChanges)
             }
         }
         if let revision, count == 0 {
@@ -70,16 +72,16 @@ enum PastCommands {
 
     private static func show(_ parts: [CommitHistory.SuiteCommit], namesSuites: Bool, limit: Int) {
         let commit = parts[0].commit
-        let note = commit.note.map { ": \(Terminal.plain($0))" } ?? ""
+        let note = commit.note.map { ": \(Terminal.escaped($0))" } ?? ""
         let caller = commit.by.map { " by \($0)" } ?? ""
         print(Terminal.styled("revision \(commit.revision), \(commit.time.short)\(caller)\(note)", .strong))
-        var left = limit
+        var remaining = limit
         for part in parts {
             let (suite, prefix) = namesSuites ? ("suite \(part.suite)", "\(part.suite) ") : ("the suite", "")
             if part.commit.isDrop { print("  \(suite) was dropped") }
             if part.commit.hasSchema { print("  the schema\(namesSuites ? " of \(suite)" : "") was changed") }
-            for change in part.commit.changes.prefix(left) { print("  \(prefix)\(change.line)") }
-            left -= min(left, part.commit.changes.count)
+            for change in part.commit.changes.prefix(remaining) { print("  \(prefix)\(change.line)") }
+            remaining -= min(remaining, part.commit.changes.count)
         }
         let hidden = parts.map(\.commit.changes.count).reduce(0, +) - limit
         if hidden > 0 { print("  … and \(hidden) more \(hidden == 1 ? "change" : "changes"); --full shows all") }

@@ -81,10 +81,11 @@ enum PendingCommands {
 }
 
 extension PendingID {
+    /// Parses the identifier of a pending action. Any other text is a usage error.
     fileprivate static func named(_ text: String) throws(ToolError) -> PendingID {
         guard let id = PendingID(text) else {
             throw .usage(
-                "'\(Terminal.plain(text))' is not the name of a pending action, such as p51; 'settings pending' lists the actions"
+                "'\(Terminal.escaped(text))' is not the identifier of a pending action, such as p51; 'settings pending' lists the actions"
             )
         }
         return id
@@ -128,20 +129,21 @@ extension WriteReport {
     private func askUser(
         _ pending: PendingDescription, until deadline: Timestamp, _ arguments: Arguments, _ client: DaemonClient
     ) throws -> ExitCode {
-        let left = max(0, deadline.milliseconds - WallClock.milliseconds)
-        let end = ContinuousClock.now + .milliseconds(left)
+        let remaining = max(0, deadline.milliseconds - WallClock.milliseconds)
+        let end = ContinuousClock.now + .milliseconds(remaining)
         while ContinuousClock.now < end {
             let seconds = Int((end - .now).components.seconds) + 1
             let time = "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
-            try Terminal.show("reverted in \(time); press Enter to keep the change, Ctrl-C to decide later")
+            try Terminal.replaceLastLine(
+                by: "reverted in \(time); press Enter to keep the change, Ctrl-C to decide later")
             guard Terminal.awaitInput(until: min(end, .now + .seconds(1))) else { continue }
             guard readLine() != nil else { break }
-            try Terminal.show("")
+            try Terminal.replaceLastLine(by: "")
             try client.blocking.send(.perform(.confirm, on: pending.id, WriteOptions.plain.repeatable()))
                 .printOutcome(of: pending.id, arguments)
             return .done
         }
-        try Terminal.show("")
+        try Terminal.replaceLastLine(by: "")
         throw ToolError(
             .timedOut, "\(pending.id) was not confirmed; the daemon reverts the change at \(deadline.short)")
     }
@@ -163,7 +165,7 @@ extension WriteReport {
             failure = "the check could not run: \(error.message)"
         }
         let error = failure.isEmpty ? nil : ToolError(.failed, failure)
-        try pending.end(after: error, success: "the check succeeded", arguments, client)
+        try pending.confirmOrRevert(after: error, success: "the check succeeded", arguments, client)
         return .done
     }
 }
@@ -178,7 +180,7 @@ extension PendingDescription {
     ///   - failure: the reason to revert. The first line of its message must be a clause without a period, because the
     ///     error message continues the clause.
     ///   - success: the reason to confirm. The clause with which the error message begins if the confirmation fails.
-    func end(
+    func confirmOrRevert(
         after failure: ToolError?, success: String, _ arguments: Arguments, _ client: DaemonClient
     ) throws(ToolError) {
         let lines = failure?.message.split(separator: "\n", maxSplits: 1) ?? []

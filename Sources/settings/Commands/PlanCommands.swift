@@ -7,7 +7,7 @@ import SettingsModel
 enum PlanCommands {
     static let all = [plan, apply]
 
-    private static let form = """
+    private static let operandHelp = """
         FILE is JSON such as {"suites":{"app":{"theme":"dark"}}}; - is standard input. DIRECTORY has a file SUITE.json for
         each suite, as 'settings export --to' writes it. Other suites, and without --prune other keys, keep their values.
         """
@@ -18,7 +18,7 @@ enum PlanCommands {
         name: "plan", forms: [[.fileOrDirectory]],
         summary: "Show the changes that would give suites the values in files.",
         details: """
-            \(form)
+            \(operandHelp)
             The command ends with 2 if the plan has changes. The hash identifies the operations, the revisions of the suites,
             and --override; 'settings apply --plan HASH' applies exactly this plan. If the daemon would refuse the plan, the
             command prints every refusal, and no hash.
@@ -43,7 +43,7 @@ enum PlanCommands {
     private static let apply = Command(
         name: "apply", forms: [[.fileOrDirectory]], summary: "Give suites the values in files, in one commit.",
         details: """
-            \(form)
+            \(operandHelp)
             With --plan, the command applies exactly the plan with this hash, without a repetition of --prune and --override. If
             the plan has changed, the command changes nothing.
             """,
@@ -204,7 +204,7 @@ private struct Plan {
         for operation in operations {
             let (suite, key) = (operation.suite, operation.key)
             let isSecret = schemas[suite]?.isSecret(key.text) ?? false
-            let shown = { (value: JSONValue) in isSecret ? "•••" : Terminal.plain(value.text()) }
+            let shown = { (value: JSONValue) in isSecret ? "•••" : Terminal.escaped(value.text()) }
             let before = old[suite]?[key.text].map(shown)
             switch (operation.action, before) {
             case (.set(let value), let before?): print("~ \(suite) \(key): \(before) → \(shown(value))")

@@ -21,6 +21,7 @@ enum ReadingCommands {
         examples: ["settings list", "settings list app player. --changed", "settings list app --format tsv --header"]
     ) { try listSettings($0) }
 
+    // Not in the closure above: see `TransferCommands.exportSuites(_:)`.
     @inline(never)
     private static func listSettings(_ arguments: Arguments) throws -> ExitCode {
         let client = try arguments.client()

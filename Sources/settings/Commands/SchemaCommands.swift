@@ -58,7 +58,7 @@ enum SchemaCommands {
             "settings schema apply app app.json --note 'volume up to 2'",
             "settings schema apply app app.json --dry-run",
         ]
-    ) { try $0.has("dry-run") ? compare($0) : put($0) }
+    ) { try $0.has("dry-run") ? compare($0) : applySchema($0) }
 
     private static let remove = Command(
         name: "schema remove", forms: [[.suite]],
@@ -88,7 +88,7 @@ enum SchemaCommands {
         exclusive: [["file", "at"]],
         examples: ["settings schema generate swift app", "settings schema generate markdown --file app.json"]
     ) { arguments in
-        print(try generated(arguments), terminator: "")
+        print(try generatedText(arguments), terminator: "")
         return .done
     }
 
@@ -96,7 +96,7 @@ enum SchemaCommands {
         try arguments.client().blocking.send(.schema(of: suite, at: try arguments.moment("at"))).document
     }
 
-    private static func generated(_ arguments: Arguments) throws -> String {
+    private static func generatedText(_ arguments: Arguments) throws -> String {
         let (name, document): (String, JSONValue)
         if let file = arguments["file"] {
             (name, document) = (InputFile.name(file), try InputFile.json(file, arguments))
@@ -114,14 +114,15 @@ enum SchemaCommands {
         return SchemaTable.text(of: schema, titled: schema.document["title"]?.string ?? "Settings of \(name)")
     }
 
-    private static func put(_ arguments: Arguments) throws -> ExitCode {
+    private static func applySchema(_ arguments: Arguments) throws -> ExitCode {
         let document = try InputFile.json(arguments.operands[1], arguments)
-        let summary = try arguments.client(timeout: .seconds(60)).blocking.send(try setSchema(document, arguments))
+        let summary = try arguments.client(timeout: .seconds(60)).blocking.send(
+            try setSchemaRequest(document, arguments))
         if !arguments.has("quiet") { for change in summary.changes { print(change.line) } }
         return .done
     }
 
-    private static func setSchema(
+    private static func setSchemaRequest(
         _ document: JSONValue, _ arguments: Arguments, isDryRun: Bool = false
     ) throws -> Endpoint<Answer<WriteSummary>> {
         var options = try arguments.writeOptions()
@@ -141,7 +142,7 @@ enum SchemaCommands {
         let output = SchemaChanges(difference?.changes ?? [], isJSON: arguments.has("json"))
         let summary: WriteSummary
         do {
-            summary = try client.blocking.send(try setSchema(document, arguments, isDryRun: true)).body
+            summary = try client.blocking.send(try setSchemaRequest(document, arguments, isDryRun: true)).body
         } catch let error as SettingsError {
             output.print()
             if arguments.has("json") {

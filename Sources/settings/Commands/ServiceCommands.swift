@@ -6,7 +6,7 @@ enum ServiceCommands {
 
     private static let status = Command(
         name: "status", forms: [[]],
-        summary: "Show the daemon, the cursor of now, the caller, and if the daemon accepts writes.",
+        summary: "Show the daemon, the present cursor, the caller, and if the daemon accepts writes.",
         options: [Command.json],
         examples: ["settings status", "settings status --server unix:/run/settingsd/socket"]
     ) { arguments in
@@ -17,8 +17,8 @@ enum ServiceCommands {
             ("cursor", service.cursor.description),
         ]
         let caller = try client.blocking.send(.caller)
-        let end = caller.expires.map { ", until \($0.short)" } ?? ""
-        rows.append(("caller", caller.name + end))
+        let expiration = caller.expires.map { ", until \($0.short)" } ?? ""
+        rows.append(("caller", caller.name + expiration))
         rows.append(("may", caller.grants.joined(separator: " ")))
         var code = ExitCode.done
         do throws(SettingsError) {

@@ -34,8 +34,8 @@ enum TransferCommands {
         ]
     ) { try exportSuites($0) }
 
-    /// This is a separate function, because the optimizer of Swift 6.3.1 crashes if the asynchronous closure of the
-    /// declaration contains this code.
+    /// A separate function, because the optimizer of Swift 6.3.1 crashes if the asynchronous closure in the declaration
+    /// of the command contains this code.
     @inline(never)
     private static func exportSuites(_ arguments: Arguments) throws -> ExitCode {
         let (isAll, directory) = (arguments.has("all"), arguments["to"])
@@ -61,7 +61,7 @@ enum TransferCommands {
             for values in exported {
                 try directory.write(SuiteFileFormat.json.bytes(of: values.settings), of: values.suite)
             }
-            if isAll { try report(try directory.files(except: suites), arguments) }
+            if isAll { try reportUnknownSuites(try directory.files(except: suites), arguments) }
         } else if isOneFile, let values = exported.first {
             let bytes = try format.bytes(of: values.settings) { try client.schema(of: values.suite, at: moment) }
             try Terminal.write(bytes.span, to: .standardOutput)
@@ -93,7 +93,7 @@ enum TransferCommands {
     }
 
     /// Reports the files of suites that do not exist. Removes the files with `--prune`.
-    private static func report(
+    private static func reportUnknownSuites(
         _ files: [(suite: SuiteName, path: String)], _ arguments: Arguments
     ) throws(ToolError) {
         for (suite, file) in files {
@@ -164,13 +164,13 @@ extension SplitCommit {
     /// Makes one commit, or several commits if the daemon does not accept all operations in one commit, and prints the
     /// changes.
     ///
-    /// - Parameter last: a step after the commits. The step gets the revision of the suite, and returns a line to
+    /// - Parameter finalStep: a step after the commits. The step gets the revision of the suite, and returns a line to
     ///   print. With this step, the method does not first try to make one commit.
     func commit(
         _ options: WriteOptions, from start: Revision?, _ arguments: Arguments,
-        last: ((Revision) throws -> String)? = nil
+        finalStep: ((Revision) throws -> String)? = nil
     ) throws -> ExitCode {
-        if last == nil, let summary = try commitAtOnce(options, from: start) {
+        if finalStep == nil, let summary = try commitAtOnce(options, from: start) {
             return try summary.report(arguments, client, of: [suite])
         }
         let isShown = !arguments.has("quiet") || options.isDryRun
@@ -182,7 +182,7 @@ extension SplitCommit {
             Progress.clear()
             for change in summary.changes { print(change.line) }
         }
-        if let line = try last?(revision) {
+        if let line = try finalStep?(revision) {
             isChanged = true
             if isShown { print(line) }
         }

@@ -27,6 +27,7 @@ enum WaitCommand {
         }
     }
 
+    /// A condition of the command line on the value of a key.
     private struct AwaitedValue: Sendable {
         let key: KeyName
         /// Nil for any value.
@@ -40,7 +41,7 @@ enum WaitCommand {
                 awaitsNoValue ? String(text.dropFirst()) : text, before: ["!=", "="])
             guard !awaitsNoValue || rest.isEmpty else {
                 throw .usage(
-                    "'\(Terminal.plain(text))' has two conditions; write KEY!=VALUE, or !KEY for no value")
+                    "'\(Terminal.escaped(text))' has two conditions; write KEY!=VALUE, or !KEY for no value")
             }
             key = try .whole(path, path.description)
             isNegated = awaitsNoValue || rest.hasPrefix("!")
@@ -90,15 +91,15 @@ enum WaitCommand {
 
         /// Waits until all conditions hold.
         func run(_ client: DaemonClient) async throws -> ExitCode {
-            if try await areMet(client) { return .done }
+            if try await areMetByFirstReads(client) { return .done }
             var values: [KeyName: JSONValue] = [:]
-            for try await observation in client.changes(of: suite, keys: conditions.map(\.key)).warningOfOutages {
+            for try await observation in client.changes(of: suite, keys: conditions.map(\.key)).withOutageWarnings {
                 switch observation {
                 case .state(let state):
                     values = [:]
                     for entry in state.suites.flatMap(\.values) { values[entry.key] = entry.value }
-                case .changes(let news):
-                    for change in news.changes { values[change.key] = change.new }
+                case .changes(let observed):
+                    for change in observed.changes { values[change.key] = change.new }
                 }
                 if areMet(by: values) { return .done }
                 try checkTime()
@@ -119,7 +120,7 @@ enum WaitCommand {
         /// Settings may change between two reads, so the values of several reads may belong to different states.
         /// Therefore, with several conditions, the result is true only if the suite does not exist and no condition
         /// needs a value.
-        private func areMet(_ client: DaemonClient) async throws -> Bool {
+        private func areMetByFirstReads(_ client: DaemonClient) async throws -> Bool {
             var values: [KeyName: JSONValue]?
             for key in conditions.map(\.key) {
                 values = nil

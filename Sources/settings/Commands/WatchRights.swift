@@ -52,8 +52,8 @@ extension CallerState {
         guard !isAllowed else { return }
         throw ToolError(
             .unauthorized,
-            "this caller may not read keys of \(suite?.text ?? "any suite") that begin with '\(Terminal.plain(prefix))'; "
-                + "this requires a grant such as \(suite?.text ?? "*")/\(Terminal.plain(prefix))*:read")
+            "this caller may not read keys of \(suite?.text ?? "any suite") that begin with '\(Terminal.escaped(prefix))'; "
+                + "this requires a grant such as \(suite?.text ?? "*")/\(Terminal.escaped(prefix))*:read")
     }
 
     /// True if a name matches a pattern of a grant. A `*` at the end of the pattern stands for any characters.

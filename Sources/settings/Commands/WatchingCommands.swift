@@ -38,25 +38,26 @@ enum WatchingCommands {
         let (selection, client) = (try arguments.selectedSuites(), try arguments.client())
         let (showsSecrets, start) = (try arguments.showsSecrets(), try arguments.cursor())
         var output = JSONChanges(cursor: start, showsSecrets: showsSecrets)
-        // The request has a list of suites even for one suite, because the daemon then also reports its creation.
+        // The request has a list of suites even for one suite, because the daemon then also reports its creation. With
+        // `latest`, an observation has only the last change of each key, so that COMMAND gets the newest value.
         let changes = client.changes(
             of: selection.names ?? [], suitePrefixes: selection.names == nil ? [""] : [],
             since: start.map { .cursor($0) }, keys: selection.keys, prefixes: arguments.all("prefix"),
             latest: arguments.has("exec")
-        ).warningOfOutages
+        ).withOutageWarnings
         let prefixes = arguments.all("prefix")
         var areRightsChecked = try await client.checkRights(to: selection, prefixes)
         for try await observation in changes {
             if !areRightsChecked { areRightsChecked = try await client.checkRights(to: selection, prefixes) }
             if arguments.has("json") {
                 for line in try output.lines(of: observation, client) { print(line.text()) }
-            } else if case .changes(let news) = observation {
-                for change in news.changes {
+            } else if case .changes(let observed) = observation {
+                for change in observed.changes {
                     if let command = arguments["exec"] {
                         run(command, for: change, server: arguments["server"])
                     } else {
                         let suite = selection.areSeveral ? "\(change.suite) " : ""
-                        print("\(change.modified.short) \(suite)\(change.line)\(change.reason)")
+                        print("\(change.modified.short) \(suite)\(change.line)\(change.callerAndNote)")
                     }
                 }
             } else if case .state(let state) = observation, state.isReset {
@@ -105,7 +106,7 @@ enum WatchingCommands {
 extension Observations {
     /// The same observations, but with a warning to the user each time the daemon stops answering. The observations try
     /// again until the daemon answers.
-    var warningOfOutages: Observations {
+    var withOutageWarnings: Observations {
         var observations = self
         observations.onOutage = {
             Terminal.warn("\(ToolError(describing: $0).message); trying until the daemon answers")
@@ -116,8 +117,8 @@ extension Observations {
 
 extension Change {
     /// The caller and the note of the change in parentheses; empty if the change has neither.
-    fileprivate var reason: String {
-        let words = [by.map { "by \($0)" }, note.map { Terminal.plain($0) }].compactMap(\.self)
+    fileprivate var callerAndNote: String {
+        let words = [by.map { "by \($0)" }, note.map { Terminal.escaped($0) }].compactMap(\.self)
         return words.isEmpty ? "" : " (\(words.joined(separator: ": ")))"
     }
 }

@@ -45,6 +45,7 @@ enum WritingCommands {
         ]
     ) { try setSettings($0) }
 
+    // Not in the closure above: see `TransferCommands.exportSuites(_:)`.
     @inline(never)
     private static func setSettings(_ arguments: Arguments) throws -> ExitCode {
         let (suite, client) = (try arguments.suite(), try arguments.client())

@@ -31,7 +31,7 @@ struct Completion {
 
     /// Prints the candidates for the last word. Prints no error message, because the message would appear within the
     /// line that the user types.
-    static func answer(_ words: [String], among commands: [Command]) -> ExitCode {
+    static func printCandidates(for words: [String], among commands: [Command]) -> ExitCode {
         let typed = words.last ?? ""
         for candidate in candidatesInTime(words, commands)
         where candidate.word.hasPrefix(typed) || candidate.meaning == files.meaning {
@@ -39,7 +39,8 @@ struct Completion {
                 continue
             }
             print(
-                candidate.meaning.isEmpty ? candidate.word : "\(candidate.word)\t\(Terminal.plain(candidate.meaning))")
+                candidate.meaning.isEmpty ? candidate.word : "\(candidate.word)\t\(Terminal.escaped(candidate.meaning))"
+            )
         }
         return .done
     }
@@ -66,12 +67,12 @@ struct Completion {
     private static func candidates(
         _ words: [String], _ commands: [Command], by deadline: ContinuousClock.Instant
     ) throws -> [Candidate] {
-        let (options, rest) = Tool.parts(of: Array(words.dropLast()))
+        let (options, rest) = Tool.splitCommonOptions(of: Array(words.dropLast()))
         let typed = words.last ?? ""
         guard let name = rest.first else {
             // The word is the value of an option, not a command.
             if let option = Command.common.first(where: { $0.matches(options.last ?? "") }) {
-                return Command.isFileName(option.value) ? [files] : []
+                return Command.isFileName(option.placeholder) ? [files] : []
             }
             if typed.hasPrefix("-") { return Command.common.map { Candidate(word: "--\($0.name)", meaning: $0.help) } }
             let list = try Completion(options, typed, ReadingCommands.list, deadline)
@@ -115,17 +116,16 @@ struct Completion {
 
     private func candidates() throws -> [Candidate] {
         if let option = (command.options + Command.common).first(where: { $0.matches(words.last ?? "") }),
-            let value = option.value
+            let placeholder = option.placeholder
         {
-            return try candidates(for: value, after: [])
+            return try candidates(for: placeholder, after: [])
         }
         if typed.hasPrefix("-") {
             let parts = typed.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count > 1 else { return options() }
-            guard let value = (command.options + Command.common).first(where: { $0.matches(parts[0]) })?.value else {
-                return []
-            }
-            return try candidates(for: value, after: []).map {
+            let option = (command.options + Command.common).first { $0.matches(parts[0]) }
+            guard let placeholder = option?.placeholder else { return [] }
+            return try candidates(for: placeholder, after: []).map {
                 $0.meaning == Self.files.meaning ? $0 : Candidate(word: "\(parts[0])=\($0.word)", meaning: $0.meaning)
             }
         }
@@ -206,6 +206,6 @@ struct Completion {
         let values =
             schema["enum"]?.array ?? schema["const"].map { [$0] }
             ?? (ValueReader(key, schema).acceptsBooleans ? [.bool(true), .bool(false)] : [])
-        return values.map { Candidate(word: $0.bare) }
+        return values.map { Candidate(word: $0.unquotedText) }
     }
 }

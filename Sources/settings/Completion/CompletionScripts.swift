@@ -58,6 +58,7 @@ enum CompletionCommands {
         complete -F _settings settings
         """#
 
+    /// Zsh gets keys with `=` without the space that it otherwise adds after a word.
     private static let zsh = #"""
         #compdef settings
         # zsh completion for settings

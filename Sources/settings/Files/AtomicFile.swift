@@ -32,10 +32,10 @@ struct AtomicFile: Sendable {
     /// The path from `init` as messages show it.
     private let path: String
     private let commands: Commands
-    /// The permission bits of the file. Not used for an existing file if `keepsAccess` is true.
+    /// The permission bits of the file. Not used for an existing file if `keepsOwnerAndMode` is true.
     private let mode: UInt32
     /// True if an existing file keeps its owner, its group and its permission bits.
-    private let keepsAccess: Bool
+    private let keepsOwnerAndMode: Bool
     /// The path of the file to which `path` leads if `path` is a symbolic link; otherwise `path`.
     private let target: String
     /// The directory of `target`.
@@ -45,9 +45,9 @@ struct AtomicFile: Sendable {
 
     /// - Parameter path: the path of the file. If a symbolic link has this path, the link stays, and the file to which
     ///   the link leads is replaced.
-    init(path: String, mode: UInt32, keepsAccess: Bool, commands: Commands = Commands()) throws(ToolError) {
-        (self.mode, self.keepsAccess, self.commands) = (mode, keepsAccess, commands)
-        self.path = Terminal.plain(path.withVisibleBytes)
+    init(path: String, mode: UInt32, keepsOwnerAndMode: Bool, commands: Commands = Commands()) throws(ToolError) {
+        (self.mode, self.keepsOwnerAndMode, self.commands) = (mode, keepsOwnerAndMode, commands)
+        self.path = Terminal.escaped(path.withVisibleBytes)
         do throws(FileError) {
             target = try POSIXFileSystem.target(ofLinksAt: path)
         } catch {
@@ -103,7 +103,7 @@ struct AtomicFile: Sendable {
 
     /// True if the file has the content, and its mode need not change.
     private func hasContent(_ content: [UInt8]) throws -> Bool {
-        try self.content() == content && (keepsAccess || Self.fileSystem.status(target).mode == mode)
+        try self.content() == content && (keepsOwnerAndMode || Self.fileSystem.status(target).mode == mode)
     }
 
     // MARK: Steps
@@ -184,13 +184,13 @@ struct AtomicFile: Sendable {
         let link = old == nil ? firstFileLink : oldFileLink
         do {
             let file = try OpenFile(newFile, .new, in: Self.fileSystem)
-            try write(content, to: file, like: keepsAccess ? old : nil)
+            try write(content, to: file, like: keepsOwnerAndMode ? old : nil)
             if let check = commands.check {
                 let command = check.replacing("{}", with: EnvironmentFile.quoted(newFile))
                 do throws(CommandFailure) {
                     try run(command, "the check '\(check)'")
                 } catch {
-                    throw failure(error, outcome: "the old file stays")
+                    throw completeFailure(error, outcome: "the old file stays")
                 }
             }
             if commands.reload != nil {
@@ -215,7 +215,7 @@ struct AtomicFile: Sendable {
                     old == nil
                     ? "the new file could not be removed: \(error)" : "the old file could not be put back: \(error)"
             }
-            throw failure(reloadFailure, outcome: outcome)
+            throw completeFailure(reloadFailure, outcome: outcome)
         }
         try? Self.fileSystem.remove(link)
     }
@@ -241,15 +241,15 @@ struct AtomicFile: Sendable {
         guard code != 0 else { return }
         let end = code.map { "ended with exit code \($0)" } ?? "did not end within \(commands.timeout) and was stopped"
         let lines = String(decoding: output, as: UTF8.self).split(separator: "\n").map {
-            "\n  \(Terminal.plain(String($0), except: ["\t"]))"
+            "\n  \(Terminal.escaped(String($0), except: ["\t"]))"
         }
-        throw CommandFailure(description: "\(Terminal.plain(subject)) \(end)", output: lines.joined())
+        throw CommandFailure(description: "\(Terminal.escaped(subject)) \(end)", output: lines.joined())
     }
 
     /// Makes the complete error of an update from the failure of a command.
     ///
     /// - Parameter outcome: the state of the file after the failure.
-    private func failure(_ failure: CommandFailure, outcome: String) -> CommandFailure {
+    private func completeFailure(_ failure: CommandFailure, outcome: String) -> CommandFailure {
         CommandFailure(description: "cannot replace \(path): \(failure.description); \(outcome)\(failure.output)")
     }
 }

@@ -12,7 +12,7 @@ enum EnvironmentFile {
         for setting in settings {
             let (key, value) = (setting.key, setting.value)
             let reader = ValueReader(key, schema?.key(key.text)?.document)
-            let word = [value.bare, value.text()].first { word in
+            let word = [value.unquotedText, value.text()].first { word in
                 !word.utf8.contains(0) && (try? reader.read(word)) == value
             }
             if !isName(key.text) {
@@ -124,25 +124,26 @@ private struct EnvironmentLines {
         return (name, word)
     }
 
+    /// Reads a value, and removes the quotes of the shell.
     private mutating func word(of name: String) throws(ToolError) -> String {
         var word: [UInt8] = []
-        if rest.first == UInt8(ascii: "~") { throw special("~", in: name) }
+        if rest.first == UInt8(ascii: "~") { throw specialCharacterError("~", in: name) }
         while let byte = rest.first, !Self.isBlank(byte), !isAtLineEnd {
             switch byte {
             case UInt8(ascii: "'"):
                 rest.removeFirst()
                 while let byte = rest.first, byte != UInt8(ascii: "'") { word.append(advance(past: byte)) }
-                try close(name)
+                try skipClosingQuote(name)
             case UInt8(ascii: "\""):
                 rest.removeFirst()
                 try readDoubleQuoted(name, into: &word)
-                try close(name)
+                try skipClosingQuote(name)
             case UInt8(ascii: "\\"):
                 rest.removeFirst()
                 guard let byte = rest.first else { throw error("nothing follows the last '\\' of \(name)") }
                 if advance(past: byte) != UInt8(ascii: "\n") { word.append(byte) }
             case let byte where "$`;&|<>()".utf8.contains(byte):
-                throw special(String(UnicodeScalar(byte)), in: name)
+                throw specialCharacterError(String(UnicodeScalar(byte)), in: name)
             default: word.append(advance(past: byte))
             }
         }
@@ -152,7 +153,7 @@ private struct EnvironmentLines {
     private mutating func readDoubleQuoted(_ name: String, into word: inout [UInt8]) throws(ToolError) {
         while let byte = rest.first, byte != UInt8(ascii: "\"") {
             if byte == UInt8(ascii: "$") || byte == UInt8(ascii: "`") {
-                throw special(String(UnicodeScalar(byte)), in: name)
+                throw specialCharacterError(String(UnicodeScalar(byte)), in: name)
             }
             word.append(advance(past: byte))
             guard byte == UInt8(ascii: "\\"), let escaped = rest.first, "$`\"\\\n".utf8.contains(escaped) else {
@@ -163,7 +164,7 @@ private struct EnvironmentLines {
         }
     }
 
-    private mutating func close(_ name: String) throws(ToolError) {
+    private mutating func skipClosingQuote(_ name: String) throws(ToolError) {
         guard rest.popFirst() != nil else { throw error("a quotation mark in the value of \(name) is not closed") }
     }
 
@@ -194,7 +195,7 @@ private struct EnvironmentLines {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
-    private func special(_ character: String, in name: String) -> ToolError {
+    private func specialCharacterError(_ character: String, in name: String) -> ToolError {
         error("\(character) has a meaning in the shell; quote the value: \(name)='…'")
     }
 

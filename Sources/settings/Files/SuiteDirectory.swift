@@ -42,7 +42,7 @@ struct SuiteDirectory {
             guard let suite = try? SuiteName(String(name.dropLast(Self.ending.count))) else {
                 throw ToolError(
                     .failed,
-                    "cannot read \(Terminal.plain((path + name).withVisibleBytes)): the name before \(Self.ending) is not a valid name of a suite"
+                    "cannot read \(Terminal.escaped((path + name).withVisibleBytes)): the name before \(Self.ending) is not a valid name of a suite"
                 )
             }
             suites.append(suite)
@@ -117,7 +117,7 @@ struct SuiteValues {
         return try suites.map { member in
             guard let suite = try? SuiteName(member.name) else {
                 throw ToolError(
-                    .failed, "cannot read \(file): '\(Terminal.plain(member.name))' is not a valid name of a suite")
+                    .failed, "cannot read \(file): '\(Terminal.escaped(member.name))' is not a valid name of a suite")
             }
             return SuiteValues(suite: suite, settings: try StoredSetting.all(of: member.value))
         }

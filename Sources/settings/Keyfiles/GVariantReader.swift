@@ -6,6 +6,7 @@ import SettingsModel
 /// JSON has fewer types: numbers lose their width, tuples and dictionary entries become arrays, variants become their
 /// values, and the keys of dictionaries become texts.
 struct GVariantReader {
+    /// The keywords before values, each with the letter of the type that it names.
     private static let keywords: [String: Character] = [
         "boolean": "b", "byte": "y", "int16": "n", "uint16": "q", "int32": "i", "uint32": "u", "handle": "h",
         "int64": "x", "uint64": "t", "double": "d", "string": "s", "objectpath": "o", "signature": "g",
@@ -45,6 +46,7 @@ struct GVariantReader {
             return try typed(type, depth)
         case UInt8(ascii: "b") where [UInt8(ascii: "'"), UInt8(ascii: "\"")].contains(rest.dropFirst().first):
             rest.removeFirst()
+            // A byte string is an array of its bytes and a zero byte.
             return .array((try bytes() + [0]).map { .integer(Int64($0)) })
         default: return try word(depth)
         }
@@ -82,12 +84,14 @@ struct GVariantReader {
         let isNegative = word.hasPrefix("-")
         let digits = word.drop { $0 == "-" || $0 == "+" }
         let isHexadecimal = digits.hasPrefix("0x") || digits.hasPrefix("0X")
+        // The letters `i` and `n` occur in `inf` and `nan`, which are refused, because they are not finite.
         if !isHexadecimal, digits.contains(where: { ".eEin".contains($0) }) {
             guard let number = Double(word), number.isFinite else { throw notValue(word) }
             return .double(number)
         }
         let radix = isHexadecimal ? 16 : digits.hasPrefix("0") ? 8 : 10
         let magnitude = digits.dropFirst(isHexadecimal ? 2 : 0)
+        // The word may have one sign, which is before the digits and before `0x`.
         guard digits.count >= word.count - 1, magnitude.first != "-", magnitude.first != "+",
             let number = Int64((isNegative ? "-" : "") + magnitude, radix: radix)
         else {
@@ -138,7 +142,7 @@ struct GVariantReader {
                 return .array(entry)
             }
             guard take(":") else { throw error("expected ':'") }
-            let member = JSONObject.Member(name: key.bare, value: try value(depth: depth + 1))
+            let member = JSONObject.Member(name: key.unquotedText, value: try value(depth: depth + 1))
             guard object.append(member) else { throw error("the key \(key.text()) occurs twice") }
         }
         return .object(object)
@@ -161,7 +165,7 @@ struct GVariantReader {
             case UInt8(ascii: "u"): text += try character(digits: 4)
             case UInt8(ascii: "U"): text += try character(digits: 8)
             case UInt8(ascii: "\n"): break
-            default: text.append(Self.controls[escaped] ?? escaped)
+            default: text.append(Self.escapedControls[escaped] ?? escaped)
             }
         }
     }
@@ -183,12 +187,13 @@ struct GVariantReader {
                 bytes.append(value)
             } else {
                 let escaped = try next()
-                bytes.append(Self.controls[escaped] ?? escaped)
+                bytes.append(Self.escapedControls[escaped] ?? escaped)
             }
         }
     }
 
-    private static let controls: [UInt8: UInt8] = [
+    /// The letters of escapes such as `\n`, each with the control character for which the escape stands.
+    private static let escapedControls: [UInt8: UInt8] = [
         UInt8(ascii: "a"): 7, UInt8(ascii: "b"): 8, UInt8(ascii: "t"): 9, UInt8(ascii: "n"): 10, UInt8(ascii: "v"): 11,
         UInt8(ascii: "f"): 12, UInt8(ascii: "r"): 13,
     ]

@@ -23,6 +23,7 @@ indirect enum GVariantType: Equatable, Sendable {
 
     /// Removes a type from the beginning of the text, and parses it; nil if the text does not begin with a type.
     init?(taking text: inout Substring, depth: Int = 0) {
+        // The limit bounds the recursion.
         guard depth < 64, let letter = text.popFirst() else { return nil }
         switch letter {
         case "a", "m":
@@ -94,15 +95,15 @@ indirect enum GVariantType: Equatable, Sendable {
         }
     }
 
-    private static func typed<Element>(_ elements: [Element], _ typed: (Element) -> JSONValue?) -> JSONValue? {
-        let values = elements.compactMap(typed)
+    private static func typed<Element>(_ elements: [Element], _ convert: (Element) -> JSONValue?) -> JSONValue? {
+        let values = elements.compactMap(convert)
         return values.count == elements.count ? .array(values) : nil
     }
 
-    private static func typed(_ object: JSONObject, _ typed: (JSONValue) -> JSONValue?) -> JSONValue? {
+    private static func typed(_ object: JSONObject, _ convert: (JSONValue) -> JSONValue?) -> JSONValue? {
         var result = object
         for member in object {
-            guard let value = typed(member.value) else { return nil }
+            guard let value = convert(member.value) else { return nil }
             result[member.name] = value
         }
         return .object(result)

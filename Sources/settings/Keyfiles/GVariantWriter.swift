@@ -4,7 +4,7 @@ import SettingsHTTP
 enum GVariantWriter {
     /// Returns the text of a value of a type; nil if the value does not have the type, or has no text.
     static func text(of value: JSONValue, as type: GVariantType) -> String? {
-        plain(value, type).map { "@\(type.text) \($0)" }
+        untypedText(value, type).map { "@\(type.text) \($0)" }
     }
 
     /// Returns the text of a value with the most similar type: an array whose elements have one type is an array of
@@ -12,7 +12,8 @@ enum GVariantWriter {
     /// `nothing`. Nil if the value has no text.
     static func text(of value: JSONValue) -> String? {
         let type = type(of: value)
-        guard let text = plain(value, type) else { return nil }
+        guard let text = untypedText(value, type) else { return nil }
+        // A reader takes an integer without a type as `i`, so a type that contains `x` is always written.
         if type == .basic("x") { return "int64 \(text)" }
         return isEvident(value) && !type.text.contains("x") ? text : "@\(type.text) \(text)"
     }
@@ -48,7 +49,7 @@ enum GVariantWriter {
     }
 
     /// Returns the text of a value without its type; nil if the value does not have the type, or has no text.
-    private static func plain(_ value: JSONValue, _ type: GVariantType) -> String? {
+    private static func untypedText(_ value: JSONValue, _ type: GVariantType) -> String? {
         switch (type, value) {
         case (.basic("v"), _): return text(of: value).map { "<\($0)>" }
         case (.basic("b"), .bool(let truth)): return truth ? "true" : "false"
@@ -59,18 +60,19 @@ enum GVariantWriter {
         case (.basic(let letter), .integer(let number)):
             return GVariantType.range(of: letter)?.contains(number) ?? false ? "\(number)" : nil
         case (.maybe, .null): return "nothing"
-        case (.maybe(let element), _): return plain(value, element).map { "just \($0)" }
+        case (.maybe(let element), _): return untypedText(value, element).map { "just \($0)" }
         case (.array(.entry(let key, let type)), .object(let object)):
             let members = object.compactMap { member in
-                self.key(member.name, key).flatMap { key in plain(member.value, type).map { "\(key): \($0)" } }
+                self.key(member.name, key).flatMap { key in untypedText(member.value, type).map { "\(key): \($0)" } }
             }
             return members.count == object.count ? "{\(members.joined(separator: ", "))}" : nil
         case (.array(let type), .array(let elements)):
-            return list(elements.map { plain($0, type) }).map { "[\($0)]" }
+            return list(elements.map { untypedText($0, type) }).map { "[\($0)]" }
         case (.tuple(let types), .array(let elements)) where types.count == elements.count:
-            return list(zip(elements, types).map { plain($0, $1) }).map { types.count == 1 ? "(\($0),)" : "(\($0))" }
+            return list(zip(elements, types).map { untypedText($0, $1) })
+                .map { types.count == 1 ? "(\($0),)" : "(\($0))" }
         case (.entry(let key, let type), .array(let parts)) where parts.count == 2:
-            return list([plain(parts[0], key), plain(parts[1], type)]).map { "{\($0)}" }
+            return list([untypedText(parts[0], key), untypedText(parts[1], type)]).map { "{\($0)}" }
         default: return nil
         }
     }
@@ -78,8 +80,8 @@ enum GVariantWriter {
     /// Returns the text of the key of a dictionary. In JSON, the key is a text even if its type is, for example, an
     /// integer.
     private static func key(_ name: String, _ type: GVariantType) -> String? {
-        if let text = plain(.string(name), type) { return text }
-        return (try? JSONValue(parsing: name)).flatMap { plain($0, type) }
+        if let text = untypedText(.string(name), type) { return text }
+        return (try? JSONValue(parsing: name)).flatMap { untypedText($0, type) }
     }
 
     private static func list(_ texts: [String?]) -> String? {

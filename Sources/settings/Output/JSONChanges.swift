@@ -12,17 +12,17 @@ struct JSONChanges {
         case .state(let state):
             cursor = state.cursor
             return state.isReset ? [try line(of: state, client)] : []
-        case .changes(let news):
-            let lines = news.changes.indices.map { index in
-                let change = news.changes[index]
+        case .changes(let observed):
+            let lines = observed.changes.indices.map { index in
+                let change = observed.changes[index]
                 // Only the last line of a commit has the cursor after the commit. The other lines have the cursor
                 // before the commit, so that a script that continues from this cursor misses no change of the commit.
-                if index + 1 == news.changes.count || news.changes[index + 1].revision != change.revision {
-                    cursor = Cursor(epoch: news.cursor.epoch, revision: change.revision)
+                if index + 1 == observed.changes.count || observed.changes[index + 1].revision != change.revision {
+                    cursor = Cursor(epoch: observed.cursor.epoch, revision: change.revision)
                 }
                 return change.summary(showsSecrets: showsSecrets, cursor: cursor)
             }
-            cursor = news.cursor
+            cursor = observed.cursor
             return lines
         }
     }

@@ -12,7 +12,7 @@ protocol ListRow {
 
 /// The output of a command that lists: a table, tab-separated lines or JSON.
 struct ListOutput {
-    private enum Form {
+    private enum Format {
         case table
         case tabSeparated
         case json
@@ -25,7 +25,7 @@ struct ListOutput {
 
     static let exclusive = [["json", "format"], ["json", "header"]]
 
-    private let form: Form
+    private let format: Format
     private let showsSecrets: Bool
     private let columns: [String]
     private let tableColumns: [String]
@@ -36,7 +36,7 @@ struct ListOutput {
     ///   - columns: the names of the fields of tab-separated output.
     ///   - tableColumns: the names of the columns of a table; nil if they are the same.
     init(_ arguments: Arguments, columns: [String], tableColumns: [String]? = nil) throws(ToolError) {
-        form = arguments.has("json") ? .json : arguments["format"] == "tsv" ? .tabSeparated : .table
+        format = arguments.has("json") ? .json : arguments["format"] == "tsv" ? .tabSeparated : .table
         showsSecrets = try arguments.showsSecrets()
         mustPrintHeader = arguments.has("header")
         self.columns = columns
@@ -47,7 +47,7 @@ struct ListOutput {
     /// Prints rows. With `--header`, the first call prints the names of the columns before its rows.
     mutating func print(_ rows: [some ListRow]) {
         defer { mustPrintHeader = false }
-        switch form {
+        switch format {
         case .json:
             for row in rows { Swift.print(row.json(showsSecrets: showsSecrets).text()) }
         case .tabSeparated:
@@ -63,6 +63,6 @@ struct ListOutput {
     static func line(of fields: [String]) -> String { fields.map(escaped).joined(separator: "\t") }
 
     private static func escaped(_ field: String) -> String {
-        Terminal.plain(field.replacing("\\", with: "\\\\"))
+        Terminal.escaped(field.replacing("\\", with: "\\\\"))
     }
 }

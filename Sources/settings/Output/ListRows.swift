@@ -39,7 +39,7 @@ struct ListedSetting: ListRow {
         let setting = entry.setting
         let value = setting.isSecret ? nil : setting.value ?? setting.stored
         return [
-            setting.key.text, entry.type, setting.source.name, value?.bare ?? "", "\(setting.revision)",
+            setting.key.text, entry.type, setting.source.name, value?.unquotedText ?? "", "\(setting.revision)",
             "\(setting.isSecret)",
         ]
     }

@@ -5,10 +5,10 @@ extension PendingDescription {
     /// The lines that a command prints after a write that made this action: what the daemon will do, and the commands
     /// for the action.
     func announcement(_ arguments: Arguments) -> [String] {
-        let connection = arguments.quoted(["server", "token-file"])
+        let connectionOptions = arguments.quotedOptions(["server", "token-file"])
         let time = deadline?.short ?? ""
         func command(_ name: String, _ effect: String) -> String {
-            "  settings \(name) \(id)\(connection)    \(effect)"
+            "  settings \(name) \(id)\(connectionOptions)    \(effect)"
         }
         let keep = command("confirm", "keeps the change")
         switch kind {
@@ -40,10 +40,11 @@ extension PendingDescription {
             case .undone: "the change was undone\(caller)"
             case .dropped: "the suite was dropped\(caller)"
             }
-        return ["\(id): \(Terminal.plain(sentence)) at revision \(endCommit ?? .zero)"]
-            + end.kept.map { kept in
-                let subject = kept.key.map { " \($0)" } ?? ": the schema"
-                return "left as it is: \(kept.suite)\(Terminal.plain(subject)): \(Terminal.plain(kept.reason))"
+        return ["\(id): \(Terminal.escaped(sentence)) at revision \(endCommit ?? .zero)"]
+            + end.kept.map { unchanged in
+                let subject = unchanged.key.map { " \($0)" } ?? ": the schema"
+                return
+                    "left as it is: \(unchanged.suite)\(Terminal.escaped(subject)): \(Terminal.escaped(unchanged.reason))"
             }
     }
 }

@@ -33,7 +33,7 @@ enum Terminal {
     static var canAsk: Bool { FileContents.standardInputIsTerminal && OutputDescriptor.standardError.isTerminal }
 
     /// Replaces the last line of the terminal at standard error by a text. An empty text clears the line.
-    static func show(_ text: String) throws(ToolError) {
+    static func replaceLastLine(by text: String) throws(ToolError) {
         try write("\r\(text)\u{1B}[K", to: .standardError)
     }
 
@@ -77,11 +77,11 @@ enum Terminal {
     }
 
     /// Returns the text with escapes instead of line ends, tabs and characters that control a terminal.
-    static func plain(_ text: String, except kept: Set<Unicode.Scalar> = []) -> String {
+    static func escaped(_ text: String, except unescaped: Set<Unicode.Scalar> = []) -> String {
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         return text.unicodeScalars.map { scalar in
             switch scalar {
-            case _ where kept.contains(scalar): String(scalar)
+            case _ where unescaped.contains(scalar): String(scalar)
             case "\n": "\\n"
             case "\t": "\\t"
             default: isUnsafe(scalar) ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
@@ -91,8 +91,8 @@ enum Terminal {
 
     /// Returns the text for standard output. If standard output is a terminal, the text has escapes instead of
     /// characters that control a terminal, except tabs and line ends. Otherwise the text is unchanged, for scripts.
-    static func safe(_ text: String) -> String {
-        OutputDescriptor.standardOutput.isTerminal ? plain(text, except: ["\n", "\t"]) : text
+    static func escapedAtTerminal(_ text: String) -> String {
+        OutputDescriptor.standardOutput.isTerminal ? escaped(text, except: ["\n", "\t"]) : text
     }
 
     /// True for control characters, line separators, and the characters that change the direction of text.
@@ -121,7 +121,7 @@ struct Table {
         var style: Terminal.Style?
 
         init(_ text: String, _ style: Terminal.Style? = nil) {
-            self.text = Terminal.plain(text)
+            self.text = Terminal.escaped(text)
             self.style = style
         }
     }
@@ -140,17 +140,17 @@ struct Table {
 
     private func line(_ row: [Cell]) -> String {
         var line = ""
-        var used = 0
+        var usedColumns = 0
         let last = row.lastIndex { !$0.text.isEmpty } ?? 0
         for (column, cell) in row[...last].enumerated() {
             var text = cell.text
             if let width = Terminal.width, column == row.count - 1 || text.displayWidth > widths[column] {
-                let available = column == row.count - 1 ? max(8, width - used) : widths[column]
+                let available = column == row.count - 1 ? max(8, width - usedColumns) : widths[column]
                 if text.displayWidth > available { text = text.prefix(ofWidth: max(1, available - 1)) + "…" }
             }
             let padded = column == last ? text : text.padded(to: widths[column])
             line += Terminal.styled(padded, cell.style) + (column == last ? "" : separator)
-            used += padded.displayWidth + separator.count
+            usedColumns += padded.displayWidth + separator.count
         }
         return line
     }
@@ -167,7 +167,7 @@ extension JSONValue {
     }
 
     /// The value for a person or a script: a text without quotes, any other value as JSON.
-    var bare: String { string ?? text() }
+    var unquotedText: String { string ?? text() }
 }
 
 extension Change {
@@ -177,10 +177,10 @@ extension Change {
     }
 
     /// The line for a change of a secret, without the values.
-    static func line(of key: KeyName) -> String { "\(Terminal.plain(key.text)): ••• → •••" }
+    static func line(of key: KeyName) -> String { "\(Terminal.escaped(key.text)): ••• → •••" }
 
     static func line(of key: KeyName, from old: (JSONValue?, Source), to new: (JSONValue?, Source)) -> String {
-        "\(Terminal.plain(key.text)): \(Terminal.plain(text(old.0, old.1))) → \(Terminal.plain(text(new.0, new.1)))"
+        "\(Terminal.escaped(key.text)): \(Terminal.escaped(text(old.0, old.1))) → \(Terminal.escaped(text(new.0, new.1)))"
     }
 
     private static func text(_ value: JSONValue?, _ source: Source) -> String {

@@ -33,8 +33,8 @@ struct ValueReader {
             part?["$ref"]?.string.flatMap { JSONPointer(reference: $0) }.flatMap { schema?[$0] } ?? part
         }
         return tokens.reduce(resolved(schema)) { part, token in
-            let hints = PropertyList.Hints(in: part)
-            return resolved(hints.schema(token) ?? hints.elements)
+            let partSchemas = PropertyList.PartSchemas(of: part)
+            return resolved(partSchemas.member(token) ?? partSchemas.elements)
         }
     }
 
@@ -69,7 +69,7 @@ struct ValueReader {
         if types.isEmpty { return json ?? .string(word) }
         if let json, json.string == nil, accepts(json) { return json }
         if acceptsTexts { return .string(word) }
-        throw ToolError(.refused, "\(name) takes \(description), not '\(Terminal.plain(word))'")
+        throw ToolError(.refused, "\(name) takes \(description), not '\(Terminal.escaped(word))'")
     }
 
     private func accepts(_ value: JSONValue) -> Bool {
@@ -95,7 +95,7 @@ struct ValueReader {
         for (keyword, word) in bounds {
             guard let bound = schema?[keyword] else { continue }
             let unit = keyword.hasSuffix("Length") ? " characters" : keyword.hasSuffix("Items") ? " elements" : ""
-            words += " \(word) \(bound.bare)\(unit)"
+            words += " \(word) \(bound.unquotedText)\(unit)"
         }
         return words
     }

@@ -27,17 +27,19 @@ struct BinaryPropertyListReader {
         guard trailer >= 8 else { throw Self.truncated }
         let offsetSize = Int(bytes[trailer + 6])
         referenceSize = Int(bytes[trailer + 7])
-        let (count, top) = (try number(at: trailer + 8, size: 8), try number(at: trailer + 16, size: 8))
-        let table = try number(at: trailer + 24, size: 8)
-        guard (1...8).contains(offsetSize), (1...8).contains(referenceSize), (8...trailer).contains(table),
-            count <= (trailer - table) / offsetSize
+        let (count, rootIndex) = (try number(at: trailer + 8, size: 8), try number(at: trailer + 16, size: 8))
+        let tableOffset = try number(at: trailer + 24, size: 8)
+        guard (1...8).contains(offsetSize), (1...8).contains(referenceSize), (8...trailer).contains(tableOffset),
+            count <= (trailer - tableOffset) / offsetSize
         else { throw Self.damaged(at: trailer) }
-        for index in 0..<count { offsets.append(try number(at: table + index * offsetSize, size: offsetSize)) }
-        return try value(top, depth: 1)
+        for index in 0..<count { offsets.append(try number(at: tableOffset + index * offsetSize, size: offsetSize)) }
+        return try value(rootIndex, depth: 1)
     }
 
     private mutating func value(_ index: Int, depth: Int) throws(ToolError) -> JSONValue {
-        guard offsets.indices.contains(index) else { throw ToolError(.failed, "object \(index) is missing") }
+        guard offsets.indices.contains(index) else {
+            throw ToolError(.failed, "the property list has no object \(index)")
+        }
         // The limit also ends the reading of an object that contains itself.
         guard depth <= PropertyList.maximumDepth else { throw ToolError(.failed, "the value is nested too deeply") }
         remainingValues -= 1
@@ -45,6 +47,8 @@ struct BinaryPropertyListReader {
             throw ToolError(.failed, "the file has more than \(Self.maximumValues) values")
         }
         let offset = offsets[index]
+        // The high four bits of the marker are the type of the object. The low four bits are its value, its length, or
+        // the binary logarithm of its size. Type 5 is ASCII, 6 is UTF-16 and 7 is UTF-8; A is an array, D a dictionary.
         let marker = try byte(at: offset)
         let low = Int(marker & 0x0F)
         switch marker >> 4 {
@@ -59,7 +63,7 @@ struct BinaryPropertyListReader {
         case 0x3 where low == 3:
             let seconds = Double(bitPattern: UInt64(truncatingIfNeeded: try bits(at: offset + 1, size: 8)))
             guard let text = PropertyListDate.text(of: seconds) else {
-                throw ToolError(.failed, "a date \(seconds) s after 2001 has no text")
+                throw ToolError(.failed, "cannot convert the date \(seconds) s after 2001-01-01 to a text")
             }
             return .string(text)
         case 0x4: return .string(Base64.text(of: Array(try content(at: offset, size: 1))))
@@ -94,10 +98,10 @@ struct BinaryPropertyListReader {
                     member = try value(element, depth: depth + 1)
                 } catch {
                     // The message names the key of the setting, but no keys inside its value.
-                    throw depth > 1 ? error : ToolError(error.code, "\(Terminal.plain(name)): \(error.message)")
+                    throw depth > 1 ? error : ToolError(error.code, "\(Terminal.escaped(name)): \(error.message)")
                 }
                 guard object.append(JSONObject.Member(name: name, value: member)) else {
-                    throw ToolError(.failed, "the key '\(Terminal.plain(name))' occurs twice")
+                    throw ToolError(.failed, "the key '\(Terminal.escaped(name))' occurs twice")
                 }
             }
             return .object(object)
@@ -121,12 +125,14 @@ struct BinaryPropertyListReader {
         return (offset + 2 + size, try number(at: offset + 2, size: size))
     }
 
+    /// Returns the bytes of an object that has units or elements of this size.
     private func content(at offset: Int, size: Int) throws(ToolError) -> ArraySlice<UInt8> {
         let (start, count) = try extent(at: offset)
         guard start <= bytes.count, count <= (bytes.count - start) / size else { throw Self.truncated }
         return bytes[start..<(start + count * size)]
     }
 
+    /// Returns the indexes of the objects that an array or a dictionary contains.
     private func references(at offset: Int, perElement: Int) throws(ToolError) -> [Int] {
         let content = try content(at: offset, size: perElement * referenceSize)
         var references: [Int] = []
@@ -185,8 +191,8 @@ struct BinaryPropertyListWriter {
     private var texts: [UTF8Text: Int] = [:]
 
     /// Returns the whole file.
-    mutating func document(_ root: JSONValue, _ hints: PropertyList.Hints) -> [UInt8] {
-        _ = add(root, hints, nil)
+    mutating func document(_ root: JSONValue, _ partSchemas: PropertyList.PartSchemas) -> [UInt8] {
+        _ = add(root, partSchemas, nil)
         let referenceSize = Self.size(of: objects.count)
         var (bytes, offsets) = (BinaryPropertyListReader.magic, [Int]())
         for object in objects {
@@ -199,16 +205,17 @@ struct BinaryPropertyListWriter {
                 for reference in references { bytes += Self.bigEndian(reference, referenceSize) }
             }
         }
-        let (table, offsetSize) = (bytes.count, Self.size(of: bytes.count))
+        let (tableOffset, offsetSize) = (bytes.count, Self.size(of: bytes.count))
         for offset in offsets { bytes += Self.bigEndian(offset, offsetSize) }
         bytes += [0, 0, 0, 0, 0, 0, UInt8(offsetSize), UInt8(referenceSize)]
-        for number in [objects.count, 0, table] { bytes += Self.bigEndian(number, 8) }
+        for number in [objects.count, 0, tableOffset] { bytes += Self.bigEndian(number, 8) }
         return bytes
     }
 
-    /// Adds a value, and returns the number of its object. The schema of a text, and `hints` (the schemas of the parts
-    /// of the value) decide which texts are dates or data.
-    private mutating func add(_ value: JSONValue, _ hints: PropertyList.Hints, _ schema: JSONValue?) -> Int {
+    /// Adds a value, and returns the number of its object. The schemas of the value and of its parts decide which
+    /// texts are dates or data.
+    private mutating func add(_ value: JSONValue, _ partSchemas: PropertyList.PartSchemas, _ schema: JSONValue?) -> Int
+    {
         let number = objects.count
         switch value {
         case .null: objects.append(.content([0x00]))
@@ -216,21 +223,23 @@ struct BinaryPropertyListWriter {
         case .integer(let integer): objects.append(.content(Self.integer(integer)))
         case .double(let double): objects.append(.content([0x23] + Self.bigEndian(double.bitPattern)))
         case .string(let text):
-            switch PropertyList.Special(text, schema) {
+            switch PropertyList.DateOrData(text, schema) {
             case .date(let seconds): objects.append(.content([0x33] + Self.bigEndian(seconds.bitPattern)))
             case .data(let bytes): objects.append(.content(Self.head(0x40, bytes.count) + bytes))
             case nil: return add(text)
             }
         case .array(let elements):
             objects.append(.content([]))
-            let references = elements.map { add($0, PropertyList.Hints(in: hints.elements), hints.elements) }
+            let references = elements.map {
+                add($0, PropertyList.PartSchemas(of: partSchemas.elements), partSchemas.elements)
+            }
             objects[number] = .container(marker: 0xA0, references: references)
         case .object(let object):
             objects.append(.content([]))
             var references = object.map { add($0.name) }
             for member in object {
-                let schema = hints.schema(member.name)
-                references.append(add(member.value, PropertyList.Hints(in: schema), schema))
+                let schema = partSchemas.member(member.name)
+                references.append(add(member.value, PropertyList.PartSchemas(of: schema), schema))
             }
             objects[number] = .container(marker: 0xD0, references: references)
         }
@@ -249,6 +258,7 @@ struct BinaryPropertyListWriter {
         return objects.count - 1
     }
 
+    /// Returns the marker of an object with the number of its bytes, units or elements.
     private static func head(_ marker: UInt8, _ count: Int) -> [UInt8] {
         count < 15 ? [marker | UInt8(count)] : [marker | 0x0F] + integer(Int64(count))
     }

@@ -29,14 +29,14 @@ enum PropertyList {
         }
         try ToolError.requireNoProblems(problems, format: "a property list")
         let root = JSONValue.object(JSONObject(settings))
-        let hints = Hints { name in schema?.key(name)?.document }
+        let partSchemas = PartSchemas { name in schema?.key(name)?.document }
         guard isBinary else {
             var writer = XMLPropertyListWriter()
-            writer.write(root, hints)
+            writer.write(root, partSchemas)
             return Array(writer.document.utf8)
         }
         var writer = BinaryPropertyListWriter()
-        return writer.document(root, hints)
+        return writer.document(root, partSchemas)
     }
 
     /// The reason why a property list cannot represent a value; nil if it can represent the value.
@@ -56,14 +56,14 @@ enum PropertyList {
     }
 
     /// The schemas of the parts of a value: of the members of an object, and of the elements of an array.
-    struct Hints {
+    struct PartSchemas {
         /// Returns the schema of the member with a name.
-        let schema: (String) -> JSONValue?
+        let member: (String) -> JSONValue?
 
-        init(_ schema: @escaping (String) -> JSONValue?) { self.schema = schema }
+        init(_ member: @escaping (String) -> JSONValue?) { self.member = member }
 
         /// Takes the schemas of the parts from the schema of the value.
-        init(in schema: JSONValue?) {
+        init(of schema: JSONValue?) {
             self.init { name in
                 schema?["properties"]?[name] ?? schema?["additionalProperties"]
             }
@@ -75,7 +75,7 @@ enum PropertyList {
     }
 
     /// The date or the data that a text represents, because JSON has no types for them.
-    enum Special {
+    enum DateOrData {
         /// Seconds since 2001.
         case date(Double)
         case data([UInt8])
@@ -101,12 +101,16 @@ enum PropertyListDate {
     static func text(of seconds: Double) -> String? {
         let whole = seconds.rounded(.down)
         guard (-63_113_904_000..<252_423_993_600).contains(whole) else { return nil }
-        let (days, second) = (Int((whole / 86_400).rounded(.down)), Int(whole))
+        let (days, wholeSeconds) = (Int((whole / 86_400).rounded(.down)), Int(whole))
         let date = CivilDate(daysSince2001: days)
-        let ofDay = second - days * 86_400
-        let parts = [(date.month, "-"), (date.day, "T"), (ofDay / 3600, ":"), (ofDay / 60 % 60, ":"), (ofDay % 60, "")]
+        let secondOfDay = wholeSeconds - days * 86_400
+        let parts = [
+            (date.month, "-"), (date.day, "T"), (secondOfDay / 3600, ":"), (secondOfDay / 60 % 60, ":"),
+            (secondOfDay % 60, ""),
+        ]
         let start = digits(date.year, 4) + "-" + parts.map { digits($0.0, 2) + $0.1 }.joined()
         var scale = 1.0
+        // A `Double` has at most 17 significant decimal digits.
         for count in 0...17 {
             let fraction = ((seconds - whole) * scale).rounded()
             if fraction < scale || count == 0 && fraction == 0 {

@@ -28,9 +28,9 @@ struct XMLPropertyListWriter {
     /// Writes a value. The schemas decide which texts are dates or data.
     ///
     /// - Parameters:
-    ///   - hints: the schemas of the parts of the value.
+    ///   - partSchemas: the schemas of the members or elements of the value.
     ///   - schema: the schema of the value itself.
-    mutating func write(_ value: JSONValue, _ hints: PropertyList.Hints, _ schema: JSONValue? = nil) {
+    mutating func write(_ value: JSONValue, _ partSchemas: PropertyList.PartSchemas, _ schema: JSONValue? = nil) {
         switch value {
         case .null: break
         case .bool(let truth): line(truth ? "<true/>" : "<false/>")
@@ -40,22 +40,22 @@ struct XMLPropertyListWriter {
         case .array(let elements):
             block("array", isEmpty: elements.isEmpty) { writer in
                 for element in elements {
-                    writer.write(element, PropertyList.Hints(in: hints.elements), hints.elements)
+                    writer.write(element, PropertyList.PartSchemas(of: partSchemas.elements), partSchemas.elements)
                 }
             }
         case .object(let object):
             block("dict", isEmpty: object.isEmpty) { writer in
                 for member in object {
-                    let schema = hints.schema(member.name)
+                    let schema = partSchemas.member(member.name)
                     writer.line("<key>\(Self.escaped(member.name))</key>")
-                    writer.write(member.value, PropertyList.Hints(in: schema), schema)
+                    writer.write(member.value, PropertyList.PartSchemas(of: schema), schema)
                 }
             }
         }
     }
 
     private mutating func write(_ text: String, _ schema: JSONValue?) {
-        switch PropertyList.Special(text, schema) {
+        switch PropertyList.DateOrData(text, schema) {
         case .data: line("<data>\(text)</data>")
         // A date in XML has no fraction of a second. Without a fraction, the text has 20 bytes.
         case .date where text.utf8.count == 20: line("<date>\(text)</date>")
@@ -100,7 +100,7 @@ struct XMLPropertyListReader {
         if let encoding = declaredEncoding(of: bytes), !["UTF-8", "UTF8", "US-ASCII"].contains(encoding.uppercased()) {
             throw ToolError(
                 .failed,
-                "the file declares the encoding \(Terminal.plain(encoding)), and the program reads UTF-8 only; convert the "
+                "the file declares the encoding \(Terminal.escaped(encoding)), and the program reads UTF-8 only; convert the "
                     + "file, for example with iconv, and declare UTF-8")
         }
         guard String(validating: bytes, as: UTF8.self) != nil else {
@@ -159,7 +159,7 @@ struct XMLPropertyListReader {
                 let name = try text(of: "key")
                 let next = try self.tag()
                 guard object.append(JSONObject.Member(name: name, value: try value(next, depth: depth + 1))) else {
-                    throw error("the key '\(Terminal.plain(name))' occurs twice")
+                    throw error("the key '\(Terminal.escaped(name))' occurs twice")
                 }
             }
             if !tag.isEmpty { try close("dict") }
@@ -190,23 +190,23 @@ struct XMLPropertyListReader {
             let digits = word.hasPrefix("+") ? word.dropFirst() : word[...]
             let isHexadecimal = digits.hasPrefix("0x") || digits.hasPrefix("0X")
             guard let number = isHexadecimal ? Int64(digits.dropFirst(2), radix: 16) : Int64(digits) else {
-                throw error("'\(Terminal.plain(word))' is not a signed 64-bit integer")
+                throw error("'\(Terminal.escaped(word))' is not a signed 64-bit integer")
             }
             return .integer(number)
         case "real":
             guard let number = Double(word), number.isFinite else {
-                throw error("'\(Terminal.plain(word))' is not a finite number")
+                throw error("'\(Terminal.escaped(word))' is not a finite number")
             }
             return .double(number)
         case "date":
             guard word.utf8.count == 20, word.hasSuffix("Z"), DateTimeSyntax(word) != nil else {
-                throw error("'\(Terminal.plain(word))' is not a date such as 2026-11-20T10:00:00Z")
+                throw error("'\(Terminal.escaped(word))' is not a date such as 2026-11-20T10:00:00Z")
             }
             return .string(word)
         case "data":
             guard let bytes = Base64.bytes(of: word) else { throw error("data is not Base64") }
             return .string(Base64.text(of: bytes))
-        default: throw error("<\(Terminal.plain(name))> is not an element of a property list")
+        default: throw error("<\(Terminal.escaped(name))> is not an element of a property list")
         }
     }
 
@@ -227,9 +227,9 @@ struct XMLPropertyListReader {
 
     private mutating func close(_ name: String) throws(ToolError) {
         try skipBetween()
-        guard take("</\(name)") else { throw error("expected </\(Terminal.plain(name))>") }
+        guard take("</\(name)") else { throw error("expected </\(Terminal.escaped(name))>") }
         skipBlanks()
-        guard take(">") else { throw error("expected </\(Terminal.plain(name))>") }
+        guard take(">") else { throw error("expected </\(Terminal.escaped(name))>") }
     }
 
     /// Reads the text up to the end of an element.
@@ -242,6 +242,7 @@ struct XMLPropertyListReader {
                 text.append(UInt8(ascii: "\n"))
                 if rest.first == UInt8(ascii: "\n") { rest.removeFirst() }
             case UInt8(ascii: "<"):
+                // Put the `<` back, because it belongs to the text that follows.
                 rest = bytes[(rest.startIndex - 1)...]
                 if take("<![CDATA[") {
                     text += try taken(upTo: "]]>")
@@ -254,7 +255,7 @@ struct XMLPropertyListReader {
             default: text.append(byte)
             }
         }
-        throw error("</\(Terminal.plain(name))> is missing")
+        throw error("</\(Terminal.escaped(name))> is missing")
     }
 
     private mutating func entity() throws(ToolError) -> String {
@@ -264,7 +265,7 @@ struct XMLPropertyListReader {
         if let text = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"][name] { return text }
         let number = name.hasPrefix("#x") ? UInt32(name.dropFirst(2), radix: 16) : UInt32(name.dropFirst())
         guard name.hasPrefix("#"), let scalar = number.flatMap(Unicode.Scalar.init) else {
-            throw error("&\(Terminal.plain(name)); is not an entity of XML")
+            throw error("&\(Terminal.escaped(name)); is not an entity of XML")
         }
         return String(scalar)
     }

@@ -86,7 +86,7 @@ enum RenderCommand {
                     if old != content { hasDifferences = true }
                     try Terminal.write(difference.span, to: .standardOutput)
                 } else if try file.update(to: content) {
-                    print("wrote \(Terminal.plain(task.path))")
+                    print("wrote \(Terminal.escaped(task.path))")
                 }
             } catch {
                 errors.append(ToolError(describing: error))

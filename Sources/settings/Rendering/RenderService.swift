@@ -36,7 +36,7 @@ struct RenderService {
         // A change while files are rendered is the next event, so no change is missed.
         let follower = Task {
             do {
-                for try await _ in client.changes(of: suites, latest: true).warningOfOutages { continuation.yield() }
+                for try await _ in client.changes(of: suites, latest: true).withOutageWarnings { continuation.yield() }
                 continuation.finish()
             } catch {
                 continuation.finish(throwing: error)
@@ -77,7 +77,7 @@ struct RenderService {
             // With the same content, the check or the reload would probably fail again.
             if let failure, !failure.isRetried, failure.content == rendered { return failure }
             content = rendered
-            if try task.file?.update(to: rendered) ?? false { print("wrote \(Terminal.plain(task.path))") }
+            if try task.file?.update(to: rendered) ?? false { print("wrote \(Terminal.escaped(task.path))") }
             return nil
         } catch {
             let isRetried = content != nil && !(error is AtomicFile.CommandFailure)

@@ -36,7 +36,7 @@ struct RenderTask: Sendable {
         }
         let mode = try option(.mode).map { text throws(ToolError) in try Self.mode(text) }
         file = try AtomicFile(
-            path: path, mode: mode ?? (showsSecrets ? 0o600 : 0o644), keepsAccess: true, commands: commands)
+            path: path, mode: mode ?? (showsSecrets ? 0o600 : 0o644), keepsOwnerAndMode: true, commands: commands)
     }
 
     /// Renders the template.
@@ -48,7 +48,7 @@ struct RenderTask: Sendable {
         // `UInt32` accepts a sign, so the first character must be a digit.
         guard let mode = UInt32(text, radix: 8), mode <= 0o777, text.utf8.count >= 3, text.first?.isNumber ?? false
         else {
-            throw .usage("a mode is an octal number such as 0644, not '\(Terminal.plain(text))'")
+            throw .usage("a mode is an octal number such as 0644, not '\(Terminal.escaped(text))'")
         }
         return mode
     }
@@ -80,7 +80,7 @@ struct RenderTask: Sendable {
                 if let file = task.file, let other = tasks.firstIndex(where: { $0.file?.isSameFile(as: file) ?? false })
                 {
                     throw ToolError(
-                        .failed, "element \(other + 1) writes the same file, \(Terminal.plain(tasks[other].path))")
+                        .failed, "element \(other + 1) writes the same file, \(Terminal.escaped(tasks[other].path))")
                 }
                 tasks.append(task)
             } catch {
@@ -102,7 +102,7 @@ struct RenderTask: Sendable {
                 let names = Member.allCases.map(\.rawValue)
                 throw ToolError(
                     .failed,
-                    "unknown member '\(Terminal.plain(name))'\(NameSuggestion.phrase(for: name, among: names)); "
+                    "unknown member '\(Terminal.escaped(name))'\(NameSuggestion.phrase(for: name, among: names)); "
                         + "the members are \(names.joined(separator: ", "))")
             }
             guard let text = value.string else {

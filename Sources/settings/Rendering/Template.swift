@@ -35,7 +35,7 @@ struct Template: Sendable {
         let line = before.count { $0 == UInt8(ascii: "\n") } + 1
         // Columns are characters, not bytes, because most editors count characters.
         let column = String(decoding: before[lineStart...], as: UTF8.self).count + 1
-        return ToolError(error.code, "cannot render \(Terminal.plain(name)):\(line):\(column): \(error.message)")
+        return ToolError(error.code, "cannot render \(Terminal.escaped(name)):\(line):\(column): \(error.message)")
     }
 }
 

@@ -10,7 +10,7 @@ enum TemplateFilter: Sendable {
     case yaml
     /// The text in upper case.
     case upper
-    /// The default for a missing value.
+    /// The filter `default`: the value to use if the value of the reference is missing.
     case fallback(JSONValue)
 
     private static let names = ["json", "shell", "yaml", "upper", "default"]
@@ -29,7 +29,7 @@ enum TemplateFilter: Sendable {
         default:
             throw TemplateError(
                 at: offset,
-                "there is no filter '\(Terminal.plain(name))'\(NameSuggestion.phrase(for: name, among: Self.names)); "
+                "there is no filter '\(Terminal.escaped(name))'\(NameSuggestion.phrase(for: name, among: Self.names)); "
                     + "the filters are \(Self.names.joined(separator: ", "))")
         }
     }
@@ -70,7 +70,7 @@ enum TemplateFilter: Sendable {
 
 extension JSONValue {
     /// The value as text without quotes; nil for an array or an object.
-    var scalar: String? { array == nil && object == nil ? bare : nil }
+    var scalar: String? { array == nil && object == nil ? unquotedText : nil }
 
     /// The value as YAML in one line. A JSON text is also YAML 1.2, but some JSON texts are not YAML 1.1, or have
     /// another meaning there. Therefore the result differs from JSON where YAML 1.1 needs another form.

@@ -95,10 +95,10 @@ struct TemplateParser {
     /// Reads the name in a tag that closes a block. Throws if the tag does not close this block.
     private mutating func checkEnd(of block: OpenBlock?, at offset: Int) throws(TemplateError) {
         let name = scanner.readWord()
-        guard let block else { throw TemplateError(at: offset, "{{/\(Terminal.plain(name))}} closes no block") }
+        guard let block else { throw TemplateError(at: offset, "{{/\(Terminal.escaped(name))}} closes no block") }
         guard name == block.kind.rawValue else {
             throw TemplateError(
-                at: offset, "expected {{/\(block.kind.rawValue)}}; found {{/\(Terminal.plain(name))}}")
+                at: offset, "expected {{/\(block.kind.rawValue)}}; found {{/\(Terminal.escaped(name))}}")
         }
     }
 
@@ -109,7 +109,7 @@ struct TemplateParser {
             let names = BlockKind.allCases.map(\.rawValue)
             throw TemplateError(
                 at: offset,
-                "there is no block '#\(Terminal.plain(name))'\(NameSuggestion.phrase(for: name, among: names)); "
+                "there is no block '#\(Terminal.escaped(name))'\(NameSuggestion.phrase(for: name, among: names)); "
                     + "the blocks are #if and #each")
         }
         scanner.skipSpace()
@@ -149,7 +149,7 @@ struct TemplateParser {
             let name = scanner.readWord()
             guard !name.isEmpty else { throw TemplateError(at: offset, "a name is missing\(scanner.foundPhrase)") }
             guard !names.contains(name) else {
-                throw TemplateError(at: offset, "the name '\(Terminal.plain(name))' is given twice")
+                throw TemplateError(at: offset, "the name '\(Terminal.escaped(name))' is given twice")
             }
             names.append(name)
             scanner.skipSpace()
@@ -186,7 +186,7 @@ struct TemplateParser {
         do throws(NameError) {
             suite = try SuiteName(name)
         } catch {
-            throw TemplateError(at: offset, "'\(Terminal.plain(name))': \(error)")
+            throw TemplateError(at: offset, "'\(Terminal.escaped(name))': \(error)")
         }
         guard scanner.next == UInt8(ascii: ".") else {
             let suggestion = NameSuggestion.phrase(for: name, among: variables)
@@ -201,7 +201,7 @@ struct TemplateParser {
         do throws(NameError) {
             key = try KeyName(text)
         } catch {
-            throw TemplateError(at: keyOffset, "'\(Terminal.plain(text))': \(error)")
+            throw TemplateError(at: keyOffset, "'\(Terminal.escaped(text))': \(error)")
         }
         return TemplateReference(offset: offset, root: .setting(suite, key), steps: try parseSteps())
     }

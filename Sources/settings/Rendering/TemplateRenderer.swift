@@ -114,7 +114,7 @@ struct TemplateRenderer {
         let remedy = suggestion.isEmpty ? "; set it, or use | default(\"…\")" : suggestion
         return .absent(
             reason:
-                "the suite \(suite) has no setting '\(Terminal.plain(key.text))' that this caller may read\(remedy)",
+                "the suite \(suite) has no setting '\(Terminal.escaped(key.text))' that this caller may read\(remedy)",
             .notSet)
     }
 

@@ -127,7 +127,7 @@ struct TemplateScanner {
     var foundPhrase: String {
         guard !isAtTagEnd else { return "" }
         let rest = String(decoding: source[offset...].prefix(100), as: UTF8.self)
-        return "; found '\(Terminal.plain(String(rest.prefix(1))))'"
+        return "; found '\(Terminal.escaped(String(rest.prefix(1))))'"
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

@@ -16,7 +16,7 @@ struct ProgramRunner {
     private static let timeoutWithCache = Duration.seconds(2)
 
     /// The name of the program, for messages.
-    private var name: String { Terminal.plain(arguments[0]) }
+    private var name: String { Terminal.escaped(arguments[0]) }
 
     /// Handles signals from now on, also while `settings` waits for the first variables. Otherwise SIGTERM could not
     /// end `settings` during this wait if it is process 1 of a container, because process 1 has no default action for

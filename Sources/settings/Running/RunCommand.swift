@@ -54,7 +54,7 @@ enum RunCommand {
             case .variables(let variables):
                 return runner.run(
                     ProgramSupervision(
-                        of: Terminal.plain(arguments.program[0]), with: variables, reaction: reaction,
+                        of: Terminal.escaped(arguments.program[0]), with: variables, reaction: reaction,
                         settleTime: settleTime, stopTimeout: stopTimeout, at: .now))
             }
         }
@@ -86,17 +86,17 @@ extension Arguments {
         guard mapping.namePrefix.isEmpty || VariableMapping.isName(mapping.namePrefix) else {
             throw .usage(
                 "--env-prefix takes a name of letters, digits and _ that does not begin with a digit, not "
-                    + "'\(Terminal.plain(mapping.namePrefix))'")
+                    + "'\(Terminal.escaped(mapping.namePrefix))'")
         }
         if let pattern = mapping.patterns.first(where: { $0.dropLast().contains("*") }) {
-            throw .usage("--only takes a key, or the beginning of keys and a *, not '\(Terminal.plain(pattern))'")
+            throw .usage("--only takes a key, or the beginning of keys and a *, not '\(Terminal.escaped(pattern))'")
         }
         for word in all("map") {
             let (path, value) = try SettingPath.split(word)
             guard let name = value, VariableMapping.isName(name) else {
                 throw .usage(
                     "--map takes KEY=NAME with a name of letters, digits and _ that does not begin with a digit, not "
-                        + "'\(Terminal.plain(word))'")
+                        + "'\(Terminal.escaped(word))'")
             }
             mapping.names[try .whole(path, path.description)] = name
         }
@@ -114,7 +114,7 @@ extension Arguments {
             guard let signal = signals.first(where: { word == "signal:\($0.name)" }) else {
                 throw .usage(
                     "--on-change takes ignore, restart, exit, or signal:NAME (NAME: "
-                        + "\(signals.map(\.name).alternatives)), not '\(Terminal.plain(word))'")
+                        + "\(signals.map(\.name).alternatives)), not '\(Terminal.escaped(word))'")
             }
             return .signal(signal)
         }

@@ -48,7 +48,7 @@ struct VariableCache {
             members.append(.init(name: name, value: .string(value.string)))
         }
         let document = JSONValue.members(["options": options, "variables": .object(members)])
-        _ = try AtomicFile(path: path, mode: 0o600, keepsAccess: false)
+        _ = try AtomicFile(path: path, mode: 0o600, keepsOwnerAndMode: false)
             .update(to: Array((document.text(style: .pretty) + "\n").utf8))
     }
 }

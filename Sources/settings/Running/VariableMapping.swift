@@ -36,12 +36,12 @@ struct VariableMapping {
                 code = error.code
                 continue
             }
-            let (name, text) = (name(of: setting.key), value.bare)
+            let (name, text) = (name(of: setting.key), value.unquotedText)
             if let other = owners.updateValue(setting, forKey: name) {
-                problems.append("\(other.title) and \(setting.title) both become \(Terminal.plain(name))")
+                problems.append("\(other.title) and \(setting.title) both become \(Terminal.escaped(name))")
             } else if !Self.isName(name) {
                 problems.append(
-                    "\(setting.title) becomes '\(Terminal.plain(name))', which is not a valid name of a variable")
+                    "\(setting.title) becomes '\(Terminal.escaped(name))', which is not a valid name of a variable")
             } else if text.utf8.contains(0) {
                 problems.append("the value of \(setting.title) contains a zero byte")
             } else if name.utf8.count + 1 + text.utf8.count > Self.maximumSize {

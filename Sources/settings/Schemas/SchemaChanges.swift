@@ -46,9 +46,9 @@ extension SchemaComparison.Change {
     }
 
     fileprivate var line: String {
-        let name = Terminal.plain(key ?? "(suite)")
+        let name = Terminal.escaped(key ?? "(suite)")
         let shown = { (value: JSONValue?) in
-            isConcealed ? "•••" : value.map { Terminal.plain($0.text()) } ?? "(none)"
+            isConcealed ? "•••" : value.map { Terminal.escaped($0.text()) } ?? "(none)"
         }
         let text =
             switch subject {

@@ -34,6 +34,6 @@ enum SchemaTable {
     }
 
     private static func cell(_ text: String) -> String {
-        Terminal.plain(text.replacing("\n", with: " ")).replacing("|", with: "\\|")
+        Terminal.escaped(text.replacing("\n", with: " ")).replacing("|", with: "\\|")
     }
 }

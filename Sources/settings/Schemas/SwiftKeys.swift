@@ -7,6 +7,7 @@ import SettingsModel
 /// daemon enforces them.
 struct SwiftKeys {
     private var declarations: [String] = []
+    /// The names of the generated properties.
     private var names: Set<String> = []
     private var typeNames = Self.unavailableTypeNames
     private var needsFoundation = false
@@ -18,7 +19,7 @@ struct SwiftKeys {
         DefaultsSerializable CaseIterable
         """)
     /// The keywords of Swift.
-    private static let reserved = words(
+    private static let keywords = words(
         """
         as associatedtype break case catch class continue default defer deinit do else enum extension fallthrough false
         fileprivate for func guard if import in init inout internal is let nil operator precedencegroup private protocol public
@@ -44,23 +45,23 @@ struct SwiftKeys {
         let property = Self.unusedName(Self.camelCase(name, prefixIfDigit: "key"), in: &names)
         var declaration = ""
         for line in (schema["description"]?.string ?? schema["title"]?.string ?? "").split(separator: "\n") {
-            declaration += "    /// \(Terminal.plain(String(line)))\n"
+            declaration += "    /// \(Terminal.escaped(String(line)))\n"
         }
-        let form = form(of: schema, named: property)
-        let literal = schema["default"].flatMap(form.literal)
+        let swiftType = swiftType(of: schema, named: property)
+        let literal = schema["default"].flatMap(swiftType.literal)
         // Without a default that has a Swift literal, the type is optional: the key is nil if no value is stored.
-        let type = literal == nil ? form.type + "?" : form.type
+        let type = literal == nil ? swiftType.name + "?" : swiftType.name
         let arguments =
-            [Self.quoted(name)] + (literal.map { ["defaultValue: \($0)"] } ?? []) + form.limits
+            [Self.quoted(name)] + (literal.map { ["defaultValue: \($0)"] } ?? []) + swiftType.limits
             + (schema["writeOnly"] == true ? ["secret: true"] : [])
         declaration +=
             "    var \(Self.escaped(property)): DefaultsKey<\(type)> { .init(\(arguments.joined(separator: ", "))) }\n"
-        declarations.append(form.declaration + declaration)
+        declarations.append(swiftType.declaration + declaration)
     }
 
     /// The Swift type of a key, with the limits of the key and the literals of its values.
-    private struct Form {
-        let type: String
+    private struct SwiftType {
+        let name: String
         /// The limits as arguments of the initializer of `DefaultsKey`.
         var limits: [String] = []
         /// The declaration of a type that is generated for the key; empty for any other type.
@@ -69,48 +70,49 @@ struct SwiftKeys {
         var literal: (JSONValue) -> String?
     }
 
-    private mutating func form(of schema: JSONValue, named name: String) -> Form {
+    private mutating func swiftType(of schema: JSONValue, named name: String) -> SwiftType {
         if let values = schema["enum"]?.array { return enumeration(values, schema, name) }
         switch schema["type"]?.string {
-        case "boolean": return Form(type: "Bool") { $0.bool.map { "\($0)" } }
-        case "integer": return Form(type: "Int", limits: range(schema, ofIntegers: true)) { $0.integer.map { "\($0)" } }
+        case "boolean": return SwiftType(name: "Bool") { $0.bool.map { "\($0)" } }
+        case "integer":
+            return SwiftType(name: "Int", limits: range(schema, ofIntegers: true)) { $0.integer.map { "\($0)" } }
         case "number":
-            return Form(type: "Double", limits: range(schema, ofIntegers: false)) { value in
+            return SwiftType(name: "Double", limits: range(schema, ofIntegers: false)) { value in
                 value.integer.map { "\($0)" } ?? value.number.map { "\($0)" }
             }
         case "string": return text(schema)
         case "array":
-            let element = schema["items"].map { form(of: $0, named: name) }.flatMap {
+            let element = schema["items"].map { swiftType(of: $0, named: name) }.flatMap {
                 $0.declaration.isEmpty ? $0 : nil
             }
-            guard let element else { return Form(type: "[JSONValue]", literal: Self.elements(Self.literal)) }
-            return Form(type: "[\(element.type)]", literal: Self.elements(element.literal))
+            guard let element else { return SwiftType(name: "[JSONValue]", literal: Self.elements(Self.literal)) }
+            return SwiftType(name: "[\(element.name)]", literal: Self.elements(element.literal))
         case "object":
-            return Form(type: "[String: JSONValue]") { value in
+            return SwiftType(name: "[String: JSONValue]") { value in
                 guard let object = value.object else { return nil }
                 let members = object.map { "\(Self.quoted($0.name)): \(Self.literal($0.value) ?? ".null")" }
                 return members.isEmpty ? "[:]" : "[\(members.joined(separator: ", "))]"
             }
-        default: return Form(type: "JSONValue", literal: Self.literal)
+        default: return SwiftType(name: "JSONValue", literal: Self.literal)
         }
     }
 
-    private mutating func text(_ schema: JSONValue) -> Form {
+    private mutating func text(_ schema: JSONValue) -> SwiftType {
         let quoted = { (value: JSONValue) in value.string.map(Self.quoted) }
         if schema["contentEncoding"] == "base64" {
             needsFoundation = true
-            return Form(type: "Data") { quoted($0).map { "Data(base64Encoded: \($0)) ?? Data()" } }
+            return SwiftType(name: "Data") { quoted($0).map { "Data(base64Encoded: \($0)) ?? Data()" } }
         }
         if schema["format"] == "date-time" {
             needsFoundation = true
-            return Form(type: "Date") { value in
+            return SwiftType(name: "Date") { value in
                 value.string.flatMap(PropertyListDate.seconds).map { "Date(timeIntervalSinceReferenceDate: \($0))" }
             }
         }
         var limits: [String] = []
         if let length = schema["maxLength"]?.integer { limits.append("maxLength: \(length)") }
         if let pattern = schema["pattern"]?.string { limits.append("matching: \(Self.quoted(pattern))") }
-        return Form(type: "String", limits: limits, literal: quoted)
+        return SwiftType(name: "String", limits: limits, literal: quoted)
     }
 
     /// Returns the range of numbers as an argument; no argument if Swift cannot express the range. For example, Swift
@@ -124,27 +126,27 @@ struct SwiftKeys {
             lower = "\(below + 1)"
         }
         if !ofIntegers, schema["exclusiveMinimum"] != nil { return [] }
-        let (upper, beyond) = (bound("maximum"), bound("exclusiveMaximum"))
+        let (upper, exclusiveUpper) = (bound("maximum"), bound("exclusiveMaximum"))
         // A negative upper bound needs parentheses, because Swift would parse the range operator and the minus sign as
         // one operator.
         let operand = { (text: String) in text.hasPrefix("-") ? "(\(text))" : text }
-        switch (lower, upper, beyond) {
+        switch (lower, upper, exclusiveUpper) {
         case (nil, nil, nil): return []
         case (let lower, let upper?, nil): return ["in: \(lower ?? "")...\(operand(upper))"]
-        case (let lower, nil, let beyond?): return ["in: \(lower ?? "")..<\(operand(beyond))"]
+        case (let lower, nil, let exclusiveUpper?): return ["in: \(lower ?? "")..<\(operand(exclusiveUpper))"]
         case (let lower?, nil, nil): return ["in: \(lower)..."]
         case (_, _?, _?): return []
         }
     }
 
-    /// Returns the form for the keyword `enum`: texts become the cases of a Swift enumeration.
-    private mutating func enumeration(_ values: [JSONValue], _ schema: JSONValue, _ name: String) -> Form {
+    /// Returns the type for the keyword `enum`: texts become the cases of a Swift enumeration.
+    private mutating func enumeration(_ values: [JSONValue], _ schema: JSONValue, _ name: String) -> SwiftType {
         let texts = values.compactMap(\.string)
         guard texts.count == values.count else {
             let integers = values.compactMap { $0.integer.map { "\($0)" } }
-            guard integers.count == values.count else { return Form(type: "JSONValue", literal: Self.literal) }
+            guard integers.count == values.count else { return SwiftType(name: "JSONValue", literal: Self.literal) }
             let allowed = "allowed: [\(integers.joined(separator: ", "))]"
-            return Form(type: "Int", limits: [allowed]) { $0.integer.map { "\($0)" } }
+            return SwiftType(name: "Int", limits: [allowed]) { $0.integer.map { "\($0)" } }
         }
         let type = Self.unusedName(name.prefix(1).uppercased() + name.dropFirst(), in: &typeNames)
         var (cases, used, lines) = ([String: String](), Set<String>(), "")
@@ -154,7 +156,7 @@ struct SwiftKeys {
             lines += "        case \(Self.escaped(word))" + (word == text ? "" : " = \(Self.quoted(text))") + "\n"
         }
         let declaration = "    enum \(type): String, CaseIterable, DefaultsSerializable {\n\(lines)    }\n\n"
-        return Form(type: type, declaration: declaration) { $0.string.flatMap { cases[$0].map { ".\($0)" } } }
+        return SwiftType(name: type, declaration: declaration) { $0.string.flatMap { cases[$0].map { ".\($0)" } } }
     }
 
     // MARK: Words
@@ -183,8 +185,9 @@ struct SwiftKeys {
         return unused
     }
 
-    private static func escaped(_ name: String) -> String { reserved.contains(name) ? "`\(name)`" : name }
+    private static func escaped(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
 
+    /// Returns a function that makes the literal of an array with the function for its elements.
     private static func elements(_ literal: @escaping (JSONValue) -> String?) -> (JSONValue) -> String? {
         { value in
             guard let elements = value.array else { return nil }

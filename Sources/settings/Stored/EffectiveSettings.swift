@@ -11,7 +11,7 @@ struct EffectiveSetting: Equatable, Sendable {
     var isSecret = false
 
     /// The suite and the key, for messages.
-    var title: String { "\(suite) \(Terminal.plain(key.text))" }
+    var title: String { "\(suite) \(Terminal.escaped(key.text))" }
 }
 
 /// The effective settings of suites. All suites are read at the same revision, unless the daemon refuses to read a

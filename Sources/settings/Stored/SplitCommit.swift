@@ -48,7 +48,7 @@ struct SplitCommit {
                 "the change needs \(parts.count) commits, but --confirm, --until and --effective apply to one commit; "
                     + "raise the option limits.commitKeys of the daemon, or change fewer settings")
         }
-        var done = 0
+        var committedCount = 0
         for part in parts {
             let summary: Answer<WriteSummary>
             do {
@@ -64,19 +64,19 @@ struct SplitCommit {
                 summary = sent
             } catch {
                 Progress.clear()
-                guard done > 0 else { throw error }
+                guard committedCount > 0 else { throw error }
                 let cause = ToolError(describing: error)
                 throw ToolError(
                     cause.code,
                     """
                     cannot commit all settings: \(cause.message)
-                    \(done) of \(operations.count) settings are committed; run the command again for the other settings
+                    \(committedCount) of \(operations.count) settings are committed; run the command again for the other settings
                     """)
             }
             if summary.changed { revision = summary.revision }
             report(summary)
-            done += part.count
-            Progress.show("committed", done, of: operations.count)
+            committedCount += part.count
+            Progress.show("committed", committedCount, of: operations.count)
         }
         Progress.clear()
         return revision
@@ -107,7 +107,8 @@ struct SplitCommit {
     }
 
     /// Returns the range of the next part: at most `maximum` operations, and about `maximumPartBytes` bytes. The
-    /// size of an operation is an estimate: each unit of its extent (a value, or 8 bytes of text) counts as 16 bytes.
+    /// size of an operation is an estimate: each unit of its extent (a value, or 8 bytes of text) counts as 16 bytes. The
+    /// names of its members and the suite count as 64 bytes.
     private func part(from start: Int, atMost maximum: Int) -> Range<Int> {
         var (end, size) = (start, 0)
         while end < operations.count, end - start < maximum, size < Self.maximumPartBytes {
