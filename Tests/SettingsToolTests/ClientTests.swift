@@ -5,6 +5,8 @@ import Testing
 @testable import settings
 
 /// Tests of clients that report which state of a suite they have applied: the command `clients` and the option `--wait-for`.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct ClientTests {
     private let shell: Shell
@@ -13,17 +15,17 @@ struct ClientTests {
         shell = try Shell()
     }
 
-    /// Reports that a client has applied or could not apply a state of the suite `app`.
-    private func report(_ name: String, _ report: String) throws {
+    /// Sends the report of a client of the suite `app`: which state it has applied, or could not apply.
+    private func report(_ name: String, _ body: String) throws {
         let end = try shell.run(
-            "curl -sS --fail-with-body --unix-socket socket -X PUT http://localhost/v1/suites/app/clients/\(name) -d '\(report)'"
+            "curl -sS --fail-with-body --unix-socket socket -X PUT http://localhost/v1/suites/app/clients/\(name) -d '\(body)'"
         )
         guard end.code == 0 else { throw ChildProcess.Failure(description: "\(end)") }
     }
 
-    private func applied(_ cursor: String) -> String { #"{"applied":"\#(cursor)"}"# }
+    private func success(_ cursor: String) -> String { #"{"applied":"\#(cursor)"}"# }
 
-    private func failed(_ cursor: String, _ reason: String) -> String {
+    private func failure(_ cursor: String, _ reason: String) -> String {
         #"{"failed":"\#(cursor)","reason":"\#(reason)"}"#
     }
 
@@ -49,8 +51,8 @@ struct ClientTests {
         let old = try shell.cursor()
         try shell.runSettings("set", "app", "theme=dark", "--quiet")
         let new = try shell.cursor()
-        try report("web1", applied(new))
-        try report("web2", applied(old))
+        try report("web1", success(new))
+        try report("web2", success(old))
         try report("web3", #"{"applied":"\#(old)","failed":"\#(new)","reason":"port in use"}"#)
         let lines = try shell.run("settings clients app --format tsv --header | cut -f 1,2,3,4,9").output
         #expect(
@@ -68,11 +70,11 @@ struct ClientTests {
         #expect(objects == #"["web1","current",null]\#n["web2","behind",null]\#n["web3","failed","port in use"]\#n"#)
     }
 
-    @Test("--wait-for ends when the share of the clients has applied the change, and names the other clients")
+    @Test("--wait-for ends when the given share of the clients has applied the change, and names the other clients")
     func converged() throws {
-        for name in ["web1", "web2"] { try report(name, applied(try shell.cursor())) }
+        for name in ["web1", "web2"] { try report(name, success(try shell.cursor())) }
         let (command, cursor) = try startWrite("settings set app theme=dark --wait-for 50%")
-        try report("web1", applied(cursor))
+        try report("web1", success(cursor))
         let end = try command.end()
         #expect(end.code == 0)
         #expect(
@@ -82,7 +84,7 @@ struct ClientTests {
                   waiting for web2
 
                 """)
-        // A write that changes nothing waits for the present state. Its request key makes revision 3.
+        // A write that changes nothing waits for the present state. The daemon stores its request key as revision 3.
         let repeated = try shell.run("settings set app theme=dark --wait-for 100 --timeout 0")
         #expect(repeated.code == 8)
         #expect(
@@ -92,7 +94,7 @@ struct ClientTests {
 
                 """)
         _ = try shell.directory.file("plan.json", #"{"suites":{"app":{"theme":"dark"}}}"#)
-        try report("web2", applied(cursor))
+        try report("web2", success(cursor))
         try shell.runTranscript(
             """
             $ settings apply plan.json --wait-for 100%
@@ -104,10 +106,10 @@ struct ClientTests {
 
     @Test("With --confirm, --wait-for keeps a change that the clients have applied")
     func confirmed() throws {
-        try report("web1", applied(try shell.cursor()))
+        try report("web1", success(try shell.cursor()))
         _ = try shell.directory.file("values.json", #"{"theme":"dark","launchCount":5}"#)
         let (command, cursor) = try startWrite("settings import app values.json --confirm 1h --wait-for 95 --quiet")
-        try report("web1", applied(cursor))
+        try report("web1", success(cursor))
         let end = try command.end()
         #expect(end.code == 0 && end.output == "p2\n", "\(end)")
         #expect(try shell.runSettings("pending") == "")
@@ -116,9 +118,9 @@ struct ClientTests {
 
     @Test("With --confirm, --wait-for reverts a change that a client could not apply, and ends with 9")
     func failed() throws {
-        for name in ["web1", "web2"] { try report(name, applied(try shell.cursor())) }
+        for name in ["web1", "web2"] { try report(name, success(try shell.cursor())) }
         let (command, cursor) = try startWrite("settings set app launchCount=5 --confirm 1h --wait-for 95% --quiet")
-        try report("web2", failed(cursor, "port in use"))
+        try report("web2", failure(cursor, "port in use"))
         let end = try command.end()
         #expect(end.code == 9)
         #expect(
@@ -133,8 +135,9 @@ struct ClientTests {
     }
 
     @Test("If --wait-for times out, the change stays without --confirm, and is reverted with --confirm")
-    func late() throws {
-        try report("web1", applied(try shell.cursor()))
+    func timeout() throws {
+        try report("web1", success(try shell.cursor()))
+        // `--confirm 1` ends the wait after a second, when the daemon reverts the change.
         try shell.runTranscript(
             """
             $ settings set app launchCount=5 --wait-for 95% --timeout 0.1 --quiet
@@ -159,7 +162,9 @@ struct ClientTests {
             """)
     }
 
-    @Test("If no program reports, --wait-for prints a note and ends with 0; with --confirm, it reverts the change")
+    @Test(
+        "If no program reports, --wait-for prints a note and ends with 0; with --confirm, it reverts the change and ends with 1"
+    )
     func noClients() throws {
         try shell.runTranscript(
             """
@@ -177,13 +182,13 @@ struct ClientTests {
 
     @Test("After a restart of the daemon, --wait-for still counts the clients that were present before the restart")
     func restarted() throws {
-        for name in ["web1", "web2"] { try report(name, applied(try shell.cursor())) }
+        for name in ["web1", "web2"] { try report(name, success(try shell.cursor())) }
         let (command, cursor) = try startWrite("settings set app theme=dark --wait-for 100% --timeout 60")
         // The restart must happen while the command waits for the clients.
         try shell.awaitWatcher()
         try shell.restart()
-        try report("web1", applied(cursor))
-        try report("web2", applied(cursor))
+        try report("web1", success(cursor))
+        try report("web2", success(cursor))
         let end = try command.end()
         #expect(end.code == 0, "\(end)")
         #expect(end.output.contains("2 of 2 clients of app applied revision 2"))
@@ -191,17 +196,17 @@ struct ClientTests {
 
     @Test("--wait-for prints a warning for each outage of the daemon")
     func outages() throws {
-        try report("web1", applied(try shell.cursor()))
+        try report("web1", success(try shell.cursor()))
         let (command, cursor) = try startWrite("settings set app theme=dark --wait-for 100% --timeout 600 2>warnings")
         for count in 1...2 {
             try shell.awaitWatcher()
             try shell.stop()
             try eventually { shell.text("warnings").split(separator: "\n").count == count }
             try shell.startAgain()
-            // With a client that has not applied the change, the next request of the command waits.
-            try report("web1", applied("\(cursor.prefix { $0 != "." }).1"))
+            // The client reports revision 1, the state before the change, so that the next request of the command waits.
+            try report("web1", success("\(cursor.prefix { $0 != "." }).1"))
         }
-        try report("web1", applied(cursor))
+        try report("web1", success(cursor))
         #expect(try command.end().code == 0)
         let warnings = shell.text("warnings").split(separator: "\n")
         #expect(

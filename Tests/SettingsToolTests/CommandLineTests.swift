@@ -3,9 +3,11 @@ import TestSupport
 import Testing
 
 /// Tests of the command line itself: commands, options, help texts, tokens and exit codes.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct CommandLineTests {
-    @Test("A wrong command line ends with 64, and the message names the correct form")
+    @Test("A wrong command line fails, and the message names the correct form")
     func mistakes() throws {
         try Shell().runTranscript(
             #"""
@@ -114,6 +116,7 @@ struct CommandLineTests {
         #expect(try shell.run("SETTINGS_TOKEN=wrong settings get app theme").code == 6)
         #expect(try shell.run("settings get app theme --token $(cat reader)").code == 64)
         _ = try shell.directory.file("desired.json", #"{"suites":{"app":{"theme":"light"}}}"#)
+        // If the file cannot be read or is empty, the exit code is 64; if the token is malformed, the exit code is 6.
         try shell.runTranscript(
             """
             $ settings get app theme
@@ -188,7 +191,7 @@ struct CommandLineTests {
         #expect(end == ChildProcess.End(code: 0, output: "light\n", errors: ""))
     }
 
-    @Test("Short forms of options have the effect of the long forms, also before the command")
+    @Test("Short forms of options have the effect of the long forms, after the command and before it")
     func shortForms() throws {
         let shell = try Shell()
         let url = shell.url
@@ -203,27 +206,28 @@ struct CommandLineTests {
     func outputInJSON() throws {
         let shell = try Shell(["settings set app theme dark --note why --quiet"])
         _ = try shell.directory.file("desired.json", #"{"suites":{"app":{"theme":"light","key":"hunter2"}}}"#)
-        let members = { (line: String) in
+        let jsonObject = { (line: String) in
             let object = try JSONSerialization.jsonObject(with: Data(try shell.run(line).output.utf8))
             return try #require(object as? [String: Any])
         }
-        let status = try members("settings status --json")
+        let status = try jsonObject("settings status --json")
         let cursor = try shell.cursor()
         #expect(status["takesWrites"] as? Bool == true && status["cursor"] as? String == cursor)
-        let setting = try members("settings describe app theme --json")
+        let setting = try jsonObject("settings describe app theme --json")
         #expect(
             setting["note"] as? String == "why" && (setting["setting"] as? [String: Any])?["value"] as? String == "dark"
         )
-        #expect(try members("settings find DARK --json")["key"] as? String == "theme")
-        let plan = try members("settings plan desired.json --json")
+        #expect(try jsonObject("settings find DARK --json")["key"] as? String == "theme")
+        let plan = try jsonObject("settings plan desired.json --json")
         let text = try shell.run("settings plan desired.json").output
         #expect(text.hasSuffix("plan \(plan["hash"] as? String ?? "")\n"))
         let operations = try #require(plan["operations"] as? [[String: Any]])
+        // A plan does not contain the value of the secret `key`.
         #expect(operations.map { $0["value"] as? String } == [nil, "light"])
         #expect(operations.map { $0["op"] as? String } == ["set", "set"])
     }
 
-    /// Command lines that create the files and the commits 2 to 30 that the examples use. Each commit changes other
+    /// Command lines that create the files and the commits 2 to 30 that the examples use. Each commit changes different
     /// keys, so that an example can undo one commit without a conflict with a later commit.
     private static let setupLines =
         [
@@ -256,14 +260,14 @@ struct CommandLineTests {
             #expect(lines.count >= 2)
             for line in lines {
                 #expect("\(line) ".hasPrefix("settings \(command) "), "\(line)")
-                try Self.runExample(line, shell)
+                try Self.runExample(line, in: shell)
             }
         }
     }
 
     /// Runs an example, adapted to the test. The suite does not have a state of yesterday, so the example gets
     /// revision 1 instead. `watch` does not end by itself, so the function ends it after its first line.
-    private static func runExample(_ line: String, _ shell: Shell) throws {
+    private static func runExample(_ line: String, in shell: Shell) throws {
         let adapted = line.replacing("yesterday", with: "1").replacing(
             "unix:/run/settingsd/socket", with: "unix:\(shell.directory.path)/socket"
         ).replacing("settings edit", with: "EDITOR=true settings edit")
@@ -279,6 +283,7 @@ struct CommandLineTests {
             return
         }
         let end = try shell.run(adapted)
+        // The exit code 2 says that `diff` or `plan` has found differences.
         #expect([0, 2].contains(end.code), "\(line): \(end)")
         #expect(end.errors == "", "\(line)")
     }
@@ -292,7 +297,7 @@ struct CommandLineTests {
         var count = 0
         for block in stride(from: 1, to: parts.count, by: 2).map({ parts[$0] }) where block.hasPrefix("sh\n") {
             for line in block.dropFirst(3).split(separator: "\n") where line.hasPrefix("settings ") {
-                try Self.runExample(line.components(separatedBy: "  # ")[0], shell)
+                try Self.runExample(line.components(separatedBy: "  # ")[0], in: shell)
                 count += 1
             }
         }

@@ -2,7 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests of `settings completion` with the completion functions of bash, fish and zsh.
+/// Tests of `settings completion` with the completion functions of bash, fish and zsh. These functions run the hidden
+/// command `settings complete`, whose last argument is the word at the cursor.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
 @Suite(.ownThread)
 struct CompletionTests {
     /// The typed text, and the words that the shell offers for the last word of the text.
@@ -106,6 +108,8 @@ struct CompletionTests {
     func zsh() throws {
         let shell = try Self.shell()
         let unique = (Self.cases + Self.pairs).filter { $0.words.count == 1 }
+        // The shell runs in a terminal, which echoes the typed text. The quotation marks in READY and TYPED keep this
+        // echo from looking like output. `tab` types a line and Tab, then puts `print` before the line with Ctrl-A.
         let script = """
             zmodload zsh/zpty
             zpty shell zsh -f -i
@@ -141,7 +145,7 @@ struct CompletionTests {
     )
     func withoutDaemon() throws {
         let shell = try Self.shell()
-        func check() throws {
+        func checkCompletion() throws {
             for line in [
                 "settings complete get ''", "settings complete set app theme=", "settings complete nothing ''",
             ] {
@@ -151,10 +155,10 @@ struct CompletionTests {
             #expect(try shell.run("settings complete get app --js | cut -f 1").output == "--json\n")
         }
         shell.freeze()
-        try check()
+        try checkCompletion()
         shell.thaw()
         try shell.stop()
-        try check()
+        try checkCompletion()
         #expect(try shell.run("settings completion tcsh").code == 64)
     }
 }

@@ -11,7 +11,7 @@ struct ConflictTests {
     }
 
     /// Runs a command of the program through a proxy that runs command lines of another caller before requests of the
-    /// program.
+    /// program. An interference is the method of a request, and the command line before the request.
     private func run(_ command: String, _ interferences: InterferingProxy.Interference...) throws -> ChildProcess.End {
         let proxy = try InterferingProxy(to: shell, interferences)
         let end = try shell.run("settings \(command) --server \(proxy.url)")
@@ -47,7 +47,7 @@ struct ConflictTests {
     }
 
     @Test("set and unset of an element succeed if another caller changed other elements, or restored the element")
-    func keptElement() throws {
+    func unchangedElement() throws {
         let set = try run(
             "set app 'l[1]' x", ("PATCH", "settings set app 'l[1]=z' 'l[0]=A' --quiet"),
             ("GET", "settings set app 'l[1]' b --quiet"))
@@ -65,7 +65,7 @@ struct ConflictTests {
     }
 
     @Test("set is refused if another caller has removed the object on the path meanwhile")
-    func vanishedPart() throws {
+    func removedObject() throws {
         try shell.runSettings("set", "app", "o", "--json", #"{"a":{"b":1}}"#)
         let end = try run("set app 'o[a].b=2'", ("PATCH", "settings unset app 'o[a]' --quiet"))
         #expect(end.code == 5)
@@ -83,7 +83,7 @@ struct ConflictTests {
     @Test("import reads the suite again after a conflict, and stores a value that another caller removed meanwhile")
     func importAfterConflict() throws {
         // The daemon refuses the first attempt because of the locked key `build`. The second attempt leaves out `build`
-        // and `x`, because the values of the file are stored already.
+        // and `x`, because the values of the file are stored already. The command `true` lets the first attempt pass.
         _ = try shell.directory.file(
             "locks.json", #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#)
         _ = try shell.directory.file("values.json", #"{"build":7,"theme":"dark","x":1}"#)

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 /// Tests of `edit` and `transaction` with the built program.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct DocumentTests {
     private let shell: Shell
@@ -193,6 +194,7 @@ struct DocumentTests {
     @Test("A conflict while an unset key is open names a command that shows the change of the other caller")
     func editUnsetKeyConflict() throws {
         let settings = ChildProcess.built("settings")
+        // When the editor starts, the suite does not exist: first at revision 0 of the daemon, then at revision 1.
         for suite in ["app", "later"] {
             let script = "'\(settings)' set \(suite) '[\"a=b\"]' 7 --quiet; echo 8 >\"$1\""
             let editor = try shell.directory.file("editor", script)

@@ -2,10 +2,12 @@ import TestSupport
 import Testing
 
 /// Tests of arguments that are not UTF-8: names of files, and other arguments.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct FileNameTests {
     /// Puts assignments of two names that are not UTF-8 before a command line: `n` for a file, and `d` for a directory.
-    private static func names(_ line: String) -> String {
+    private static func withNames(_ line: String) -> String {
         #"n="$(printf 'a\377\342\202b')"; d="$(printf 'd\377')"; "# + line
     }
 
@@ -23,7 +25,7 @@ struct FileNameTests {
     ])
     func `A command takes the name of a file that is not UTF-8`(line: String) throws {
         let shell = try Shell()
-        let end = try shell.run(Self.names("set -e; " + line))
+        let end = try shell.run(Self.withNames("set -e; " + line))
         #expect(end.code == 0 && end.errors == "", "\(end)")
         #expect(try shell.runSettings("get", "app", "theme") == "dark\n")
     }
@@ -45,10 +47,10 @@ struct FileNameTests {
                 #"! settings: cannot read a\xff\xe2\x82b: No such file or directory"# + "\n=> 1"
             ),
         ] {
-            let line = Self.names("settings \(line)")
+            let line = Self.withNames("settings \(line)")
             try shell.runTranscript("$ \(line)\n\(expected)")
         }
-        let table = try shell.run(Self.names(#"cp app.json "$n"; settings schema generate markdown -f "$n""#))
+        let table = try shell.run(Self.withNames(#"cp app.json "$n"; settings schema generate markdown -f "$n""#))
         #expect(table.output.hasPrefix(#"# Settings of a\xff\xe2\x82b"#), "\(table)")
     }
 
@@ -58,10 +60,10 @@ struct FileNameTests {
         for command in ["plan", "apply"] {
             try shell.runTranscript(
                 #"""
-                $ \#(Self.names(#"echo {} >"settings/$n.json"; settings \#(command) settings"#))
+                $ \#(Self.withNames(#"echo {} >"settings/$n.json"; settings \#(command) settings"#))
                 ! settings: cannot read settings/a\xff\xe2\x82b.json: the name before .json is not a valid name of a suite
                 => 1
-                $ \#(Self.names(#"mv settings/"$n.json" settings/"$n.txt"; settings \#(command) settings"#))
+                $ \#(Self.withNames(#"mv settings/"$n.json" settings/"$n.txt"; settings \#(command) settings"#))
                 nothing to change
                 """#)
         }
@@ -79,7 +81,7 @@ struct FileNameTests {
         arguments: String
     ) throws {
         let shell = try Shell()
-        let end = try shell.run(Self.names("settings \(arguments)"))
+        let end = try shell.run(Self.withNames("settings \(arguments)"))
         #expect(end.code == 64 && end.output == "")
         #expect(end.errors.contains(#"a\xff\xe2\x82b"#), "\(end.errors)")
         #expect(try shell.run("settings list app --changed").output == "")
@@ -96,18 +98,20 @@ struct FileNameTests {
     ) throws {
         let shell = try Shell()
         _ = try shell.directory.file("t", "{{ app.theme }}\n")
-        let end = try shell.run(Self.names("set -e; \(line) >&2; cat \"$n\""))
+        let end = try shell.run(Self.withNames("set -e; \(line) >&2; cat \"$n\""))
         #expect(end.code == 0 && end.output == "light\n", "\(end)")
+        // The program represents a byte that is not UTF-8 by a zero character, whose escape `\u{0}` must not be visible.
         #expect(end.errors.hasPrefix("wrote ") && !end.errors.contains("u{"), "\(end)")
     }
 
     @Test
     func `run passes arguments that are not UTF-8 to the program`() throws {
         let shell = try Shell()
-        let end = try shell.run(Self.names(#"echo light >"$n"; settings run app -- cat "$n""#))
+        let end = try shell.run(Self.withNames(#"echo light >"$n"; settings run app -- cat "$n""#))
         #expect(end.code == 0 && end.output == "light\n", "\(end)")
     }
 
+    // `render` gives names such as `.FILE.settings-old` to its own files, and removes the files of a killed process.
     @Test
     func `render does not touch a file whose name differs only in the encoding of an accent`() throws {
         let shell = try Shell()
@@ -124,7 +128,7 @@ struct FileNameTests {
         let shell = try Shell()
         for words in [#"import app "$n""#, #"plan "$n""#, #"schema generate swift --file "$n""#, #"--token-file "$n""#]
         {
-            let end = try shell.run(Self.names("settings complete \(words)"))
+            let end = try shell.run(Self.withNames("settings complete \(words)"))
             #expect(end.code == 0 && end.output == "\tfiles\n" && end.errors == "", "\(words): \(end)")
         }
     }

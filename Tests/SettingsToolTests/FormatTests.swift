@@ -44,7 +44,7 @@ struct FormatTests {
     }
 
     @Test("export ends with an error that names exactly the keys whose values the format cannot represent")
-    func cannotHold() throws {
+    func unrepresentableValues() throws {
         #expect(
             try importFile(
                 "values.json",
@@ -71,7 +71,7 @@ struct FormatTests {
     @Test(
         "import reads dates, data, nested values and unusual keys in a property list of another program",
         arguments: ["XML", "BINARY"])
-    func foreignPropertyList(form: String) throws {
+    func foreignPropertyList(format: String) throws {
         let expected = #"""
             {"data":"AP9hYmM=","date":"2026-11-20T10:00:00Z","deep":{"a":[{"b":[1,2.5,true]}]},"long":"xxxxxxxxxxxxxxxxxxxx",
             "negative":-129,"text & <tags>":"é 😀 ]]>","whole":3.0,"Ünïcode key":18446744073709}
@@ -81,7 +81,7 @@ struct FormatTests {
             deep = {"a": [{"b": [1, 2.5, True]}]}
             values = {"data": b"\\0\\xffabc", "date": datetime.datetime(2026, 11, 20, 10), "deep": deep, "long": "x" * 20,
                 "negative": -129, "text & <tags>": "é 😀 ]]>", "whole": 3.0, "Ünïcode key": 18446744073709}
-            plistlib.dump(values, open("values.plist", "wb"), fmt=plistlib.FMT_\(form))
+            plistlib.dump(values, open("values.plist", "wb"), fmt=plistlib.FMT_\(format))
             """)
         try shell.runSettings("import", "app", "\(shell.directory.path)/values.plist", "--quiet")
         #expect(try importFile("expected.json", expected, into: "copy").code == 0)
@@ -152,7 +152,7 @@ struct FormatTests {
             ("<plist><dict/></plist><dict/>", "unexpected text after the end"), ("bplist00", "cut short"),
             ("bplist00" + String(repeating: "x", count: 40), "damaged at byte"), ("", "expected an element"),
         ])
-    func mistake(text: String, message: String) throws {
+    func malformedPropertyList(text: String, message: String) throws {
         let end = try importFile("values.plist", text)
         #expect(end.code == 1 && end.errors.contains(message), "\(end.errors)")
     }
@@ -168,6 +168,8 @@ struct FormatTests {
 
     @Test("import refuses a binary property list that contains itself, and does not crash on a damaged property list")
     func damagedBinary() throws {
+        // `itself` is a dictionary whose member `a` refers to the dictionary. The other files differ in one byte from
+        // a correct file.
         _ = try python(
             """
             good = plistlib.dumps({"a": [1, "é", b"x"], "b": {"c": 2.5}}, fmt=plistlib.FMT_BINARY)
@@ -224,7 +226,7 @@ struct FormatTests {
             ("[/]\na=hello", "'hello' is not a text"),
             ("[/]\na={'x': 1, 'x': 2}", "occurs twice"), ("[/]\na='\\ud83d'", "\\u is followed by no character"),
         ])
-    func keyfileMistake(text: String, message: String) throws {
+    func malformedKeyfile(text: String, message: String) throws {
         let end = try importFile("values.dconf", text)
         #expect(end.code == 1 && end.errors.contains(message), "\(end.errors)")
     }

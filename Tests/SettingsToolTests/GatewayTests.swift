@@ -9,7 +9,7 @@ struct GatewayTests {
 
     /// Runs a command with a server that gives the same answer to each request. Returns how the command ended, and the
     /// address of the server.
-    private func run(_ command: String, answer: String) throws -> (ChildProcess.End, url: String) {
+    private func run(_ command: String, answer: String) throws -> (end: ChildProcess.End, url: String) {
         let server = try ScriptedServer { _, peer, log in
             while peer.readRequest() != nil { peer.send(answer) }
         }
@@ -43,10 +43,10 @@ struct GatewayTests {
         "After a write that a proxy answers, the message says that the daemon may have stored the change",
         arguments: [502, 504])
     func write(status: Int) throws {
-        let (lost, _) = try run("unset app theme", answer: Self.answer(status))
-        #expect(lost.code == 7)
+        let end = try run("unset app theme", answer: Self.answer(status)).end
+        #expect(end.code == 7)
         #expect(
-            lost.errors.hasSuffix(
+            end.errors.hasSuffix(
                 "\n  the daemon may have stored the change; read the settings before you repeat the command\n"))
     }
 
@@ -80,6 +80,7 @@ struct GatewayTests {
         let dropped = ScriptedServer.answer(#"{"revision":2,"changed":true,"changes":[]}"#)
         let server = try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {
+                // The answer to GET says that there is no suite, so the program sends revision 0 as the guard.
                 let isGuarded = request.lowercased().contains("\r\nif-match: \"0\"\r\n")
                 if request.hasPrefix("DELETE") { log.add(isGuarded ? "guarded" : "plain") }
                 peer.send(request.hasPrefix("GET") ? unknown : isGuarded ? dropped : large)
@@ -97,8 +98,8 @@ struct GatewayTests {
             while let request = peer.readRequest() {
                 let line = request.split(separator: "\r\n").first { $0.lowercased().hasPrefix("idempotency-key") }
                 log.add("key \(line ?? "none")")
-                let isFirst = log.count("first") == 0
-                log.add("first")
+                let isFirst = log.count("request") == 0
+                log.add("request")
                 peer.send(isFirst ? Self.answer(502) : ScriptedServer.answer(body))
             }
         }
@@ -111,9 +112,10 @@ struct GatewayTests {
     @Test(
         "A write ends with 7 if the disk is full, and with 5 if a quota is exceeded",
         arguments: [(nil, 7), (5, 5)] as [(Int?, Int32)])
+    // The error for a quota has the member `limit`.
     func fullDisk(limit: Int?, code: Int32) throws {
         let limitMember = limit.map { ",\"limit\":\($0)" } ?? ""
         let body = "{\"status\":507,\"code\":\"insufficient_storage\",\"detail\":\"full\"\(limitMember)}"
-        #expect(try run("unset app theme", answer: Self.answer(507, body)).0.code == code)
+        #expect(try run("unset app theme", answer: Self.answer(507, body)).end.code == code)
     }
 }

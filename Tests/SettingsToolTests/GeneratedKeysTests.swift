@@ -6,6 +6,7 @@ import Testing
 
 /// Tests of `schema generate`. `GeneratedKeys.swift` contains the expected declarations, and is compiled with the
 /// tests.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
 @Suite(.ownThread)
 struct GeneratedKeysTests {
     private static let schema = #"""

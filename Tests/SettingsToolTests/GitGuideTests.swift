@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 /// Tests that the commands of `docs/guides/git.md` and the steps of its CI example do what the page says.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
 @Suite(.ownThread)
 struct GitGuideTests {
     private static let docs = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -45,6 +46,7 @@ struct GitGuideTests {
 
     @Test("The steps of the CI example plan and apply a change; apply refuses a plan that is not the approved plan")
     func steps() throws {
+        // The first block writes the files of the suites. The block with << 'END' writes ci/plan.sh and ci/apply.sh.
         for block in blocks where block.language == "sh" && block.text.contains("<< 'END'") || block == blocks[0] {
             try run(block.text)
         }

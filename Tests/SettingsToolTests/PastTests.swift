@@ -2,6 +2,8 @@ import TestSupport
 import Testing
 
 /// Tests of `settings history`, `diff`, `undo`, `restore` and `schema`.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct PastTests {
     /// The command lines that make the commits 2, 3 and 4. Commit 1 applies the schema.
@@ -108,8 +110,8 @@ struct PastTests {
 
     @Test
     func `history --all and history --commit show the commits of dropped suites`() throws {
-        let prepared = ["settings set net port=1 --quiet", "settings set tv on=true --quiet"]
-        try Shell(prepared + ["settings unset net --drop --quiet"], hasSchema: false).runTranscript(
+        let setupLines = ["settings set net port=1 --quiet", "settings set tv on=true --quiet"]
+        try Shell(setupLines + ["settings unset net --drop --quiet"], hasSchema: false).runTranscript(
             #"""
             $ settings history --all
             revision 3, TIME by user:ME

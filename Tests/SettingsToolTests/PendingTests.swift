@@ -3,6 +3,8 @@ import Testing
 
 /// Tests of changes with a deadline: the options `--confirm`, `--until` and `--effective`, and the commands for pending
 /// actions.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct PendingTests {
     @Test("--confirm makes a pending action, which confirm ends, and a second confirm ends with 5")

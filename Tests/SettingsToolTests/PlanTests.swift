@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 /// Tests of `plan` and `apply` with the built program.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct PlanTests {
     private let shell: Shell
@@ -10,6 +11,7 @@ struct PlanTests {
         shell = try Shell(hasSchema: false)
     }
 
+    /// Writes a file for `plan` with the values of suites. Returns its path.
     private func desired(_ suites: String) throws -> String {
         try shell.directory.file("desired.json", "{\"suites\":\(suites)}")
     }
@@ -17,7 +19,7 @@ struct PlanTests {
     /// The hash that a plan prints.
     private func hash(_ plan: String) throws -> String {
         let line = try #require(plan.split(separator: "\n").last)
-        #expect(line.hasPrefix("plan ") && line.utf8.count == 69)
+        #expect(line.hasPrefix("plan ") && line.utf8.count == "plan ".utf8.count + 64)
         return String(line.dropFirst(5))
     }
 
@@ -69,12 +71,14 @@ struct PlanTests {
         try shell.runSettings("set", "app", "old=1", "a=1")
         let file = try desired(#"{"app":{"a":1,"build":7}}"#)
         let plan = try shell.settings("plan", file, "--hash", "--override", "--prune")
+        // The output is a hash of 64 digits and a line end.
         #expect(plan.code == 2 && plan.output.utf8.count == 65)
-        let both = String(plan.output.dropLast())
-        let override = String(try shell.settings("plan", file, "--hash", "--override").output.dropLast())
-        #expect(both != override)
-        #expect(try shell.settings("apply", file, "--plan", override, "--prune").code == 5)
-        #expect(try shell.runSettings("apply", file, "--plan", both) == "build: (unset) → 7\nold: 1 → (unset)\n")
+        let hashWithBoth = String(plan.output.dropLast())
+        let hashWithOverride = String(try shell.settings("plan", file, "--hash", "--override").output.dropLast())
+        #expect(hashWithBoth != hashWithOverride)
+        #expect(try shell.settings("apply", file, "--plan", hashWithOverride, "--prune").code == 5)
+        #expect(
+            try shell.runSettings("apply", file, "--plan", hashWithBoth) == "build: (unset) → 7\nold: 1 → (unset)\n")
         #expect(try shell.settings("plan", file, "--hash").code == 0)
     }
 
@@ -82,14 +86,14 @@ struct PlanTests {
     func hashOfOverride() throws {
         let schema = #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#
         try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema), "--quiet")
-        let free = try desired(#"{"app":{"a":1}}"#)
-        let plain = try shell.settings("plan", free, "--hash")
-        #expect(plain.output != (try shell.settings("plan", free, "--hash", "--override").output))
-        let hash = String(plain.output.dropLast())
-        #expect(try shell.settings("apply", free, "--plan", hash, "--override").code == 5)
+        let unlocked = try desired(#"{"app":{"a":1}}"#)
+        let plan = try shell.settings("plan", unlocked, "--hash")
+        #expect(plan.output != (try shell.settings("plan", unlocked, "--hash", "--override").output))
+        let hash = String(plan.output.dropLast())
+        #expect(try shell.settings("apply", unlocked, "--plan", hash, "--override").code == 5)
         let locked = try shell.settings("plan", try desired(#"{"app":{"build":7}}"#), "--hash")
         #expect(locked.code == 5 && locked.output.isEmpty)
-        #expect(try shell.settings("plan", free, "--hash", "--json").code == 64)
+        #expect(try shell.settings("plan", unlocked, "--hash", "--json").code == 64)
     }
 
     @Test("The hash of a plan is the SHA-256 of the revisions of its suites and of its operations")

@@ -3,6 +3,8 @@ import TestSupport
 import Testing
 
 /// Tests of `settings get`, `list`, `describe`, `find` and `status`.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct ReadingTests {
     @Test("get prints strings without quotation marks; its exit code distinguishes an unset key from an unknown suite")

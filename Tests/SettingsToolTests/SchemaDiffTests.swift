@@ -4,6 +4,7 @@ import Testing
 
 /// Tests of `schema diff` with the built program. `SchemaComparisonTests` tests which changes are widening and which
 /// are narrowing.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct SchemaDiffTests {
     private let shell: Shell

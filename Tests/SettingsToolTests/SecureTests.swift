@@ -3,6 +3,8 @@ import TestSupport
 import Testing
 
 /// Tests of `settings` with `https://` addresses. nginx terminates TLS, and forwards the requests to a real daemon.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct SecureTests {
     private let shell: Shell
@@ -15,7 +17,8 @@ struct SecureTests {
     }
 
     /// Starts nginx as a proxy of the daemon: without TLS if the name of the certificate is `none`, otherwise with TLS.
-    private func proxy(_ certificate: String = "localhost", _ directives: String = "") throws -> SecureProxy {
+    /// For each request, nginx writes a line with the number of the connection to the file `access`.
+    private func proxy(certificate: String = "localhost", directives: String = "") throws -> SecureProxy {
         let folder = shell.directory.path
         let secured = """
             ssl_certificate \(authority.path("\(certificate).pem"));
@@ -42,7 +45,7 @@ struct SecureTests {
         for (host, certificate, version) in [
             ("localhost", "localhost", "TLSv1.3"), ("127.0.0.1", "address", "TLSv1.2"),
         ] {
-            let proxy = try proxy(certificate, "ssl_protocols \(version);")
+            let proxy = try proxy(certificate: certificate, directives: "ssl_protocols \(version);")
             shell.url = "https://\(host):\(proxy.port)"
             try shell.runTranscript(
                 """
@@ -128,7 +131,7 @@ struct SecureTests {
             ("localhost", "", "localhost", "LD_LIBRARY_PATH=.", "https:// needs OpenSSL 3: ./libssl.so.3: file"),
             ("localhost", "", "localhost", "LD_LIBRARY_PATH=.", "; install the package libssl3"),
         ] {
-            let proxy = try proxy(certificate, directives)
+            let proxy = try proxy(certificate: certificate, directives: directives)
             let url = "https://\(host):\(proxy.port)"
             let end = try shell.run("\(variable) settings set app theme dark --server \(url)")
             #expect(end.code == 7 && end.output.isEmpty, "\(end)")

@@ -3,6 +3,8 @@ import TestSupport
 import Testing
 
 /// Tests of `settings export` of several suites, and of `plan` and `apply` of a directory.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct SuiteDirectoryTests {
     private static let stored = [
@@ -65,6 +67,7 @@ struct SuiteDirectoryTests {
 
     @Test("export replaces only files that change, keeps their mode, and leaves no temporary file")
     func replace() throws {
+        // A replaced file has a new inode number, which `stat -c %i` prints.
         try Shell(Self.stored).runTranscript(
             #"""
             $ settings export --all --to settings; chmod 640 settings/*; stat -c '%i' settings/net.json settings/app.json >before
@@ -80,7 +83,7 @@ struct SuiteDirectoryTests {
     }
 
     @Test("export --all reports the files of suites that do not exist, and removes them with --prune")
-    func leftOver() throws {
+    func filesOfMissingSuites() throws {
         try Shell(Self.stored).runTranscript(
             #"""
             $ settings export --all --to settings; echo '{}' >settings/.hidden.json; settings unset net --drop --quiet

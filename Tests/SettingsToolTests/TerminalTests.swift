@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// Tests of the program at a terminal: keys such as Ctrl-C, editors, and messages about progress.
+/// Tests of the program at a terminal: keys such as Ctrl-C (`\003`), editors, and messages about progress. The exit code
+/// -2 says that SIGINT has ended the program.
 @Suite(.ownThread)
 struct TerminalTests {
     private let shell: Shell
@@ -20,8 +21,8 @@ struct TerminalTests {
         #expect(
             output.contains("settings: cannot store app: the editor '/bin/sh \(editor)' ended with exit code 130"),
             "\(output)")
-        let kept = try shell.run("cat settings-app-*.json")
-        #expect(kept.output == "{\"a\":2}\n")
+        let editedFile = try shell.run("cat settings-app-*.json")
+        #expect(editedFile.output == "{\"a\":2}\n")
         #expect(output.contains("settings import app \(shell.directory.path)/settings-app-"))
         #expect(try shell.runSettings("get", "app", "a") == "1\n")
     }
@@ -90,20 +91,22 @@ struct TerminalTests {
         #expect(wait.code == -2 && !wait.output.contains("settings:"), "\(wait)")
     }
 
-    private func file(of count: Int, last: String = "1") throws -> String {
+    /// Writes a file with settings for `import`. Returns its path.
+    private func valuesFile(count: Int, last: String = "1") throws -> String {
         let members = (1...count).map { "\"k\($0)\":\($0 == count ? last : "1")" }
         return try shell.directory.file("values.json", "{\(members.joined(separator: ","))}")
     }
 
     @Test("import of more settings than fit one commit makes several commits, and prints its progress at a terminal")
     func importParts() throws {
-        let file = try file(of: 250)
-        let dry = try shell.runSettings("import", "app", file, "--dry-run")
-        #expect(dry.split(separator: "\n").count == 251 && dry.hasSuffix("(a dry run: nothing was changed)\n"))
+        let file = try valuesFile(count: 250)
+        let dryRun = try shell.runSettings("import", "app", file, "--dry-run")
+        #expect(dryRun.split(separator: "\n").count == 251 && dryRun.hasSuffix("(a dry run: nothing was changed)\n"))
         #expect(try shell.settings("get", "app", "k1").code == 4)
         let (output, code) = try shell.atTerminal("settings import app '\(file)' --note 'a move'")
         #expect(code == 0 && output.contains("checked 250 of 250 settings") && output.contains("committed 250 of 250"))
         #expect(output.contains("k250: (unset) → 1\n"))
+        // The export has a line for each setting, and a line for each brace.
         #expect(try shell.runSettings("export", "app").split(separator: "\n").count == 252)
         let history = try shell.runSettings("history", "app", "--limit", "0")
         #expect(history.split(separator: "\n").count { $0.hasPrefix("revision") && $0.hasSuffix("a move") } >= 3)
@@ -114,7 +117,7 @@ struct TerminalTests {
     func importPartsRefused() throws {
         let schema = #"{"type":"object","additionalProperties":{"type":"integer","maximum":9}}"#
         try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema))
-        let end = try shell.settings("import", "app", try file(of: 250, last: "10"), "--quiet")
+        let end = try shell.settings("import", "app", try valuesFile(count: 250, last: "10"), "--quiet")
         #expect(end.code == 5 && end.errors.contains("k250"), "\(end)")
         // A dry run prints no change of the other commits, because the import would not make these changes.
         let dryRun = try shell.settings("import", "app", "\(shell.directory.path)/values.json", "--dry-run")

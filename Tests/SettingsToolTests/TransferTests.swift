@@ -2,6 +2,8 @@ import TestSupport
 import Testing
 
 /// Tests of `export` and `import` with the built program.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct TransferTests {
     private let shell: Shell
@@ -106,7 +108,7 @@ struct TransferTests {
     }
 
     @Test("export --format env ends with an error that names each key that a .env file cannot represent")
-    func environmentCannotHold() throws {
+    func unrepresentableInEnvironment() throws {
         let schema = """
             {"type":"object","additionalProperties":true,"properties":{"both":{"type":["string","integer"]}}}
             """
@@ -178,9 +180,9 @@ struct TransferTests {
     func importReplaces() throws {
         try shell.runSettings("set", "app", "a=1", "b=2")
         let file = try shell.directory.file("values.json", "{\"b\":{\"x\":null},\"c\":3}")
-        let dry = try shell.runSettings("import", "app", file, "--replace", "--dry-run")
-        #expect(dry.contains("a: 1 → (unset)\n"))
-        #expect(dry.contains("b: 2 → {\"x\":null}\n"))
+        let dryRun = try shell.runSettings("import", "app", file, "--replace", "--dry-run")
+        #expect(dryRun.contains("a: 1 → (unset)\n"))
+        #expect(dryRun.contains("b: 2 → {\"x\":null}\n"))
         #expect(try shell.runSettings("export", "app", "--format", "env") == "a=1\nb=2\n")
         try shell.runSettings("import", "app", file, "--note", "from the old machine")
         #expect(try shell.runSettings("export", "app", "--format", "env") == "a=1\nb='{\"x\":null}'\nc=3\n")
@@ -252,7 +254,7 @@ struct TransferTests {
     }
 
     @Test("import of an invalid key ends with 1; import of an unknown key and of a violation ends with 5")
-    func badNames() throws {
+    func exitCodes() throws {
         try Shell().runTranscript(
             #"""
             $ echo '{"":1}' | settings import app - 2>/dev/null

@@ -3,6 +3,7 @@ import Testing
 
 /// Tests of paths such as `servers[0].port` in `set`, `get` and `unset`, and of the options `--append`, `--remove` and
 /// `--merge`.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct ValuePartTests {
     private static let servers = #"settings set app servers --json '[{"port":1,"name":"a"},{"port":2}]' --quiet"#

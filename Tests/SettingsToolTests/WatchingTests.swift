@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 /// Tests of `settings watch` and `settings wait`.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct WatchingTests {
     @Test("watch prints changes in the order of their commits, also after a restart of the daemon")
@@ -141,16 +143,17 @@ struct WatchingTests {
         #expect(try watch.end().code == -SIGTERM)
     }
 
+    // The schema limits the length of `name`, but not of `longText`.
     @Test("watch --exec passes a large value in a file, removes the file, and runs for the next change")
     func largeValue() throws {
         let shell = try Shell()
         let command = "cat \"$SETTINGS_NEW_FILE\" >large; echo ${SETTINGS_NEW-none} \"$SETTINGS_NEW_FILE\" >>out"
         let watch = try shell.start(
-            "export TMPDIR=$PWD; exec settings watch app name2 --since \(try shell.cursor()) --exec '\(command)'")
-        #expect(try shell.run("head -c 300000 /dev/zero | tr '\\0' x | settings set app name2 - --quiet").code == 0)
+            "export TMPDIR=$PWD; exec settings watch app longText --since \(try shell.cursor()) --exec '\(command)'")
+        #expect(try shell.run("head -c 300000 /dev/zero | tr '\\0' x | settings set app longText - --quiet").code == 0)
         try eventually { shell.text("out").hasPrefix("none /") }
         #expect(shell.text("large") == "\"" + String(repeating: "x", count: 300_000) + "\"")
-        #expect(try shell.run("settings set app name2 small").code == 0)
+        #expect(try shell.run("settings set app longText small").code == 0)
         try eventually { shell.text("out").hasSuffix("\n\"small\" \n") }
         #expect(try shell.run("test -e \"$(sed -n 's/^none //p' out)\"").code == 1)
         #expect(try shell.run("ls settings-*").code != 0)
@@ -166,8 +169,9 @@ struct WatchingTests {
             for n in $(seq 6000); do [ ! -e go ] || break; sleep 0.01; done; echo over >>out
             """
         let watch = try shell.start(
-            "export TMPDIR=$PWD; exec settings watch app name2 --since \(try shell.cursor()) --exec '\(command)'")
-        #expect(try shell.run("head -c 300000 /dev/zero | tr '\\0' x | settings set app name2 - --quiet").code == 0)
+            "export TMPDIR=$PWD; exec settings watch app longText --since \(try shell.cursor()) --exec '\(command)'")
+        #expect(try shell.run("head -c 300000 /dev/zero | tr '\\0' x | settings set app longText - --quiet").code == 0)
+        // The value as JSON has two quotation marks.
         try eventually { shell.text("out") == "300002\n" }
         watch.signal(SIGTERM)
         #expect(try watch.end().code == -SIGTERM)
@@ -178,14 +182,14 @@ struct WatchingTests {
     @Test("watch prints the changes of several suites, who made each change, and why")
     func severalSuites() throws {
         let shell = try Shell(["settings set net port=1 --quiet"])
-        let both = try shell.start(
+        let twoSuites = try shell.start(
             "exec settings watch app --suite net --prefix port --since \(try shell.cursor()) >&2")
         let all = try shell.start("exec settings watch --all --since \(try shell.cursor()) >&2")
         #expect(try shell.run("settings set net port=2 host=a --quiet; settings set later a=1 --quiet").code == 0)
         #expect(try shell.run("settings set app port 3 --note 'a reason' --quiet").code == 0)
-        _ = try both.line(containing: "app port: ")
+        _ = try twoSuites.line(containing: "app port: ")
         _ = try all.line(containing: "app port: ")
-        let lines = try [both, all].map { watch in
+        let lines = try [twoSuites, all].map { watch in
             watch.signal(SIGTERM)
             return try watch.end().errors.split(separator: "\n").map {
                 $0.dropFirst("2026-11-20 10:00:00Z ".count).replacing(/by user:[a-z0-9_-]+/, with: "by ME")
@@ -309,6 +313,7 @@ struct WatchingTests {
         }
         let end = try Shell(hasSchema: false).run("settings wait app a=1 b=1 --timeout 60 --server \(server.address)")
         #expect(end == ChildProcess.End(code: 0, output: "", errors: ""))
+        // The server itself adds `connection` to the log for each connection.
         #expect(server.log.all.filter { $0 != "connection" } == ["state", "change"])
     }
 

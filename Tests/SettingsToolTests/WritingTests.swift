@@ -2,6 +2,8 @@ import TestSupport
 import Testing
 
 /// Tests of `settings set` and `unset`: types, operations in place, guards, dry runs.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct WritingTests {
     @Test("set takes the type of a value from the schema; the message of a refusal names the allowed values")
@@ -85,6 +87,7 @@ struct WritingTests {
 
     @Test("unset removes more values than one commit may change, also with --prefix and with --dry-run")
     func unsetMany() throws {
+        // A dry run of --drop prints 251 changes, a line about the suite, and a line about the dry run.
         let shell = try Shell(hasSchema: false, configuration: #"{"limits":{"commitKeys":100}}"#)
         let keys = (1...250).map { #""k\#(1000 + $0)":1"# }.joined(separator: ",")
         _ = try shell.directory.file("many.json", "{\(keys),\"other\":1}")
@@ -136,9 +139,9 @@ struct WritingTests {
     )
     func violationPath() throws {
         let shell = try Shell(hasSchema: false)
-        let inner = #"{"type":"object","properties":{"y":{"type":"integer"}}}"#
-        let outer = #"{"type":"object","properties":{"do":{"type":"object","properties":{"x":\#(inner)}}}}"#
-        let schema = #"{"type":"object","additionalProperties":{},"properties":{"k":\#(outer)}}"#
+        let innerSchema = #"{"type":"object","properties":{"y":{"type":"integer"}}}"#
+        let outerSchema = #"{"type":"object","properties":{"do":{"type":"object","properties":{"x":\#(innerSchema)}}}}"#
+        let schema = #"{"type":"object","additionalProperties":{},"properties":{"k":\#(outerSchema)}}"#
         _ = try shell.directory.file("do.json", schema)
         #expect(try shell.run("settings schema apply app do.json --quiet").code == 0)
         for command in [#"k --json '{"do":{"x":{"y":"text"}}}'"#, #"'k={"do":{"x":{"y":"text"}}}' j=3"#] {

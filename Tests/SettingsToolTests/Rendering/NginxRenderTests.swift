@@ -39,16 +39,16 @@ struct NginxRenderTests {
             #"temporary=["client_body","proxy","fastcgi","uwsgi","scgi"]"#)
         _ = try shell.directory.file("nginx.conf.tmpl", Self.template)
         let nginx = "PATH=$PATH:/usr/sbin nginx -e stderr -p \(folder)"
-        let files = "nginx.conf.tmpl --to nginx.conf --check '\(nginx) -t -c {}'"
-        #expect(try shell.run("settings render \(files)").output == "wrote nginx.conf\n")
+        let options = "nginx.conf.tmpl --to nginx.conf --check '\(nginx) -t -c {}'"
+        #expect(try shell.run("settings render \(options)").output == "wrote nginx.conf\n")
         let server = try ChildProcess.program("nginx", "-e stderr -p \(folder) -c \(folder)/nginx.conf", in: folder)
         _ = try server.line(containing: "start worker process")
         let render = try shell.start(
-            "exec settings render \(files) --reload '\(nginx) -c \(folder)/nginx.conf -s reload' --watch --settle 0 >&2"
+            "exec settings render \(options) --reload '\(nginx) -c \(folder)/nginx.conf -s reload' --watch --settle 0 >&2"
         )
         try shell.awaitWatcher()
 
-        let log = Self.load(on: port)
+        let log = Self.startClients(on: port)
         // The clients must also stop if an expectation throws, so that they do not disturb other tests.
         defer { log.add("stop") }
         /// Sends requests until nginx answers with a greeting.
@@ -87,7 +87,7 @@ struct NginxRenderTests {
 
     /// Starts clients that send requests until the event "stop" is in the returned log. The log has "answered" for the
     /// first answer of each client, "ended" for its end, and each failure.
-    private static func load(on port: UInt16) -> EventLog {
+    private static func startClients(on port: UInt16) -> EventLog {
         let log = EventLog()
         for _ in 0..<clientCount {
             Thread.detachNewThread {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 /// Tests of `settings render --to` when the program is killed.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
 @Suite(.ownThread)
 struct RenderCrashTests {
     @Test
@@ -15,6 +16,7 @@ struct RenderCrashTests {
         _ = try shell.directory.file("t0", files[0])
         _ = try shell.directory.file("t1", files[1])
         let contents = files.map { $0.replacing("{{ app.theme }}", with: "dark") }
+        // The check and the reload always succeed. They read the whole file, so that a kill can occur meanwhile.
         let options = "--to out --check 'cmp -s {} {}' --reload 'cmp -s out out'"
         let start = ContinuousClock.now
         #expect(try shell.run("settings render t0 \(options)").code == 0)

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests of `settings render --watch`.
+/// Tests of `settings render --watch`. In some tests, the check or the reload fails or hangs if the launch count is 13.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
 @Suite(.ownThread)
 struct RenderServiceTests {
     private let shell: Shell
@@ -176,6 +177,7 @@ struct RenderServiceTests {
     func `render --watch follows the defaults and the secrets of a new schema`() throws {
         let render = try start("")
         try awaitContent("light 0")
+        // The test replaces the % by further keywords of `launchCount`.
         let schema = """
             {"additionalProperties": {}, "properties": {"theme": {"default": "dark"}, "launchCount": {"default": 7%}}}
             """

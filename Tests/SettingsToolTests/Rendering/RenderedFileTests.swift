@@ -2,7 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests of how `settings render --to` replaces the file.
+/// Tests of how `settings render --to` replaces the file. `AtomicFile` explains the files `.out.settings-…`. The exit code
+/// 137 says that SIGKILL has ended the program.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct RenderedFileTests {
     private let shell: Shell
@@ -14,6 +17,7 @@ struct RenderedFileTests {
 
     @Test
     func `A file with equal content is not written, and neither the check nor the reload runs`() throws {
+        // The modification time 1, which `touch` sets, stays if the file is not written.
         try shell.runTranscript(
             """
             $ settings render t --to out --check 'cat {} >>checks' --reload 'cat out >>reloads'
@@ -304,6 +308,7 @@ struct RenderedFileTests {
     @Test
     func `A failed write leaves the old file`() throws {
         _ = try shell.directory.file("large", String(repeating: "x", count: 100_000) + "{{ app.theme }}")
+        // `ulimit -f 8` limits the size of files to a few kilobytes. Without SIGXFSZ, a larger write fails.
         try shell.runTranscript(
             """
             $ echo old >out; trap "" XFSZ; ulimit -f 8; settings render large --to out

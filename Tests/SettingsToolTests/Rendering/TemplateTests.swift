@@ -3,9 +3,11 @@ import TestSupport
 import Testing
 
 /// Tests of the language of templates, and of the error messages about templates.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct TemplateTests {
-    private static let prepared = [
+    private static let setupLines = [
         "settings set app theme=dark count=0 'odd key=1' player.volume=0.5 player.muted=true empty='' --quiet",
         #"settings set app 'hosts=[{"name":"a","port":80,"tags":["x","y"]},{"name":"b","port":81}]' none=[] --quiet"#,
         #"settings set app 'map={"k":1,"m":"two"}' "text=it's" large=1e20 'escape="a\u2028\"b"' --quiet"#,
@@ -59,7 +61,7 @@ struct TemplateTests {
 
     @Test
     func `A template with settings, filters, blocks and comments is rendered to the expected text`() throws {
-        let shell = try Shell(Self.prepared, hasSchema: false)
+        let shell = try Shell(Self.setupLines, hasSchema: false)
         var tasks: [[String: String]] = []
         for (index, item) in Self.results.enumerated() {
             tasks.append(["template": try shell.directory.file("t\(index)", item.template), "to": "r\(index)"])
@@ -182,7 +184,7 @@ struct TemplateTests {
     @Test
     func `The error about a template that does not fit the settings has the line; other templates are rendered`() throws
     {
-        let shell = try Shell(Self.prepared, hasSchema: false)
+        let shell = try Shell(Self.setupLines, hasSchema: false)
         var tasks = [["template": try shell.directory.file("good", "{{ app.theme }}"), "to": "good.out"]]
         for (index, item) in Self.misfits.enumerated() {
             _ = try shell.directory.file("t\(index)", item.template)
@@ -220,14 +222,14 @@ struct TemplateTests {
             wrote out
             600
             """)
-        let guarded = try Shell(tokens: [
+        let shellWithTokens = try Shell(tokens: [
             "owner": "*:read,write,schema,secrets", "reader": "app:read", "other": "net:read",
         ])
-        guarded.variables = ["SETTINGS_TOKEN_FILE=owner"]
+        shellWithTokens.variables = ["SETTINGS_TOKEN_FILE=owner"]
         let schema = #"{"additionalProperties":{},"properties":{"key":{"writeOnly":true}}}"#
-        _ = try guarded.directory.file("app.json", schema)
-        _ = try guarded.directory.file("t", "{{ app.key }}")
-        try guarded.runTranscript(
+        _ = try shellWithTokens.directory.file("app.json", schema)
+        _ = try shellWithTokens.directory.file("t", "{{ app.key }}")
+        try shellWithTokens.runTranscript(
             """
             $ settings schema apply app app.json --quiet; settings set app key=hunter2 --quiet
             $ settings render t --token-file reader --secrets

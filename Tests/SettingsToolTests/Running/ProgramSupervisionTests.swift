@@ -4,7 +4,8 @@ import Testing
 
 @testable import settings
 
-/// Tests of the decisions of `settings run`, without processes and with a simulated clock.
+/// Tests of the decisions of `settings run`, without processes and with a simulated clock. The exit code of a program that
+/// a signal ended is 128 plus the number of the signal: 130 for SIGINT, 137 for SIGKILL, 143 for SIGTERM.
 struct ProgramSupervisionTests {
     private typealias Action = ProgramSupervision.Action
 
@@ -33,7 +34,7 @@ struct ProgramSupervisionTests {
     }
 
     /// Runs the steps with a settle time of 0.2 s and a stop timeout of 5 s. The program starts at 0 with the value 1.
-    private func follow(
+    private func runSteps(
         _ reaction: ProgramSupervision.Reaction, _ steps: [Step], sourceLocation: SourceLocation = #_sourceLocation
     ) {
         let start = ContinuousClock.now
@@ -61,15 +62,15 @@ struct ProgramSupervisionTests {
         }
     }
 
-    private static let restart: [Action] = [.report("A changed; restarting p"), .send(.terminate)]
+    private static let restartActions: [Action] = [.report("A changed; restarting p"), .send(.terminate)]
 
     @Test("Changes within the settle time cause one restart, which uses the newest variables")
     func settle() {
-        follow(
+        runSteps(
             .restart,
             [
                 Step(1, .value("2"), [], next: 1.2), Step(1.1, .value("3"), [], next: 1.2),
-                Step(1.2, .nothing, Self.restart, next: 6.2), Step(1.3, .value("4"), [], next: 6.2),
+                Step(1.2, .nothing, Self.restartActions, next: 6.2), Step(1.3, .value("4"), [], next: 6.2),
                 Step(1.4, .end(143), [.start], next: nil), Step(2, .value("4"), [], next: nil),
                 Step(3, .value("5"), [], next: 3.2), Step(3.1, .value("4"), [], next: nil),
                 Step(3.3, .nothing, [], next: nil),
@@ -78,21 +79,21 @@ struct ProgramSupervisionTests {
 
     @Test("A change during a restart that is reverted before the start causes no further restart")
     func changeDuringRestart() {
-        follow(
+        runSteps(
             .restart,
             [
-                Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restart, next: 6.2),
+                Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restartActions, next: 6.2),
                 Step(1.3, .value("1"), [], next: 6.2), Step(1.4, .end(0), [.start], next: nil),
-                Step(2, .value("2"), [], next: 2.2), Step(2.2, .nothing, Self.restart, next: 7.2),
+                Step(2, .value("2"), [], next: 2.2), Step(2.2, .nothing, Self.restartActions, next: 7.2),
             ])
     }
 
     @Test("A program that does not end after SIGTERM is killed after the stop timeout, and then started again")
     func kill() {
-        follow(
+        runSteps(
             .restart,
             [
-                Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restart, next: 6.2),
+                Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restartActions, next: 6.2),
                 Step(
                     6.2, .nothing, [.report("p did not end within 5.0 seconds; killing it"), .send(.kill)], next: nil),
                 Step(6.3, .end(137), [.start], next: nil),
@@ -105,7 +106,7 @@ struct ProgramSupervisionTests {
             .report("p ended with exit code 3 after a restart; starting it again in \(seconds).0 seconds")
         }
         var steps = [
-            Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restart, next: 6.2),
+            Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restartActions, next: 6.2),
             Step(1.3, .end(0), [.start], next: nil),
         ]
         var time = 2.0
@@ -115,15 +116,15 @@ struct ProgramSupervisionTests {
             steps.append(Step(time, .nothing, [.start], next: nil))
         }
         // A failure ten seconds after the restart has another cause than the change, so the command ends.
-        follow(.restart, steps + [Step(time + 10, .end(3), [.end(code: 3)], next: nil)])
+        runSteps(.restart, steps + [Step(time + 10, .end(3), [.end(code: 3)], next: nil)])
         // A change ends the pause, because the change may correct the failure. A long run resets the pauses.
         let repair: [Action] = [.report("A changed; starting p"), .start]
-        follow(
+        runSteps(
             .restart,
             steps.prefix(4) + [
                 Step(2.1, .value("3"), [], next: 2.3), Step(2.3, .nothing, repair, next: nil),
                 Step(2.4, .end(3), [failure(2)], next: 4.4), Step(4.4, .nothing, [.start], next: nil),
-                Step(20, .value("4"), [], next: 20.2), Step(20.2, .nothing, Self.restart, next: 25.2),
+                Step(20, .value("4"), [], next: 20.2), Step(20.2, .nothing, Self.restartActions, next: 25.2),
                 Step(20.3, .end(0), [.start], next: nil), Step(20.4, .end(3), [failure(1)], next: 21.4),
             ])
     }
@@ -131,12 +132,12 @@ struct ProgramSupervisionTests {
     @Test("A program that ends without a restart, with 0, or after a signal ends the command with its code")
     func ownEnd() {
         let restarted = [
-            Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restart, next: 6.2),
+            Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restartActions, next: 6.2),
             Step(1.3, .end(0), [.start], next: nil),
         ]
-        follow(.restart, [Step(1, .value("2"), [], next: 1.2), Step(1.1, .end(3), [.end(code: 3)], next: 1.2)])
-        follow(.restart, restarted + [Step(2, .end(0), [.end(code: 0)], next: nil)])
-        follow(
+        runSteps(.restart, [Step(1, .value("2"), [], next: 1.2), Step(1.1, .end(3), [.end(code: 3)], next: 1.2)])
+        runSteps(.restart, restarted + [Step(2, .end(0), [.end(code: 0)], next: nil)])
+        runSteps(
             .restart,
             restarted + [Step(2, .key(.interrupt), [], next: nil), Step(2.1, .end(130), [.end(code: 130)], next: nil)])
     }
@@ -150,12 +151,12 @@ struct ProgramSupervisionTests {
             let shutdown = [
                 Step(0.9, .value("2"), [], next: 1.1), Step(1, event, sent, next: 6), Step(2, .value("3"), [], next: 6),
             ]
-            follow(.restart, shutdown + [Step(3, .end(130), [.end(code: 130)], next: 6)])
+            runSteps(.restart, shutdown + [Step(3, .end(130), [.end(code: 130)], next: 6)])
             // A program that has ignored the signal is still supervised, and its end is no failure.
-            follow(
+            runSteps(
                 .restart,
                 shutdown + [
-                    Step(5, event, sent, next: 10), Step(10, .nothing, Self.restart, next: 15),
+                    Step(5, event, sent, next: 10), Step(10, .nothing, Self.restartActions, next: 15),
                     Step(11, .end(143), [.start], next: nil),
                     Step(
                         12, .end(1),
@@ -164,13 +165,13 @@ struct ProgramSupervisionTests {
                 ])
         }
         // A change after the stop timeout takes effect after the settle time.
-        follow(
+        runSteps(
             .restart,
             [
                 Step(1, .key(.interrupt), [], next: nil), Step(6, .value("2"), [], next: 6.2),
-                Step(6.2, .nothing, Self.restart, next: 11.2),
+                Step(6.2, .nothing, Self.restartActions, next: 11.2),
             ])
-        follow(
+        runSteps(
             .restart,
             [
                 Step(1, .signal(.terminate), [.send(.terminate)], next: 6), Step(2, .value("2"), [], next: 6),
@@ -180,7 +181,7 @@ struct ProgramSupervisionTests {
 
     @Test("Signals reach the program, except a signal that the program has received from the terminal")
     func signals() {
-        follow(
+        runSteps(
             .ignore,
             [
                 Step(1, .signal(.hangUp), [.send(.hangUp)], next: nil),
@@ -195,15 +196,15 @@ struct ProgramSupervisionTests {
 
     @Test("A signal that ends programs also ends a restart, but SIGHUP from a process does not")
     func signalsDuringRestart() {
-        let stopping = [Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restart, next: 6.2)]
+        let stopping = [Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restartActions, next: 6.2)]
         for (event, actions) in [
             (Event.key(.interrupt), []), (.signal(.terminate), [.send(.terminate)]), (.terminalEnd, [.send(.hangUp)]),
         ] as [(Event, [Action])] {
-            follow(
+            runSteps(
                 .restart,
                 stopping + [Step(1.3, event, actions, next: 6.2), Step(1.4, .end(143), [.end(code: 143)], next: 6.2)])
         }
-        follow(
+        runSteps(
             .restart,
             stopping + [
                 Step(1.3, .signal(.hangUp), [.send(.hangUp)], next: 6.2), Step(1.4, .end(143), [.start], next: nil),
@@ -218,7 +219,7 @@ struct ProgramSupervisionTests {
 
     @Test("A change ends the program, signals the program, or has no effect, as --on-change says")
     func reactions() {
-        follow(
+        runSteps(
             .exit,
             [
                 Step(1, .value("2"), [], next: 1.2),
@@ -226,14 +227,14 @@ struct ProgramSupervisionTests {
                 Step(1.3, .end(143), [.end(code: 143)], next: 6.2),
             ])
         let signal: [Action] = [.report("A changed; sending USR1 to p"), .send(.user1)]
-        follow(
+        runSteps(
             .signal(.user1),
             [
                 Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, signal, next: nil),
                 Step(2, .value("1"), [], next: 2.2), Step(2.2, .nothing, signal, next: nil),
                 Step(3, .end(5), [.end(code: 5)], next: nil),
             ])
-        follow(.ignore, [Step(1, .value("2"), [], next: nil), Step(9, .nothing, [], next: nil)])
+        runSteps(.ignore, [Step(1, .value("2"), [], next: nil), Step(9, .nothing, [], next: nil)])
     }
 
     @Test("The report of a change names at most five variables, in alphabetical order")

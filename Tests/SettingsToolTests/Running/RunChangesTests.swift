@@ -3,19 +3,21 @@ import TestSupport
 import Testing
 
 /// Tests of `settings run` while settings change, and while the daemon stops.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
 @Suite(.ownThread)
 struct RunChangesTests {
     /// A program that prints the launch count and the process identifier of `settings run`, and then waits.
     private static let program = "sh -c 'echo \"count $LAUNCH_COUNT. $PPID\" >&2; exec sleep 600'"
 
-    private static func end(_ run: ChildProcess, _ code: Int32 = 143) throws -> [String] {
+    /// Ends `settings run` with SIGTERM. Returns the lines of standard error without the process identifiers.
+    private static func end(_ run: ChildProcess) throws -> [String] {
         run.signal(SIGTERM)
         let end = try run.end()
-        #expect(end.code == code, "\(end)")
+        #expect(end.code == 128 + SIGTERM, "\(end)")
         return end.errors.replacing(#/ \d+\n/#, with: "\n").split(separator: "\n").map(String.init)
     }
 
-    private func set(_ count: Int, _ client: RawClient) throws {
+    private func setLaunchCount(_ count: Int, _ client: RawClient) throws {
         let body = String(count)
         let answer = try client.exchange(
             "PUT /v1/suites/app/keys/launchCount HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.count)\r\n\r\n\(body)")
@@ -23,14 +25,14 @@ struct RunChangesTests {
     }
 
     @Test("Many changes in a short time cause few restarts, and the last program has the newest value")
-    func storm() throws {
+    func manyChanges() throws {
         let shell = try Shell()
         let client = try RawClient(.unix("\(shell.directory.path)/socket"))
         let run = try shell.start("exec settings run app --on-change restart -- \(Self.program)")
         _ = try run.line(containing: "count 0.")
         // While the command is stopped, the changes cannot cause restarts.
         run.signal(SIGSTOP)
-        for count in 1...50 { try set(count, client) }
+        for count in 1...50 { try setLaunchCount(count, client) }
         run.signal(SIGCONT)
         _ = try run.line(containing: "count 50.")
         let lines = try Self.end(run)
@@ -46,12 +48,12 @@ struct RunChangesTests {
             "exec settings run app --on-change restart --settle 0 -- "
                 + "sh -c 'echo $LAUNCH_COUNT >count; echo $PPID >command; exec sleep 600' 2>messages")
         for count in 1...1000 {
-            try set(count, client)
+            try setLaunchCount(count, client)
             try eventually { shell.text("count") == "\(count)\n" }
         }
         try eventually { try shell.run("ps -o comm= --ppid $(cat command)").output == "sleep\n" }
         run.signal(SIGTERM)
-        #expect(try run.end().code == 143)
+        #expect(try run.end().code == 128 + SIGTERM)
         let messages = shell.text("messages").split(separator: "\n")
         #expect(messages.count > 990 && Set(messages) == ["settings: LAUNCH_COUNT changed; restarting sh"])
     }
@@ -106,7 +108,8 @@ struct RunChangesTests {
         _ = try signal.line(containing: "ready")
         try shell.runSettings("set", "app", "launchCount=1")
         let end = try exit.end()
-        #expect(end.code == 143 && end.errors.hasSuffix("settings: LAUNCH_COUNT changed; ending sh\n"), "\(end)")
+        #expect(
+            end.code == 128 + SIGTERM && end.errors.hasSuffix("settings: LAUNCH_COUNT changed; ending sh\n"), "\(end)")
         _ = try signal.line(containing: "got it")
         #expect(try Self.end(signal).contains("settings: LAUNCH_COUNT changed; sending USR1 to python3"))
     }
@@ -129,7 +132,7 @@ struct RunChangesTests {
     }
 
     @Test("After a change that gives two keys the same variable, the program continues, and one message is printed")
-    func clash() throws {
+    func ambiguousVariable() throws {
         let shell = try Shell()
         let run = try shell.start("exec settings run app --on-change restart --settle 0 -- \(Self.program)")
         _ = try run.line(containing: "count 0.")
@@ -143,6 +146,7 @@ struct RunChangesTests {
         try shell.runSettings("unset", "app", "LAUNCH_COUNT")
         _ = try run.line(containing: "count 2.")
         let lines = try Self.end(run)
+        // The lines of the two programs, the message, and the message about the restart.
         #expect(lines.count == 4, "\(lines)")
     }
 
@@ -166,6 +170,7 @@ struct RunChangesTests {
         _ = try run.line(containing: "count 4.")
         let lines = try Self.end(run).filter { !$0.hasSuffix("; trying until the daemon answers") }
         #expect(lines.filter { $0.hasPrefix("count") } == ["count 1.", "count 2.", "count 3.", "count .", "count 4."])
+        // Between the five lines of the programs are four messages about restarts.
         #expect(lines.count == 9, "\(lines)")
     }
 

@@ -3,6 +3,8 @@ import TestSupport
 import Testing
 
 /// Tests of `settings run` with real programs, signals and terminals.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct RunTests {
     @Test("The program has the settings as variables, and the command ends with the exit code of the program")
@@ -10,24 +12,24 @@ struct RunTests {
         let shell = try Shell([
             "settings set app name='a b' key=hunter2 --quiet", #"settings set net 'hosts=["a"]' port=1 --quiet"#,
         ])
-        let print = #"-- sh -c 'env | grep -E "^($1)=" | sort' sh"#
+        let printVariables = #"-- sh -c 'env | grep -E "^($1)=" | sort' sh"#
         try shell.runTranscript(
             #"""
-            $ settings run app net \#(print) 'NAME|THEME|PLAYER_VOLUME|LAUNCH_COUNT|HOSTS|PORT|KEY|TAGS'
+            $ settings run app net \#(printVariables) 'NAME|THEME|PLAYER_VOLUME|LAUNCH_COUNT|HOSTS|PORT|KEY|TAGS'
             HOSTS=["a"]
             LAUNCH_COUNT=0
             NAME=a b
             PLAYER_VOLUME=0.5
             PORT=1
             THEME=light
-            $ settings run app --prefix player. --env-prefix P_ --map player.muted=QUIET \#(print) '.*(VOLUME|MUTED|QUIET)'
+            $ settings run app --prefix player. --env-prefix P_ --map player.muted=QUIET \#(printVariables) '.*(VOLUME|MUTED|QUIET)'
             P_VOLUME=0.5
             QUIET=false
-            $ settings run app --secrets --only key --only 'player.*' \#(print) 'KEY|THEME|PLAYER.*'
+            $ settings run app --secrets --only key --only 'player.*' \#(printVariables) 'KEY|THEME|PLAYER.*'
             KEY=hunter2
             PLAYER_MUTED=false
             PLAYER_VOLUME=0.5
-            $ THEME=inherited NAME=inherited settings run app --only name \#(print) 'NAME|THEME'
+            $ THEME=inherited NAME=inherited settings run app --only name \#(printVariables) 'NAME|THEME'
             NAME=a b
             THEME=inherited
             $ echo line | settings run app -- sh -c 'read x; echo "$x $1 $2"; echo error >&2; exit 9' sh 'a  b' -- --help
@@ -111,7 +113,7 @@ struct RunTests {
             _ = try run.line(containing: "got SIG\(name)")
         }
         run.signal(SIGTERM)
-        #expect(try run.end().code == 143)
+        #expect(try run.end().code == 128 + SIGTERM)
     }
 
     @Test("A signal that ends programs also ends the wait for the daemon, but SIGUSR1 does not")
@@ -143,7 +145,7 @@ struct RunTests {
             "unshare --pid --fork settings run app --timeout 10m -- echo started & echo $! >unshare; wait $!")
         _ = try run.line(containing: "; trying until the daemon answers")
         #expect(try shell.run("kill -TERM $(ps -o pid= --ppid $(cat unshare))").code == 0)
-        #expect(try run.end().code == 143)
+        #expect(try run.end().code == 128 + SIGTERM)
     }
 
     @Test("The command reaps ended processes that it has adopted, also between two starts of the program")
@@ -154,7 +156,8 @@ struct RunTests {
             "subreaper.py",
             """
             import ctypes, os, sys
-            ctypes.CDLL(None).prctl(36, 1)
+            PR_SET_CHILD_SUBREAPER = 36
+            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
             os.execvp(sys.argv[1], sys.argv[1:])
             """)
         let program = """
@@ -171,7 +174,7 @@ struct RunTests {
         _ = try shell.run("touch go")
         try eventually { try shell.run("ps -o stat= --ppid $(cat command)").output == "" }
         run.signal(SIGTERM)
-        #expect(try run.end().code == 143)
+        #expect(try run.end().code == 128 + SIGTERM)
     }
 
     @Test("A program that ignores SIGTERM is killed after the stop timeout")
@@ -182,7 +185,7 @@ struct RunTests {
         _ = try run.line(containing: "ready")
         run.signal(SIGTERM)
         let end = try run.end()
-        #expect(end.code == 137)
+        #expect(end.code == 128 + SIGKILL)
         #expect(end.errors == "ready\nsettings: sh did not end within 0.1 seconds; killing it\n")
     }
 
@@ -204,7 +207,7 @@ struct RunTests {
         _ = try run.line(containing: "ready")
         #expect(try run.has(SIGHUP, in: "SigIgn"))
         run.signal(SIGTERM)
-        #expect(try run.end().code == 143)
+        #expect(try run.end().code == 128 + SIGTERM)
     }
 
     @Test("At a terminal, the program reads keys, and Ctrl-C reaches the program once")
@@ -233,6 +236,6 @@ struct RunTests {
         }
         let ended = try shell.atTerminal(
             "exec settings run app -- sh -c 'echo ready; exec sleep 600'", [("ready", "\\003")])
-        #expect(ended.code == 130, "\(ended)")
+        #expect(ended.code == 128 + Int(SIGINT), "\(ended)")
     }
 }

@@ -12,8 +12,8 @@ struct InterferingProxy {
     /// The number of command lines that the proxy has started.
     var interferenceCount: Int { server.log.count("interference") }
 
-    /// A command line of another caller, and the method of the request before which it runs.
-    typealias Interference = (before: String, line: String)
+    /// The method of the request before which a command line of another caller runs, and the command line.
+    typealias Interference = (method: String, line: String)
 
     /// - Parameter interferences: Command lines in the order in which they run. Each runs before the first request with
     ///   its method after the previous command line.
@@ -23,7 +23,7 @@ struct InterferingProxy {
             guard let daemon = try? RawClient(.unix("\(path)/socket")) else { return }
             while let request = peer.readRequest() {
                 let count = log.count("interference")
-                if count < interferences.count, request.hasPrefix(interferences[count].before) {
+                if count < interferences.count, request.hasPrefix(interferences[count].method) {
                     log.add("interference")
                     let words = ["-c", "cd '\(path)'; \(interferences[count].line)"]
                     _ = try? ChildProcess(words, environment: environment, of: "/bin/sh").end()
