@@ -58,6 +58,7 @@ enum Tool {
             print("settings \(Help.version)")
             return .done
         }
+        // The completion functions of shells run this command, which the help does not list.
         if first == "complete" { return Completion.printCandidates(for: Array(rest.dropFirst()), among: commands) }
         guard let (command, operands) = command(of: rest) else {
             if isGroup(first) { return try runGroup(rest, options) }

@@ -201,7 +201,7 @@ extension CompletionTests {
     }
 
     @Test(
-        "Completion writes a key that contains [ in brackets and quotation marks, but unchanged as a prefix of keys"
+        "Completion offers a key that contains [ in brackets and quotation marks, except for the PREFIX of list"
     )
     func keyWithBracket() throws {
         let shell = try Shell([#"settings set other '["a[b"]=1' --quiet"#])

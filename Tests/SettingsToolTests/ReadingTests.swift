@@ -326,7 +326,7 @@ struct ReadingTests {
         #expect(try shell.run("settings \(command) --secrets").code == 64)
     }
 
-    @Test("find searches the keys, values and descriptions of all suites")
+    @Test("find searches the keys, values and descriptions of all suites, and a suite that is given twice only once")
     func find() throws {
         try Shell(["settings set b motto 'turn the VOLUME up' --quiet"]).runTranscript(
             #"""

@@ -13,14 +13,14 @@ struct SchemaDiffTests {
         shell = try Shell(hasSchema: false)
     }
 
-    private func schema(_ name: String, _ properties: String) throws {
+    private func writeSchema(_ name: String, _ properties: String) throws {
         let schema = #"{"type":"object","additionalProperties":false,"properties":{\#(properties)}}"#
         _ = try shell.directory.file(name, schema)
     }
 
     @Test("schema diff shows each change of the schema with its effect, then the settings that would change")
     func changes() throws {
-        try schema("old.json", #""a":{"type":"integer","default":1,"maximum":5},"b":{"type":"string"},"c":{}"#)
+        try writeSchema("old.json", #""a":{"type":"integer","default":1,"maximum":5},"b":{"type":"string"},"c":{}"#)
         try schema(
             "new.json",
             #""a":{"type":"number","default":2,"maximum":4,"title":"A"},"c":{"readOnly":true},"d":{"type":"string"}"#)
@@ -56,7 +56,7 @@ struct SchemaDiffTests {
 
     @Test("schema diff shows the changes and the stored values that the schema does not allow, and ends with 5")
     func conflicts() throws {
-        try schema("new.json", #""a":{"maximum":4}"#)
+        try writeSchema("new.json", #""a":{"maximum":4}"#)
         try shell.runSettings("set", "app", "a=7")
         try shell.runTranscript(
             """
@@ -76,8 +76,8 @@ struct SchemaDiffTests {
 
     @Test("schema diff does not show the default of a secret")
     func secrets() throws {
-        try schema("old.json", #""a":{"writeOnly":true,"default":"hunter2"}"#)
-        try schema("new.json", #""a":{"writeOnly":true,"default":"hunter3"}"#)
+        try writeSchema("old.json", #""a":{"writeOnly":true,"default":"hunter2"}"#)
+        try writeSchema("new.json", #""a":{"writeOnly":true,"default":"hunter3"}"#)
         try shell.runSettings("schema", "apply", "app", "\(shell.directory.path)/old.json", "--quiet")
         let text = try shell.run("settings schema diff app new.json")
         #expect(text.output.hasPrefix("~ a default: ••• → •••\n"))

@@ -112,6 +112,7 @@ struct SecureTests {
         try authority.make("other", for: "DNS:other.example")
         try authority.make("expired", for: "DNS:localhost", days: -1)
         try authority.makeSelfSigned("stranger", for: "localhost")
+        // With LD_LIBRARY_PATH=., the program finds this empty file instead of the OpenSSL library.
         _ = try shell.directory.file("libssl.so.3", "")
         let oldProtocol = "ssl_protocols TLSv1.1; ssl_ciphers DEFAULT@SECLEVEL=0;"
         for (certificate, directives, host, variable, message) in [

@@ -10,6 +10,7 @@ struct ValuePartTests {
 
     @Test("set changes elements and members, get prints them, and unset removes them")
     func parts() throws {
+        // `settings list --json | grep …` prints the revision of the suite.
         try Shell([Self.servers], hasSchema: false).runTranscript(
             #"""
             $ settings set app 'servers[0].port=8080'

@@ -88,6 +88,7 @@ struct WritingTests {
     @Test("unset removes more values than one commit may change, also with --prefix and with --dry-run")
     func unsetMany() throws {
         // A dry run of --drop prints 251 changes, a line about the suite, and a line about the dry run.
+        // `settings list --json | grep …` prints the revision of the suite.
         let shell = try Shell(hasSchema: false, configuration: #"{"limits":{"commitKeys":100}}"#)
         let keys = (1...250).map { #""k\#(1000 + $0)":1"# }.joined(separator: ",")
         _ = try shell.directory.file("many.json", "{\(keys),\"other\":1}")

@@ -87,6 +87,7 @@ struct RemovalOperations {
             let whole = try values[path.key] ?? client.readableValue(of: path.key, in: suite)
             _ = try path.part(of: whole)
             let patch = path.patch(.remove(path.pointer), of: whole, testing: &elements)
+            // A later path leads into the value without the removed part.
             values[path.key] = try? patch.applied(to: whole)
             operations.append(Transaction.Operation(suite: suite, key: path.key, .change(.patch(patch))))
         }

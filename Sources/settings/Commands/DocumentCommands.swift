@@ -25,6 +25,6 @@ enum DocumentCommands {
         }
         let client = try arguments.client(timeout: .seconds(60))
         return try client.blocking.send(.commit(transaction, options))
-            .report(arguments, client, of: Set(transaction.operations.map(\.suite)).sorted())
+            .printAndAwaitDecision(arguments, client, of: Set(transaction.operations.map(\.suite)).sorted())
     }
 }

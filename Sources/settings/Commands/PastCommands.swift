@@ -128,7 +128,7 @@ enum PastCommands {
         let options = try arguments.writeOptions()
         let client = try arguments.client()
         return try client.blocking.send(.undo(revision, in: suite, isForced: arguments.has("force"), options))
-            .report(arguments, client, of: suite.map { [$0] } ?? [])
+            .printAndAwaitDecision(arguments, client, of: suite.map { [$0] } ?? [])
     }
 
     private static let restore = Command(
@@ -153,7 +153,7 @@ enum PastCommands {
             .restore(
                 suite, to: try Arguments.moment(arguments.operands[1]), prefix: arguments["prefix"],
                 keys: keys.isEmpty ? nil : keys, skipsConflicts: arguments.has("skip"), try arguments.writeOptions()))
-        return try summary.report(arguments, client, of: [suite])
+        return try summary.printAndAwaitDecision(arguments, client, of: [suite])
     }
 }
 

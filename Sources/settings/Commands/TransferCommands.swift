@@ -155,7 +155,7 @@ enum TransferCommands {
                     guard stored == nil else { throw conflict }
                 }
             }
-            throw Attempts.exhausted("the suite \(suite)")
+            throw Attempts.exhaustedError(changedObject: "the suite \(suite)")
         }
     }
 }
@@ -171,7 +171,7 @@ extension SplitCommit {
         finalStep: ((Revision) throws -> String)? = nil
     ) throws -> ExitCode {
         if finalStep == nil, let summary = try commitAtOnce(options, from: start) {
-            return try summary.report(arguments, client, of: [suite])
+            return try summary.printAndAwaitDecision(arguments, client, of: [suite])
         }
         let isShown = !arguments.has("quiet") || options.isDryRun
         var (isChanged, newest) = (false, Answer<WriteSummary>?.none)

@@ -18,6 +18,7 @@ enum WaitCommand {
         let conditions = try arguments.operands.dropFirst().map { try AwaitedValue($0) }
         let timeout = try arguments.duration("timeout")
         let wait = Wait(suite: suite, conditions: conditions, timeout: timeout)
+        // The first timeout limits the reading of the token. The second timeout limits each request.
         let client = try arguments.client(timeout: wait.firstDeadline - .now).withTimeout(.seconds(10))
         return try await withThrowingTaskGroup(of: ExitCode.self) { group in
             group.addTask { try await wait.run(client) }

@@ -68,7 +68,7 @@ enum WritingCommands {
                 isGuarded ? [] : change.unsetKeys.map { .setting(suite, $0, .stored(false)) }
             do {
                 let changes = try write(change.operations, if: conditions, in: suite, client, options.repeatable())
-                return try report(changes, of: suite, client, arguments)
+                return try printAndAwaitDecision(changes, of: suite, client, arguments)
             } catch let error as SettingsError where error.code == .preconditionFailed {
                 guard !isGuarded, change.dependsOnValues || !conditions.isEmpty else { throw error }
             } catch let error as SettingsError where error.code == .invalidOperation {
@@ -82,10 +82,10 @@ enum WritingCommands {
                 throw ToolError(cause.code, "\(cause.message)\n  \(advice)")
             }
         }
-        throw Attempts.exhausted("the value")
+        throw Attempts.exhaustedError(changedObject: "the value")
     }
 
-    private static func report(
+    private static func printAndAwaitDecision(
         _ changes: WriteReport, of suite: SuiteName, _ client: DaemonClient, _ arguments: Arguments
     ) throws(ToolError) -> ExitCode {
         changes.print(arguments)
@@ -185,7 +185,7 @@ enum WritingCommands {
                 guard options.ifMatch == nil, !paths.allSatisfy(\.isWhole) else { throw error }
             }
         }
-        throw Attempts.exhausted("the value")
+        throw Attempts.exhaustedError(changedObject: "the value")
     }
 
     /// Removes values in several commits, if the daemon refused to remove all of them in one commit.

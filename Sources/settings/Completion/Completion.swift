@@ -22,6 +22,7 @@ struct Completion {
     /// The maximum number of keys that a completion reads.
     private static let maximumKeys = 500
 
+    /// The options and the operands before the word at the cursor.
     private let words: [String]
     /// The characters of the word at the cursor that are before the cursor. May be empty.
     private let typed: String

@@ -41,14 +41,14 @@ enum Keyfile {
     /// The prefix of the keys of settings in a group.
     private static func prefix(of group: Substring) throws(ToolError) -> String {
         if group == "/" { return "" }
-        guard isPath(group) else {
+        guard hasNoEmptyPart(group) else {
             throw ToolError(
                 .failed, "'\(group)' is not a group; write a path such as a/b without empty parts, or / alone")
         }
         return group + "/"
     }
 
-    private static func isPath(_ text: Substring) -> Bool {
+    private static func hasNoEmptyPart(_ text: Substring) -> Bool {
         text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
     }
 
@@ -90,7 +90,7 @@ enum Keyfile {
     /// Splits the key of a setting into its group and its name in the group; nil if the format cannot represent the
     /// key.
     private static func parts(of key: String) -> (group: String, name: String)? {
-        guard isPath(Substring(key)), !key.utf8.contains(where: { "=[]".utf8.contains($0) }) else { return nil }
+        guard hasNoEmptyPart(Substring(key)), !key.utf8.contains(where: { "=[]".utf8.contains($0) }) else { return nil }
         var path = key.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
         let name = path.removeLast()
         guard path.allSatisfy({ trimmed(Substring($0)).utf8.count == $0.utf8.count }), !name.hasPrefix("#"),

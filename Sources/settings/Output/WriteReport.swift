@@ -60,7 +60,9 @@ extension Answer<WriteSummary> {
     ///
     /// - Parameter suites: the suites that the command names. If the write changed nothing, `--wait-for` waits for the
     ///   clients of these suites.
-    func report(_ arguments: Arguments, _ client: DaemonClient, of suites: [SuiteName]) throws -> ExitCode {
+    func printAndAwaitDecision(_ arguments: Arguments, _ client: DaemonClient, of suites: [SuiteName]) throws
+        -> ExitCode
+    {
         let report = WriteReport(self)
         report.print(arguments)
         for conflict in body.skipped {

@@ -128,20 +128,20 @@ struct XMLPropertyListReader {
     }
 
     private mutating func document() throws(ToolError) -> JSONValue {
-        try skipBetween()
-        while take("<?") || take("<!DOCTYPE") {
+        try skipBlanksAndComments()
+        while skip("<?") || skip("<!DOCTYPE") {
             guard let end = rest.firstIndex(of: UInt8(ascii: ">")), !rest[..<end].contains(UInt8(ascii: "[")) else {
                 throw error("a property list cannot have this declaration")
             }
             rest = rest[(end + 1)...]
-            try skipBetween()
+            try skipBlanksAndComments()
         }
         var tag = try tag()
         let isWrapped = tag.name == "plist" && !tag.isEmpty
         if isWrapped { tag = try self.tag() }
         let value = try value(tag, depth: 1)
         if isWrapped { try close("plist") }
-        try skipBetween()
+        try skipBlanksAndComments()
         guard rest.isEmpty else { throw error("unexpected text after the end") }
         return value
     }
@@ -153,7 +153,7 @@ struct XMLPropertyListReader {
         case "dict":
             var object = JSONObject()
             while !tag.isEmpty {
-                try skipBetween()
+                try skipBlanksAndComments()
                 if rest.starts(with: "</".utf8) { break }
                 guard try self.tag() == ("key", false) else { throw error("expected <key>") }
                 let name = try text(of: "key")
@@ -167,7 +167,7 @@ struct XMLPropertyListReader {
         case "array":
             var elements: [JSONValue] = []
             while !tag.isEmpty {
-                try skipBetween()
+                try skipBlanksAndComments()
                 if rest.starts(with: "</".utf8) { break }
                 elements.append(try value(try self.tag(), depth: depth + 1))
             }
@@ -214,8 +214,8 @@ struct XMLPropertyListReader {
 
     /// Reads an opening tag, and ignores its attributes.
     private mutating func tag() throws(ToolError) -> (name: String, isEmpty: Bool) {
-        try skipBetween()
-        guard take("<") else { throw error("expected an element") }
+        try skipBlanksAndComments()
+        guard skip("<") else { throw error("expected an element") }
         let name = rest.prefix { !" \t\r\n/>".utf8.contains($0) }
         guard !name.isEmpty else { throw error("expected an element") }
         rest = rest[name.endIndex...]
@@ -226,10 +226,10 @@ struct XMLPropertyListReader {
     }
 
     private mutating func close(_ name: String) throws(ToolError) {
-        try skipBetween()
-        guard take("</\(name)") else { throw error("expected </\(Terminal.escaped(name))>") }
+        try skipBlanksAndComments()
+        guard skip("</\(name)") else { throw error("expected </\(Terminal.escaped(name))>") }
         skipBlanks()
-        guard take(">") else { throw error("expected </\(Terminal.escaped(name))>") }
+        guard skip(">") else { throw error("expected </\(Terminal.escaped(name))>") }
     }
 
     /// Reads the text up to the end of an element.
@@ -244,10 +244,10 @@ struct XMLPropertyListReader {
             case UInt8(ascii: "<"):
                 // Put the `<` back, because it belongs to the text that follows.
                 rest = bytes[(rest.startIndex - 1)...]
-                if take("<![CDATA[") {
-                    text += try taken(upTo: "]]>")
-                } else if take("<!--") {
-                    _ = try taken(upTo: "-->")
+                if skip("<![CDATA[") {
+                    text += try readBytes(upTo: "]]>")
+                } else if skip("<!--") {
+                    _ = try readBytes(upTo: "-->")
                 } else {
                     try close(name)
                     return String(decoding: text, as: UTF8.self)
@@ -261,7 +261,7 @@ struct XMLPropertyListReader {
     private mutating func entity() throws(ToolError) -> String {
         let name = String(decoding: rest.prefix(12).prefix { $0 != UInt8(ascii: ";") }, as: UTF8.self)
         rest = rest.dropFirst(name.utf8.count)
-        guard take(";") else { throw error("'&' begins no entity") }
+        guard skip(";") else { throw error("'&' begins no entity") }
         if let text = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"][name] { return text }
         let number = name.hasPrefix("#x") ? UInt32(name.dropFirst(2), radix: 16) : UInt32(name.dropFirst())
         guard name.hasPrefix("#"), let scalar = number.flatMap(Unicode.Scalar.init) else {
@@ -271,27 +271,27 @@ struct XMLPropertyListReader {
     }
 
     /// Skips blanks and comments.
-    private mutating func skipBetween() throws(ToolError) {
+    private mutating func skipBlanksAndComments() throws(ToolError) {
         skipBlanks()
-        while take("<!--") {
-            _ = try taken(upTo: "-->")
+        while skip("<!--") {
+            _ = try readBytes(upTo: "-->")
             skipBlanks()
         }
     }
 
     private mutating func skipBlanks() { rest = rest.drop { " \t\r\n".utf8.contains($0) } }
 
-    private mutating func taken(upTo end: String) throws(ToolError) -> ArraySlice<UInt8> {
+    private mutating func readBytes(upTo end: String) throws(ToolError) -> ArraySlice<UInt8> {
         let begin = rest.startIndex
         while !rest.isEmpty {
             let here = rest.startIndex
-            if take(end) { return bytes[begin..<here] }
+            if skip(end) { return bytes[begin..<here] }
             rest.removeFirst()
         }
         throw error("\(end) is missing")
     }
 
-    private mutating func take(_ text: String) -> Bool {
+    private mutating func skip(_ text: String) -> Bool {
         guard rest.starts(with: text.utf8) else { return false }
         rest = rest.dropFirst(text.utf8.count)
         return true

@@ -74,7 +74,7 @@ enum RenderCommand {
         var (errors, hasDifferences) = ([ToolError](), false)
         for task in tasks {
             do {
-                let content = try task.content(settings)
+                let content = try task.renderedContent(settings)
                 guard let file = task.file else {
                     try Terminal.write(content.span, to: .standardOutput)
                     continue

@@ -73,7 +73,7 @@ struct RenderService {
     private func update(_ task: RenderTask, _ settings: SettingsSnapshot, after failure: Failure?) -> Failure? {
         var content: [UInt8]?
         do {
-            let rendered = try task.content(settings)
+            let rendered = try task.renderedContent(settings)
             // With the same content, the check or the reload would probably fail again.
             if let failure, !failure.isRetried, failure.content == rendered { return failure }
             content = rendered

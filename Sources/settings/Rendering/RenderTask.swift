@@ -40,7 +40,7 @@ struct RenderTask: Sendable {
     }
 
     /// Renders the template.
-    func content(_ settings: SettingsSnapshot) throws(ToolError) -> [UInt8] {
+    func renderedContent(_ settings: SettingsSnapshot) throws(ToolError) -> [UInt8] {
         try template.render(settings, showsSecrets: showsSecrets)
     }
 

@@ -68,7 +68,7 @@ struct TemplateParser {
             } else {
                 append(text, to: &nodes)
                 nodes.append(.value(try parseReference(), try parseFilters()))
-                try scanner.closeTag(at: text.upperBound, orElse: "| and a filter, or }}")
+                try scanner.closeTag(at: text.upperBound, expecting: "| and a filter, or }}")
             }
         }
         if let block {

@@ -116,7 +116,7 @@ struct TemplateScanner {
     /// - Parameters:
     ///   - start: the offset of the tag, for the error message if the template ends before the braces.
     ///   - expected: the syntax that may follow in the tag, for the error message if something else follows.
-    mutating func closeTag(at start: Int, orElse expected: String = "}}") throws(TemplateError) {
+    mutating func closeTag(at start: Int, expecting expected: String = "}}") throws(TemplateError) {
         skipSpace()
         guard next != nil else { throw TemplateError(at: start, "the tag is not closed; }} is missing") }
         guard startsWith("}}") else { throw TemplateError(at: offset, "expected \(expected)\(foundPhrase)") }

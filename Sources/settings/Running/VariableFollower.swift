@@ -31,7 +31,7 @@ struct VariableFollower {
                         suites, prefix: mapping.keyPrefix, from: client, onOutage: reportOutage)
                     if isStart, let error = suites.lazy.compactMap({ snapshot.missing[$0] }).first { throw error }
                     isStart = false
-                    report(suites.flatMap { snapshot.settings[$0] ?? [] })
+                    storeAndReport(suites.flatMap { snapshot.settings[$0] ?? [] })
                     if stopsAfterFirstState { return }
                 }
             } catch {
@@ -41,7 +41,7 @@ struct VariableFollower {
         }
     }
 
-    private func report(_ settings: [EffectiveSetting]) {
+    private func storeAndReport(_ settings: [EffectiveSetting]) {
         do throws(ToolError) {
             let variables = try mapping.variables(of: settings)
             do {

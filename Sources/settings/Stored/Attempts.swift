@@ -12,7 +12,9 @@ enum Attempts {
     }
 
     /// Makes the error after the last attempt.
-    static func exhausted(_ object: String) -> ToolError {
+    ///
+    /// - Parameter object: the changed object, for the message.
+    static func exhaustedError(changedObject object: String) -> ToolError {
         ToolError(
             .refused,
             "cannot store the change: other callers changed \(object) at each of \(maximum) attempts; run the command again"

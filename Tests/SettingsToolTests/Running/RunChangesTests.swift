@@ -55,6 +55,7 @@ struct RunChangesTests {
         run.signal(SIGTERM)
         #expect(try run.end().code == 128 + SIGTERM)
         let messages = shell.text("messages").split(separator: "\n")
+        // A change before the first start of the program causes no restart, so the exact number is not known.
         #expect(messages.count > 990 && Set(messages) == ["settings: LAUNCH_COUNT changed; restarting sh"])
     }
 

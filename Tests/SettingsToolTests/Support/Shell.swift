@@ -16,6 +16,7 @@ final class Shell {
     /// Starts a daemon, applies the schema of the suite `app` if `hasSchema` is true, and runs command lines that store
     /// settings.
     ///
+    /// - Parameter configuration: the configuration file of the daemon, as JSON.
     /// - Throws: If one of the command lines does not end with 0.
     init(_ setupLines: [String] = [], hasSchema: Bool = true, configuration: String? = nil) throws {
         let directory = try TemporaryDirectory()
@@ -83,7 +84,7 @@ final class Shell {
         daemon = try Self.daemon(in: directory, options)
     }
 
-    /// The environment variables of command lines.
+    /// The environment variables of command lines. `built("")` is the directory of the built programs.
     var environment: [String] {
         [
             "PATH=\(ChildProcess.built("")):/usr/bin:/bin", "HOME=\(directory.path)", "LC_ALL=C.UTF-8",
