@@ -11,7 +11,7 @@ struct ConflictTests {
     }
 
     /// Runs a command of the program through a proxy that runs command lines of another caller before requests of the
-    /// program. An interference is the method of a request, and the command line before the request.
+    /// program. An interference is the method of a request, and the command line that runs before this request.
     private func run(_ command: String, _ interferences: InterferingProxy.Interference...) throws -> ChildProcess.End {
         let proxy = try InterferingProxy(to: shell, interferences)
         let end = try shell.run("settings \(command) --server \(proxy.url)")
@@ -83,7 +83,7 @@ struct ConflictTests {
     @Test("import reads the suite again after a conflict, and stores a value that another caller removed meanwhile")
     func importAfterConflict() throws {
         // The daemon refuses the first attempt because of the locked key `build`. The second attempt leaves out `build`
-        // and `x`, because the values of the file are stored already. The command `true` lets the first attempt pass.
+        // and `x`, because the values of the file are stored already. The interference `true` changes nothing.
         _ = try shell.directory.file(
             "locks.json", #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#)
         _ = try shell.directory.file("values.json", #"{"build":7,"theme":"dark","x":1}"#)

@@ -110,7 +110,7 @@ enum PropertyListDate {
         ]
         let start = digits(date.year, 4) + "-" + parts.map { digits($0.0, 2) + $0.1 }.joined()
         var scale = 1.0
-        // A `Double` has at most 17 significant decimal digits.
+        // 17 significant decimal digits distinguish all values of `Double`.
         for count in 0...17 {
             let fraction = ((seconds - whole) * scale).rounded()
             if fraction < scale || count == 0 && fraction == 0 {
