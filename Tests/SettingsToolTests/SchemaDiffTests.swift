@@ -21,7 +21,7 @@ struct SchemaDiffTests {
     @Test("schema diff shows each change of the schema with its effect, then the settings that would change")
     func changes() throws {
         try writeSchema("old.json", #""a":{"type":"integer","default":1,"maximum":5},"b":{"type":"string"},"c":{}"#)
-        try schema(
+        try writeSchema(
             "new.json",
             #""a":{"type":"number","default":2,"maximum":4,"title":"A"},"c":{"readOnly":true},"d":{"type":"string"}"#)
         try shell.runTranscript(
