@@ -47,10 +47,15 @@ package struct ClusterTool {
 
     private var deadline: ContinuousClock.Instant { .now + Self.timeout }
 
+    /// Reads the head of the last batch in the log; nil if there is no log.
+    private mutating func readEnd() throws -> LogHead? {
+        // No batch has a number this high, so the read returns only the head of the log.
+        try client.readLog(after: .max - 1, keys, by: deadline).head
+    }
+
     /// Prints the end of the log, its snapshot, and the daemons that follow the log.
     package mutating func printStatus() throws {
-        // No batch has a number this high, so the read returns only the head of the log.
-        guard let end = try client.readLog(after: .max - 1, keys, by: deadline).head else {
+        guard let end = try readEnd() else {
             throw Failure(
                 .unavailable, "cannot show the status: there is no log in etcd under \(prefix)",
                 remedy: "start a daemon, or run settingsd cluster import DIR: both create the log")
@@ -72,7 +77,7 @@ package struct ClusterTool {
     /// Creates a log in etcd from the data of a daemon without etcd. Keeps the revisions and the history, and also the
     /// epoch unless the directory may have lost commits.
     package mutating func importData(_ directory: DataDirectory) throws {
-        guard try client.readLog(after: .max - 1, keys, by: deadline).head == nil else {
+        guard try readEnd() == nil else {
             throw Failure(
                 .refused, "cannot import: etcd already contains a log under \(prefix); nothing was changed",
                 remedy: "choose another prefix with --etcd.prefix")
@@ -149,15 +154,14 @@ package struct ClusterTool {
     /// etcd was restored from a backup and no daemon is left that has newer commits. Without a new epoch, the daemons
     /// would assign revisions again that clients have already seen.
     package mutating func beginEpoch() throws {
-        guard let end = try client.readLog(after: .max - 1, keys, by: deadline).head else {
+        guard let end = try readEnd() else {
             throw Failure(
                 .unavailable, "cannot begin an epoch: there is no log in etcd under \(prefix)",
                 remedy: "check --etcd.prefix")
         }
         let epoch = Epoch.random()
         try client.beginEpoch(epoch, beyond: end.revision, after: end, writer: "new-epoch", keys, by: deadline)
-        let current = try client.readLog(after: .max - 1, keys, by: deadline).head
-        guard let current, current.epoch == epoch else {
+        guard let current = try readEnd(), current.epoch == epoch else {
             throw Failure(
                 .unavailable, "cannot begin an epoch: a daemon wrote to the log at the same time; nothing was changed",
                 remedy: "run the command again")

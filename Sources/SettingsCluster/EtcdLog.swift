@@ -268,8 +268,8 @@ package final class EtcdLog: StorageLog {
             }
         case .overtaken(let entries):
             logMetrics.update { $0.lostAttempts += 1 }
-            // `diverged`: the batch does not follow the last batch that this daemon has, because etcd was restored from
-            // a backup. The follower then reads the whole state, which contains the later batches.
+            // Adds the batches up to the first batch that diverged, which does not follow the last batch of this daemon,
+            // because etcd was restored from a backup. The follower then reads the whole state with all batches.
             for entry in entries where inbox.add(entry) == .diverged { break }
             throw Self.overtaken
         case .failed(let error): throw error

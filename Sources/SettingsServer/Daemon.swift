@@ -113,7 +113,7 @@ package final class Daemon: Sendable {
         }
         self.pendingActions = pendingActions
         // No client may see a setting whose revert was due while the daemon was not running.
-        pendingActions.start(waitingAtMost: Self.dueActionsSeconds)
+        pendingActions.start(waitingAtMostSeconds: Self.dueActionsSeconds)
         _ = schemaSetter.set(schemaFiles)
         let reloader = Reloader(
             startConfiguration: startConfiguration, addresses: addresses, availableConnections: availableConnections,
@@ -208,7 +208,7 @@ package final class Daemon: Sendable {
                 log.info("\(address) has no TLS: the network can read tokens; use a TLS proxy for this address")
             }
         }
-        manager?.ready(on: addresses)
+        manager?.reportReady(on: addresses)
     }
 
     /// Reads the files that a configuration names, and checks the addresses of the option `listen` without binding
@@ -261,8 +261,8 @@ package final class Daemon: Sendable {
         parts.append(Watchdog.Part("the commit stage") { store.runAfterCommitBatches($0) })
         parts.append(Watchdog.Part("the acceptor") { server.runOnAcceptorQueue($0) })
         let watchdog = Watchdog(parts, log) { manager.feedWatchdog() }
-        // Four ticks per watchdog interval, which is in nanoseconds.
-        return RepeatingTimer(every: Int(clamping: max(1, interval / 4_000_000))) { watchdog.tick() }
+        // Four checks per watchdog interval, which is in nanoseconds.
+        return RepeatingTimer(every: Int(clamping: max(1, interval / 4_000_000))) { watchdog.checkProgress() }
     }
 
     /// Reads the configuration again and applies it (see ``Reloader``). Calls `completion` with a report of the options
@@ -280,7 +280,7 @@ package final class Daemon: Sendable {
         watchdogTimer?.stop()
         tokenExpiryTimer.stop()
         tokenUsageTimer.stop()
-        manager?.stopping()
+        manager?.reportStopping()
         pendingActions.stop()
         // A costly write (estimated at a millisecond or more) may take seconds, which would delay the stop.
         store.refuseCostlyWrites()

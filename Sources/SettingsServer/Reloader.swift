@@ -63,12 +63,12 @@ final class Reloader: Sendable {
     /// Reloads the configuration on the queue of the reloader, then calls `completion`. See ``Daemon/reload(_:)``.
     func reload(_ completion: @escaping @Sendable (Result<ReloadReport, Problem>) -> Void) {
         queue.async {
-            self.manager?.reloading()
+            self.manager?.reportReloading()
             do throws(ConfigurationError) {
                 let (restartOptions, schemaFiles) = try self.reload()
                 self.hasLastReloadFailed.store(false, ordering: .relaxed)
                 let refused = self.schemaSetter.set(schemaFiles)
-                self.manager?.ready(
+                self.manager?.reportReady(
                     on: self.addresses, failure: refused.isEmpty ? nil : "schemas were refused; see the log")
                 completion(.success(ReloadReport(needsRestart: restartOptions, refusedSchemas: refused)))
             } catch {
@@ -78,7 +78,7 @@ final class Reloader: Sendable {
                 let message = "cannot reload the configuration: \(error); \(consequence)"
                 self.hasLastReloadFailed.store(true, ordering: .relaxed)
                 self.log.error(message)
-                self.manager?.ready(on: self.addresses, failure: "the last reload failed: \(error)")
+                self.manager?.reportReady(on: self.addresses, failure: "the last reload failed: \(error)")
                 completion(.failure(Problem(.invalidValue, message)))
             }
         }

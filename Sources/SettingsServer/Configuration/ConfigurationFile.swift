@@ -54,7 +54,7 @@ extension Configuration {
             return try option.apply(member.value, named: option.name, from: source, to: &self)
         }
         guard group.isEmpty, Option.all.contains(where: { $0.isInside(path) }) else {
-            throw Self.unknown(member, in: group)
+            throw Self.unknownMemberError(member, in: group)
         }
         guard let members = member.value.object else {
             throw ConfigurationError(
@@ -122,10 +122,12 @@ extension Configuration {
         return bytes
     }
 
-    private static func unknown(_ member: JSONObject.Member, in group: [String]) -> ConfigurationError {
+    private static func unknownMemberError(_ member: JSONObject.Member, in group: [String]) -> ConfigurationError {
         let names = names(in: group)
         let location = group.isEmpty ? "" : " in \(group.joined(separator: "."))"
-        let suggestion = NameSuggestion.nearest(to: member.name, among: names, limit: 1).first ?? nested(member)
+        let suggestion =
+            NameSuggestion.nearest(to: member.name, among: names, limit: 1).first
+            ?? suggestedNesting(of: member)
         return ConfigurationError(
             "unknown member \(JSONValue.string(member.name).briefPhrase)\(location)",
             remedy: suggestion.map { "did you mean \($0)?" } ?? "it must be one of \(names.joined(separator: ", "))")
@@ -133,7 +135,7 @@ extension Configuration {
 
     /// Suggests the JSON for an option that is in a wrong object, or that has its full name from the manual: for the
     /// member `"limits.connections": 9`, `{"limits": {"connections": 9}}`. Returns nil if no option is similar.
-    private static func nested(_ member: JSONObject.Member) -> String? {
+    private static func suggestedNesting(of member: JSONObject.Member) -> String? {
         let all = Option.all
         let suggestion =
             all.first { $0.path.last?.hasSameBytes(as: member.name) ?? false }?.name

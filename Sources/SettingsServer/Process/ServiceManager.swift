@@ -38,19 +38,19 @@ package final class ServiceManager: Sendable {
     /// Reports that the daemon serves requests, with a line of text that `systemctl status` shows.
     ///
     /// - Parameter failure: a description of what failed in a reload; nil if nothing failed.
-    func ready(on addresses: [ListenAddress], failure: String? = nil) {
+    func reportReady(on addresses: [ListenAddress], failure: String? = nil) {
         let status =
             "serving on \(addresses.map(\.location).joined(separator: ", "))" + (failure.map { "; \($0)" } ?? "")
         send("READY=1\nSTATUS=\(status.map { $0.isNewline ? " " : String($0) }.joined())")
     }
 
-    /// Reports that a reload begins. ``ready(on:failure:)`` reports its end.
-    func reloading() {
+    /// Reports that a reload begins. ``reportReady(on:failure:)`` reports its end.
+    func reportReloading() {
         send(
             "RELOADING=1\nMONOTONIC_USEC=\(MonotonicClock.system.now() / 1000)\nSTATUS=reading the configuration again")
     }
 
-    func stopping() { send("STOPPING=1\nSTATUS=stopping", isLast: true) }
+    func reportStopping() { send("STOPPING=1\nSTATUS=stopping", isLast: true) }
 
     /// Reports to the watchdog that the daemon works. Does not log failures, because this call is frequent, and because
     /// the service manager restarts the daemon after failures.

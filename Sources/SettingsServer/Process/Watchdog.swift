@@ -35,7 +35,7 @@ package final class Watchdog: Sendable {
 
     /// Reports to the watchdog of the service manager if every part has executed an iteration since the last report.
     /// Must be called several times per watchdog interval.
-    package func tick() {
+    package func checkProgress() {
         let (late, isNew) = pending.withLock { pending in
             let late = pending.parts
             defer { pending.isLogged = !late.isEmpty }

@@ -51,7 +51,7 @@ final class Lifecycle: @unchecked Sendable {
     }
 
     /// Records that the daemon has started, and applies the signals that arrived during the start.
-    func serve(_ daemon: Daemon) {
+    func recordStart(of daemon: Daemon) {
         let previousPhase = phase.withLock { phase in
             let previousPhase = phase
             if case .starting = phase { phase = .serving(daemon) } else { phase = .stopping(daemon) }

@@ -24,19 +24,19 @@ package enum Program {
                     .usage, "cannot read the command line: the name of the program is missing",
                     remedy: "start settingsd from a shell or a service manager")
             }
-            let options = try Arguments(Array(words.dropFirst()), environment: EnvironmentVariables.all)
-            if options.command != .serve { ProcessSignal.unblock([.hangUp]) }
-            switch options.command {
+            let arguments = try Arguments(Array(words.dropFirst()), environment: EnvironmentVariables.all)
+            if arguments.command != .serve { ProcessSignal.unblock([.hangUp]) }
+            switch arguments.command {
             case .help: printLine(Arguments.help)
             case .version: printLine("\(Service.name) \(Service.version)")
             case .printConfiguration(let isJSON):
-                var configuration = try options.configuration()
+                var configuration = try arguments.configuration()
                 configuration.setDataDirectory(try location(of: configuration))
                 printLine(isJSON ? configuration.sourcedDocument.text(style: .pretty) : configuration.listing)
-            case .token(let command): try TokenTool(command, try options.configuration()).run()
-            case .cluster(let command): try runClusterCommand(command, try options.configuration())
+            case .token(let command): try TokenTool(command, try arguments.configuration()).run()
+            case .cluster(let command): try runClusterCommand(command, try arguments.configuration())
             case .checkConfiguration:
-                let configuration = try options.configuration()
+                let configuration = try arguments.configuration()
                 _ = try location(of: configuration)
                 _ = try Daemon.prepare(configuration)
                 printLine("the configuration is valid")
@@ -44,16 +44,16 @@ package enum Program {
                     printError("\(Service.name): \(warning)")
                 }
             case .check:
-                exit(with: try check(try location(of: try options.configuration()).path))
+                exit(with: try check(try location(of: try arguments.configuration()).path))
             case .repair(let isConfirmed):
-                let path = try location(of: try options.configuration()).path
+                let path = try location(of: try arguments.configuration()).path
                 exit(with: try repair(path, isConfirmed: isConfirmed))
             case .restore(let file):
-                let configuration = try options.configuration()
+                let configuration = try arguments.configuration()
                 try restore(file, try location(of: configuration).path, configuration)
             case .serve:
-                try serve(try options.configuration()) { () throws(ConfigurationError) in
-                    try options.configuration()
+                try serve(try arguments.configuration()) { () throws(ConfigurationError) in
+                    try arguments.configuration()
                 }
             }
             exit(with: .success)
@@ -76,8 +76,8 @@ package enum Program {
         if configuration.data == nil { log.info("the data directory is \(location.path), \(location.reason)") }
         let manager = ServiceManager(
             environment: EnvironmentVariables.all, process: CurrentProcess.identifier, log: log)
-        lifecycle.serve(
-            try Daemon(
+        lifecycle.recordStart(
+            of: try Daemon(
                 configuration, directory: location.path, log: log, sockets: sockets, manager: manager, reread: reread))
         dispatchMain()
     }

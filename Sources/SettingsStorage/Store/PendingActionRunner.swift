@@ -56,7 +56,7 @@ package final class PendingActionRunner: Sendable {
     private static let retryInterval: UInt64 = 1_000_000_000
 
     private let store: Store
-    private let past: (@Sendable (State) -> any PastReading)?
+    private let makePastReader: (@Sendable (State) -> any PastReading)?
     private let log: Log
     private let monotonic: MonotonicClock
     private let clock: @Sendable () -> Timestamp
@@ -76,7 +76,7 @@ package final class PendingActionRunner: Sendable {
         monotonic: MonotonicClock = .system, clock: @escaping @Sendable () -> Timestamp,
         onCommit: @escaping CommitHandler = { _, _ in }
     ) {
-        (self.store, self.past, self.log, self.monotonic) = (store, past, log, monotonic)
+        (self.store, makePastReader, self.log, self.monotonic) = (store, past, log, monotonic)
         (self.clock, self.onCommit) = (clock, onCommit)
         timer = DeadlineTimer(on: queue)
     }
@@ -85,7 +85,7 @@ package final class PendingActionRunner: Sendable {
 
     /// Carries out the actions whose deadlines passed while the daemon was not running, and waits for the results, at
     /// most `seconds`. Then carries out each action at its deadline.
-    package func start(waitingAtMost seconds: Int) {
+    package func start(waitingAtMostSeconds seconds: Int) {
         timer.setHandler { [weak self] in self?.check() }
         queue.sync { check(isStart: true) }
         if writes.wait(timeout: .now() + .seconds(seconds)) == .timedOut {
@@ -176,10 +176,10 @@ extension PendingActionRunner {
         let action = entry.action
         var request = WriteRequest(.carryOut(action.id, deadline: action.deadline))
         request.size = entry.size
-        if let past, let command = action.write?.command, state.mayNeedPastFiles(for: command) {
+        if let makePastReader, let command = action.write?.command, state.mayNeedPastFiles(for: command) {
             var scheduled = WriteRequest(command)
             do throws(Problem) {
-                try past(state).readPast(for: &scheduled)
+                try makePastReader(state).readPast(for: &scheduled)
                 request.past = scheduled.past
             } catch {
                 // The write is decided without the data from the files. The result is a refusal, which its commit
@@ -264,8 +264,9 @@ extension PendingEvent {
         switch end.outcome {
         case .refused: return "\(subject) was refused: \(end.refusal?.detail ?? "unknown reason")"
         case .reverted:
-            let kept = end.kept.isEmpty ? "" : "; \(end.kept.count) of its settings and schemas were not restored"
-            return "\(subject) was carried out: commit \(revision) reverted commit \(action.commit ?? .zero)\(kept)"
+            let exceptions = end.kept.isEmpty ? "" : "; \(end.kept.count) of its settings and schemas were not restored"
+            return
+                "\(subject) was carried out: commit \(revision) reverted commit \(action.commit ?? .zero)\(exceptions)"
         default: return "\(subject) was carried out at revision \(revision)"
         }
     }

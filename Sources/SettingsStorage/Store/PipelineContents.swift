@@ -91,7 +91,7 @@ extension PipelineContents {
         queue.requeue(decisions.undecided)
         if let costly = decisions.costlyWrites {
             // After a costly write, the queue serves cheap writes for some time before it serves the next costly write.
-            queue.noteCostlyWrites(endedAt: costly.end, duration: costly.duration, limits)
+            queue.recordCostlyWrites(endedAt: costly.end, duration: costly.duration, limits)
         }
         postponed += decisions.postponed
         guard !decisions.batch.isEmpty else { return }

@@ -71,7 +71,7 @@ struct WriteQueue: Sendable {
         if isFirst {
             if write.isCostly { costlyClients.append(write.client) } else { cheapClients.append(write.client) }
         }
-        noteAdded(write)
+        recordAdded(write)
         return true
     }
 
@@ -87,7 +87,7 @@ struct WriteQueue: Sendable {
                 clients[write.client, default: Client()].cheap.prepend(write)
             }
             clients[write.client]?.bytes += write.request.size
-            noteAdded(write)
+            recordAdded(write)
         }
     }
 
@@ -95,7 +95,7 @@ struct WriteQueue: Sendable {
     mutating func returnToFront(_ writes: some BidirectionalCollection<PendingWrite>) {
         for write in writes.reversed() {
             front.prepend(write)
-            noteAdded(write)
+            recordAdded(write)
         }
     }
 }
@@ -130,7 +130,7 @@ extension WriteQueue {
 
     /// Records when costly writes were decided, and how many nanoseconds deciding them took. These times determine how
     /// long the next costly write waits.
-    mutating func noteCostlyWrites(endedAt end: UInt64, duration: UInt64, _ limits: WriteLimits) {
+    mutating func recordCostlyWrites(endedAt end: UInt64, duration: UInt64, _ limits: WriteLimits) {
         yieldEnd = end + Self.yieldTime(forCost: duration, limits)
     }
 
@@ -178,7 +178,7 @@ extension WriteQueue {
         }
     }
 
-    private mutating func noteAdded(_ write: PendingWrite) {
+    private mutating func recordAdded(_ write: PendingWrite) {
         count += 1
         bytes += write.request.size
         estimatedTime += write.estimatedTime

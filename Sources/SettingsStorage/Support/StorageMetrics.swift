@@ -19,7 +19,7 @@ package struct Histogram: Sendable {
     package static let times = Histogram([
         100_000, 500_000, 2_500_000, 10_000_000, 50_000_000, 250_000_000, 1_000_000_000, 5_000_000_000,
     ])
-    /// An empty histogram for durations from 0.1 s to 30 minutes.
+    /// An empty histogram for durations from 0.1 s to 30 minutes, in which clients of suites apply a commit.
     package static let rolloutTimes = Histogram([
         100_000_000, 500_000_000, 1_000_000_000, 5_000_000_000, 15_000_000_000, 60_000_000_000, 300_000_000_000,
         1_800_000_000_000,

@@ -17,24 +17,23 @@ final class ClusterNode: Sendable {
 
     /// - Parameters:
     ///   - directory: the directory for the local copy of the state.
-    ///   - patience: the maximum duration of a write in seconds.
     ///   - messages: receives the messages of the log.
     init(
-        _ endpoints: [String], in directory: TemporaryDirectory, patience: UInt64 = 10,
-        messages: EventLog? = nil, _ adapt: (inout EtcdLog.Options) -> Void = { _ in }
+        _ endpoints: [String], in directory: TemporaryDirectory, writeTimeoutSeconds: UInt64 = 10,
+        messages: EventLog? = nil, _ setOptions: (inout EtcdLog.Options) -> Void = { _ in }
     ) throws {
         var etcd = EtcdOptions()
         etcd.endpoints = endpoints.compactMap { EtcdEndpoint($0) }
         etcd.prefix = "settingsd/test"
         var options = EtcdLog.Options(etcd)
-        adapt(&options)
+        setOptions(&options)
         self.directory = directory
         let (state, log) = try EtcdLog.open(
             DataDirectory(directory.path), options: options, limits: History.Limits(),
             log: Log(level: .info, clock: { Timestamp(milliseconds: 1000) }, write: { messages?.add($0) }),
             clock: MonotonicClock.system.now)
         var limits = WriteLimits()
-        limits.queueTimeout = patience * 1_000_000_000
+        limits.queueTimeout = writeTimeoutSeconds * 1_000_000_000
         let store = Store(state, log: log, limits: limits) { Timestamp(milliseconds: 1000) }
         (self.store, self.log) = (store, log)
         try log.start { [weak store] in store?.performMaintenance() }
@@ -51,25 +50,26 @@ final class ClusterNode: Sendable {
     /// Sends a write to the store, and waits for its result.
     func write(
         _ action: Transaction.Operation.Action, to key: String, guards: [WriteGuard] = [],
-        as requestKey: String? = nil
+        requestKey: String? = nil
     ) throws -> WriteResult {
-        let replies = CollectedResults()
-        let immediateResult = try submit(action, to: key, guards: guards, as: requestKey, replies)
-        return try #require(immediateResult ?? replies.wait(for: 1)[1])
+        let results = CollectedResults()
+        let immediateResult = try enqueue(action, to: key, guards: guards, requestKey: requestKey, results)
+        return try #require(immediateResult ?? results.wait(for: 1)[1])
     }
 
-    /// Queues a write. Returns its result if the store refuses it at once.
-    func submit(
+    /// Queues a write, whose result goes to `results`. If the store refuses the write at once, returns the refusal.
+    func enqueue(
         _ action: Transaction.Operation.Action, to key: String, guards: [WriteGuard] = [],
-        as requestKey: String? = nil, _ replies: CollectedResults
+        requestKey: String? = nil, _ results: CollectedResults
     ) throws -> WriteResult? {
         var request = WriteRequest(
             .setting(Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), action)))
         request.guards = guards
         request.requestKey = requestKey.flatMap { RequestKey($0) }
+        // The store compares the digests of requests with the same key. All writes with one key count as equal here.
         request.digest = requestKey
         request.size = 100
-        return store.enqueue(WriteID(low: 1), request, for: replies)
+        return store.enqueue(WriteID(low: 1), request, for: results)
     }
 
     /// Makes the log perform its periodic maintenance, and waits for the end of the maintenance.
@@ -81,12 +81,13 @@ final class ClusterNode: Sendable {
     }
 
     /// A text that a request to etcd contains if and only if the request writes.
-    static let put = #""success":[{"request_put""#
+    static let writeRequestText = #""success":[{"request_put""#
 
     /// The stored value of a key in the published state of this daemon.
     func value(_ key: String) throws -> JSONValue? {
         store.state.suite(try SuiteName("app"))?.record(try KeyName(key)).stored
     }
 
+    /// The published state as text, to compare the states of daemons.
     var description: StateDescription { StateDescription(store.state) }
 }

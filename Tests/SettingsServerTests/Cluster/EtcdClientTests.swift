@@ -14,6 +14,7 @@ struct EtcdClientTests {
         return EtcdClient(options)
     }
 
+    /// Returns a deadline for a call that must succeed.
     private func deadline() -> ContinuousClock.Instant { .now + .seconds(Deadline.patience) }
 
     private let bytes: [UInt8] = (0...255).map { $0 }
@@ -22,6 +23,7 @@ struct EtcdClientTests {
     func transaction() throws {
         let etcd = try EtcdCluster()
         var client = Self.client(etcd.endpoints)
+        // A condition without a value requires that the key does not exist.
         let first = EtcdTransaction(
             conditions: [EtcdTransaction.Condition(key: "k")], success: [.put("k", bytes)],
             failure: [.range(EtcdRange(key: "k")), .range(EtcdRange(key: "x", end: "z"))])
@@ -71,6 +73,7 @@ struct EtcdClientTests {
         }
         var found: [[UInt8]] = []
         while found.count < values.count {
+            // The waker -1 means that no other descriptor ends the wait.
             for message in try watch.next(by: deadline(), waker: -1) {
                 guard case .puts(let pairs) = message else { continue }
                 found += pairs.map(\.value)
@@ -87,6 +90,7 @@ struct EtcdClientTests {
         let stopped = try EtcdCluster()
         try stopped.kill(0)
         let put = EtcdTransaction(success: [.put("k", [1])])
+        // Each client begins with a random member.
         for _ in 0..<8 {
             var client = Self.client(stopped.endpoints + etcd.endpoints)
             #expect(try client.call(put, by: deadline()).hasSucceeded)

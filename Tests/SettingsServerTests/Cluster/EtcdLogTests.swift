@@ -23,17 +23,18 @@ struct EtcdLogTests {
         directories = try (0..<3).map { _ in try TemporaryDirectory() }
     }
 
+    /// Opens the daemon with the data directory of this number.
     private func node(
-        _ number: Int, _ adapt: (inout EtcdLog.Options) -> Void = { _ in }
+        _ number: Int, _ setOptions: (inout EtcdLog.Options) -> Void = { _ in }
     ) throws -> ClusterNode {
-        try ClusterNode(etcd.endpoints, in: directories[number], adapt)
+        try ClusterNode(etcd.endpoints, in: directories[number], setOptions)
     }
 
     /// Opens a daemon with a time limit of 300 ms for a flush. Another daemon first sets `a` to 1, because on a busy
     /// machine, a write may take longer than this limit.
-    private func hastyNode(patience: UInt64 = 10) throws -> ClusterNode {
+    private func nodeWithShortFlushTimeout(writeTimeoutSeconds: UInt64 = 10) throws -> ClusterNode {
         #expect(try node(2).write(.set(1), to: "a").problem == nil)
-        let node = try ClusterNode(etcd.endpoints, in: directories[0], patience: patience) {
+        let node = try ClusterNode(etcd.endpoints, in: directories[0], writeTimeoutSeconds: writeTimeoutSeconds) {
             $0.flushTimeout = .milliseconds(300)
         }
         #expect(try node.value("a") == 1)
@@ -46,17 +47,19 @@ struct EtcdLogTests {
         return EtcdClient(options)
     }
 
+    /// Returns a deadline for a call that must succeed.
     private func deadline() -> ContinuousClock.Instant { .now + .seconds(Deadline.patience) }
 
     @Test("Concurrent daemons end with the same state, which contains each acknowledged write once")
-    func atOnce() throws {
+    func concurrentDaemons() throws {
         let nodes = try [node(0), node(1), node(2)]
         _ = try nodes[0].write(.set(0), to: "n")
         let failures = EventLog()
         DispatchQueue.concurrentPerform(iterations: 3) { number in
             for round in 0..<40 {
                 do {
-                    let outcome = try nodes[number].write(.change(.add(.integer(1))), to: "n", as: "\(number)-\(round)")
+                    let outcome = try nodes[number].write(
+                        .change(.add(.integer(1))), to: "n", requestKey: "\(number)-\(round)")
                     if let problem = outcome.problem { failures.add("\(problem)") }
                     if try nodes[number].value("n") == nil { failures.add("a daemon lacks its own write") }
                 } catch {
@@ -65,23 +68,24 @@ struct EtcdLogTests {
             }
         }
         #expect(failures.all == [])
-        for node in nodes { try eventually { try node.value("n") == 120 } }
+        for node in nodes { try eventually { try node.value("n") == .integer(3 * 40) } }
         #expect(nodes[0].description == nodes[1].description)
         #expect(nodes[0].description == nodes[2].description)
     }
 
     @Test("A daemon decides a write on the newest commits of another daemon")
-    func decidedAnew() throws {
+    func newestCommits() throws {
         let (one, other) = (try node(0), try node(1))
         #expect(try one.write(.set(1), to: "a").problem == nil)
         #expect(try other.write(.set(2), to: "a", guards: [.isAbsent]).problem?.code == .preconditionFailed)
         #expect(try other.write(.set(1), to: "a").setting?.changed == false)
-        #expect(try one.write(.set(2), to: "a", as: "k1").setting?.changed == true)
+        #expect(try one.write(.set(2), to: "a", requestKey: "k1").setting?.changed == true)
         #expect(
-            try other.write(.set(1), to: "a", as: "k2").setting?.changed == true, "the other daemon has set `a` to 2"
+            try other.write(.set(1), to: "a", requestKey: "k2").setting?.changed == true,
+            "the other daemon has set `a` to 2"
         )
         #expect(try one.write(.set(1), to: "a", guards: [.exists]).setting?.changed == false)
-        let again = try other.write(.set(2), to: "a", as: "k1")
+        let again = try other.write(.set(2), to: "a", requestKey: "k1")
         #expect(again.setting?.revision == Revision(2), "the repeated request must get the first answer: \(again)")
         try eventually { one.store.state.cursor == other.store.state.cursor }
         #expect(one.description == other.description)
@@ -91,8 +95,12 @@ struct EtcdLogTests {
     func large() throws {
         // Writing megabytes takes long on a busy machine.
         let (one, other) = try (
-            ClusterNode(etcd.endpoints, in: directories[0], patience: 100) { $0.flushTimeout = .seconds(100) },
-            ClusterNode(etcd.endpoints, in: directories[1], patience: 100) { $0.flushTimeout = .seconds(100) }
+            ClusterNode(etcd.endpoints, in: directories[0], writeTimeoutSeconds: 100) {
+                $0.flushTimeout = .seconds(100)
+            },
+            ClusterNode(etcd.endpoints, in: directories[1], writeTimeoutSeconds: 100) {
+                $0.flushTimeout = .seconds(100)
+            }
         )
         let text = JSONValue.string(String(repeating: "0123456789", count: 300_000))
         #expect(try one.write(.set(text), to: "a").problem == nil)
@@ -128,7 +136,7 @@ struct EtcdLogTests {
 
     @Test("The daemon finds the outcome of a write that etcd did not answer")
     func unknown() throws {
-        let one = try hastyNode()
+        let one = try nodeWithShortFlushTimeout()
         let other = try node(1)
         etcd.signal(0, SIGSTOP)
         let outcome = try one.write(.set(2), to: "a")
@@ -148,12 +156,12 @@ struct EtcdLogTests {
     }
 
     @Test("A repeat of a write with an unknown outcome waits for the outcome and is never refused as not done")
-    func repeatInDoubt() throws {
-        let one = try hastyNode()
+    func repeatWithUnknownOutcome() throws {
+        let one = try nodeWithShortFlushTimeout()
         etcd.signal(0, SIGSTOP)
-        #expect(try one.write(.change(.add(.integer(1))), to: "a", as: "k").problem?.outcome == .unknown)
+        #expect(try one.write(.change(.add(.integer(1))), to: "a", requestKey: "k").problem?.outcome == .unknown)
         let replies = CollectedResults()
-        #expect(try one.submit(.change(.add(.integer(1))), to: "a", as: "k", replies) == nil)
+        #expect(try one.enqueue(.change(.add(.integer(1))), to: "a", requestKey: "k", replies) == nil)
         #expect(try one.write(.set(3), to: "b").problem?.outcome == .notDone, "the write of `b` has no request key")
         #expect(replies.order.isEmpty)
         etcd.signal(0, SIGCONT)
@@ -165,19 +173,19 @@ struct EtcdLogTests {
         #expect(answer.setting?.isReplayed == true && answer.setting?.revision == Revision(2), "\(answer)")
         #expect(try one.value("a") == 2)
         etcd.signal(0, SIGSTOP)
-        let again = try one.write(.change(.add(.integer(1))), to: "a", as: "k")
+        let again = try one.write(.change(.add(.integer(1))), to: "a", requestKey: "k")
         #expect(again.setting?.revision == Revision(2), "the daemon must answer a known outcome without etcd: \(again)")
         etcd.signal(0, SIGCONT)
     }
 
     @Test
     func `A repeat of a write whose outcome stays unknown returns unknown at its deadline`() throws {
-        let one = try hastyNode(patience: 2)
+        let one = try nodeWithShortFlushTimeout(writeTimeoutSeconds: 2)
         etcd.signal(0, SIGSTOP)
         defer { etcd.signal(0, SIGCONT) }
-        #expect(try one.write(.set(2), to: "a", as: "k").problem?.outcome == .unknown)
+        #expect(try one.write(.set(2), to: "a", requestKey: "k").problem?.outcome == .unknown)
         let replies = CollectedResults()
-        #expect(try one.submit(.set(2), to: "a", as: "k", replies) == nil)
+        #expect(try one.enqueue(.set(2), to: "a", requestKey: "k", replies) == nil)
         try eventually {
             one.performMaintenance()
             return !replies.order.isEmpty
@@ -192,6 +200,7 @@ struct EtcdLogTests {
         #expect(try one.write(.set(1), to: "a").problem == nil)
         var client = makeClient()
         let read = EtcdTransaction(success: [.range(EtcdRange(key: keys.head))])
+        // The head identifies the last batch of the log.
         let head = try #require(try client.call(read, by: deadline()).ranges[0].first?.value)
         for value in 2...5 { #expect(try one.write(.set(.integer(Int64(value))), to: "a").problem == nil) }
         try eventually { try other.value("a") == 5 }
@@ -201,7 +210,7 @@ struct EtcdLogTests {
         ])
         _ = try client.call(restore, by: deadline())
         try eventually { one.store.state.epoch != epoch && other.store.state.epoch == one.store.state.epoch }
-        #expect(one.store.state.revision.number >= revision.number + 1_000_000_000)
+        #expect(one.store.state.revision.number >= revision.number + Recovery.epochRevisionGap)
         #expect(try one.value("a") == 1)
         try eventually { try other.write(.set(7), to: "a").problem == nil }
         try eventually { try one.value("a") == 7 }
@@ -217,9 +226,10 @@ struct EtcdLogTests {
         ])
         var value: Int64 = 0
         #expect(try one.write(.set(0), to: "a").problem == nil)
-        var behind: ClusterNode? = try node(2)
-        #expect(try behind?.value("a") == 0)
-        behind = nil
+        // Leaves a copy of the first state in the directory of this daemon.
+        var daemonWithOldCopy: ClusterNode? = try node(2)
+        #expect(try daemonWithOldCopy?.value("a") == 0)
+        daemonWithOldCopy = nil
         try eventually {
             value += 1
             #expect(try one.write(.set(.integer(value)), to: "a").problem == nil)
@@ -256,7 +266,7 @@ struct EtcdLogTests {
             #expect(try node.value("a") == 3)
             #expect(try node.value("b") == nil)
             #expect(node.description == nodes[0].description)
-            #expect(node.store.state.revision.number >= before.revision.number + 1_000_000_000)
+            #expect(node.store.state.revision.number >= before.revision.number + Recovery.epochRevisionGap)
         }
         var client = makeClient()
         var (lastBatch, epochs) = (LogHead.firstBatch - 1, 0)
@@ -303,19 +313,19 @@ struct EtcdLogTests {
         let elsewhere = try node(0) { $0.etcd.prefix = "elsewhere" }
         #expect(elsewhere.store.state.revision == .zero)
 
-        let (lone, log) = try LocalLog.open(
+        let (recovered, localLog) = try LocalLog.open(
             DataDirectory(directories[2].path), options: LocalLog.Options(durability: .always),
             limits: History.Limits(), log: LogHarness.quiet, newEpoch: Epoch.random, clock: MonotonicClock.system.now
         )
-        let epoch = lone.state.epoch
-        try log.close()
+        let epoch = recovered.state.epoch
+        try localLog.close()
         let error = #expect(throws: RecoveryError.self) { _ = try node(2) }
         #expect(error?.description.contains("without etcd") ?? false)
-        let (found, again) = try LocalLog.open(
+        let (recoveredAgain, localLogAgain) = try LocalLog.open(
             DataDirectory(directories[2].path), options: LocalLog.Options(durability: .always),
             limits: History.Limits(), log: LogHarness.quiet, newEpoch: Epoch.random, clock: MonotonicClock.system.now
         )
-        #expect(found.state.epoch == epoch)
-        try again.close()
+        #expect(recoveredAgain.state.epoch == epoch)
+        try localLogAgain.close()
     }
 }

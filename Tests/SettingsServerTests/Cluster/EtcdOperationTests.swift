@@ -21,7 +21,7 @@ struct EtcdOperationTests {
     func password() throws {
         let etcd = try EtcdCluster()
         let directory = try TemporaryDirectory()
-        // The Base64 encodings of `settingsd/` and `settingsd0`.
+        // The range of keys from `settingsd/` to before `settingsd0`: all keys that begin with `settingsd/`.
         let permission = #"{"permType":"READWRITE","key":"c2V0dGluZ3NkLw==","range_end":"c2V0dGluZ3NkMA=="}"#
         try etcd.awaitStart()
         for name in ["root", "daemon"] {
@@ -88,7 +88,7 @@ struct EtcdOperationTests {
         let refusal = #"{"error":"etcdserver: mvcc: database space exceeded","code":8}"#
         proxy.set(
             .replacing(
-                ClusterNode.put,
+                ClusterNode.writeRequestText,
                 with: "HTTP/1.1 429 Too Many Requests\r\nContent-Length: \(refusal.utf8.count)\r\n\r\n\(refusal)"))
         #expect(try node.write(.set(1), to: "a").problem == nil)
         #expect(try node.value("a") == 1)

@@ -6,6 +6,7 @@ import Testing
 
 @testable import SettingsCluster
 
+/// A `LogCache` is the copy of the log in etcd in the data directory of a daemon.
 struct LogCacheTests {
     @Test("A data directory without a copy of a log can be used for any log, and no file is set aside")
     func withoutCopy() throws {

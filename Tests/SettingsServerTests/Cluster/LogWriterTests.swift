@@ -15,7 +15,9 @@ import Testing
 struct LogWriterTests {
     private let etcd: EtcdCluster
     private let keys = LogKeys("settingsd/test")
+    /// The head, which identifies a batch, of the first batch of the log.
     private let first: LogHead
+    /// A state that is large enough for a snapshot with several parts.
     private let state: State
     private let directory: TemporaryDirectory
 
@@ -43,8 +45,10 @@ struct LogWriterTests {
         return EtcdClient(options)
     }
 
+    /// Returns a deadline for a call that must succeed.
     private func deadline() -> ContinuousClock.Instant { .now + .seconds(Deadline.patience) }
 
+    /// Returns the writer of the daemon `me`, which has applied the first batch.
     private func writer() -> LogWriter {
         LogWriter(makeClient(), keys, daemon: "me", LogInbox(applied: first, lastContact: .now))
     }
@@ -55,6 +59,7 @@ struct LogWriterTests {
         return try client.call(EtcdTransaction(success: [.range(range)]), by: deadline()).ranges[0].map(\.key)
     }
 
+    /// Returns a batch of the daemon `me` after the batch with the head `end`. The content of the lines has no meaning.
     private func entry(after end: LogHead, bytes: Int = 10) throws -> LogEntry {
         let parts = bytes > LogKeys.partSize ? 2 : 0
         let head = end.next(to: try #require(Revision(1)), bytes: bytes, parts: parts, writer: "me")
@@ -81,14 +86,16 @@ struct LogWriterTests {
     }
 
     @Test("A daemon deletes its claim when no write waits")
-    func givenBack() throws {
+    func released() throws {
         var (client, writer) = (makeClient(), writer())
-        let other = try entry(after: first)
-        #expect(isDone(writer.write(other, after: first, by: deadline())))
-        // The entry follows an outdated end of the log, so each attempt is overtaken.
+        let second = try entry(after: first)
+        #expect(isDone(writer.write(second, after: first, by: deadline())))
+        // The entry follows an outdated end of the log, so each attempt is overtaken. After five attempts, the daemon
+        // makes a claim.
         for _ in 0..<6 { #expect(!isDone(writer.write(try entry(after: first), after: first, by: deadline()))) }
         #expect(try existingKeys(&client, from: keys.claim) == [keys.claim])
-        #expect(isDone(writer.write(JournalBatch(), after: other.head, by: deadline())))
+        // An empty batch: no write waits.
+        #expect(isDone(writer.write(JournalBatch(), after: second.head, by: deadline())))
         #expect(try existingKeys(&client, from: keys.claim).isEmpty)
     }
 
@@ -99,6 +106,7 @@ struct LogWriterTests {
         func attemptOutdatedWrites(_ count: Int) throws {
             for _ in 0..<count { #expect(!isDone(writer.write(try entry(after: first), after: first, by: deadline()))) }
         }
+        // After five overtaken attempts, the daemon makes a claim.
         try attemptOutdatedWrites(6)
         // Deletes the claim, as etcd does when a lease expires.
         _ = try client.call(EtcdTransaction(success: [.delete(keys.claim)]), by: deadline())
@@ -111,14 +119,14 @@ struct LogWriterTests {
     @Test("The parts of an overtaken batch are deleted")
     func lostParts() throws {
         var (client, writer) = (makeClient(), writer())
-        let other = try entry(after: first)
-        #expect(isDone(writer.write(other, after: first, by: deadline())))
+        let second = try entry(after: first)
+        #expect(isDone(writer.write(second, after: first, by: deadline())))
         let large = try entry(after: first, bytes: LogKeys.partSize + 1)
         #expect(!isDone(writer.write(large, after: first, by: deadline())))
         let all = (from: "settingsd/test/parts/", to: "settingsd/test/parts0")
         #expect(try existingKeys(&client, from: all.from, to: all.to).isEmpty)
-        let next = try entry(after: other.head, bytes: LogKeys.partSize + 1)
-        #expect(isDone(writer.write(next, after: other.head, by: deadline())))
+        let next = try entry(after: second.head, bytes: LogKeys.partSize + 1)
+        #expect(isDone(writer.write(next, after: second.head, by: deadline())))
         #expect(try existingKeys(&client, from: all.from, to: all.to).count == 2)
     }
 
@@ -127,7 +135,7 @@ struct LogWriterTests {
     }
 
     @Test("Only one daemon at a time puts a snapshot, and a daemon that lost the lock changes nothing")
-    func writeOrder() throws {
+    func snapshotLock() throws {
         var client = makeClient()
         var lock = try #require(try SnapshotLock(&client, keys))
         #expect(try SnapshotLock(&client, keys) == nil)

@@ -7,7 +7,8 @@ import Testing
 @Suite struct WriteOrderTests {
     private static let start = ContinuousClock.now
 
-    /// Returns the `WriteOrder` of a daemon that has seen one batch of the writers each millisecond.
+    /// Returns the `WriteOrder` of a daemon that has received one batch each millisecond from these writers, the last
+    /// batch at `start`.
     private func order(of daemon: String, after writers: [String]) throws -> WriteOrder {
         var order = WriteOrder(of: daemon)
         let epoch = try #require(Epoch("aaaaaaaa"))
@@ -18,6 +19,8 @@ import Testing
         return order
     }
 
+    /// The time to wait for each daemon in between is 2.5 times the duration of a transaction, which is 2 ms until
+    /// durations are measured. The daemons `x`, `0` and `ab` have not written yet.
     @Test(
         arguments: [
             ("a", [], 0), ("a", ["a"], 0), ("a", ["b"], 0), ("b", ["b", "a"], 0), ("a", ["b", "a"], 5),
@@ -33,7 +36,7 @@ import Testing
     }
 
     @Test
-    func `No daemon waits for a daemon that stopped writing`() throws {
+    func `No daemon waits for a daemon that has not written for more than 200 ms`() throws {
         var order = try order(of: "a", after: ["b", "a"])
         let later = Self.start + .milliseconds(250)
         order.recordBatch(LogHead.beginning(try #require(Epoch("aaaaaaaa")), writer: "a"), at: later)
@@ -41,7 +44,7 @@ import Testing
     }
 
     @Test
-    func `The time to wait follows the duration of a transaction, up to a limit`() throws {
+    func `The time to wait is 2.5 times the average duration of a transaction, but at most 20 ms`() throws {
         var order = try order(of: "a", after: ["b", "a"])
         for _ in 0..<100 { order.recordRoundTrip(.milliseconds(4)) }
         let wait = order.earliestWriteTime(at: Self.start) - Self.start

@@ -46,7 +46,7 @@ struct ConfigurationFileTests {
         #expect(configuration.history.bytes == 5000)
         #expect(configuration.history.suiteCommits == 6)
         #expect(configuration.history.suiteBytes == 70)
-        #expect(configuration.history.age == 8 * 24 * 3_600_000)
+        #expect(configuration.history.age == 8 * 24 * 3_600_000, "8 days in milliseconds")
         #expect(configuration.hosts == ["settings.example.com"])
         #expect(configuration.origins == ["https://console.example.com", "http://localhost:3000"])
         #expect(configuration.writes.createsSuites == false)
@@ -90,7 +90,7 @@ struct ConfigurationFileTests {
         #expect(try read("{}").document == Configuration().document)
         let configuration = try read(#"{"limits":{"connections":7}}"#)
         #expect(configuration.transport.connections == 7)
-        #expect(configuration.transport.maxPipelinedRequests == 128)
+        #expect(configuration.transport.maxPipelinedRequests == Configuration().transport.maxPipelinedRequests)
     }
 
     @Test(
@@ -240,6 +240,7 @@ struct ConfigurationFileTests {
                 + "give the path of a readable file")
     }
 
+    /// Error 21 is `EISDIR`. A configuration file has at most 1 MiB.
     @Test
     func `A directory and an endless file are refused as configurations`() {
         var configuration = Configuration()

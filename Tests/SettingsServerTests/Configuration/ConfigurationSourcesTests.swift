@@ -10,6 +10,7 @@ import Testing
 
 @Suite(.ownThread)
 struct ConfigurationSourcesTests {
+    /// Reads the configuration from environment variables and from the words of a command line.
     private func read(_ environment: [String: String], _ words: [String] = []) throws -> Configuration {
         try Arguments(words, environment: environment).configuration()
     }
@@ -30,6 +31,7 @@ struct ConfigurationSourcesTests {
 
     @Test("Each option can be set by its variable") func everyOption() throws {
         let defaults = Configuration()
+        // `sourcedDocument` has the value and the source of each option. An empty variable stands for the value null.
         for option in Option.all {
             let value = try #require(defaults.sourcedDocument[option.name]?["value"])
             let list = value.array?.compactMap(\.string).joined(separator: ",")
@@ -40,7 +42,7 @@ struct ConfigurationSourcesTests {
         }
     }
 
-    @Test("Variables set values of each type") func forms() throws {
+    @Test("Variables set values of each type") func valueTypes() throws {
         let configuration = try read([
             "SETTINGSD_LISTEN": "127.0.0.1:1, unix:/run/s", "SETTINGSD_DATA": "/d", "SETTINGSD_SOCKET_MODE": "0660",
             "SETTINGSD_OPEN_SUITES": "false", "SETTINGSD_LIMITS_IDLE_SECONDS": "9", "SETTINGSD_HOSTS": "a.example",
@@ -92,6 +94,7 @@ struct ConfigurationSourcesTests {
         #expect(try read(["SETTINGSD_CONFIG": ""]).data == nil)
     }
 
+    /// Kubernetes sets variables such as `SETTINGSD_SERVICE_HOST` for a service named settingsd.
     @Test("Variables of other programs, and of container services named settingsd, are ignored")
     func others() throws {
         let names = [

@@ -36,6 +36,7 @@ struct DataLocationTests {
     func `Without a configured directory, the environment and the user determine the directory`(
         environment: [String: String], isRoot: Bool, path: String, reason: String
     ) throws {
+        // The home directory in the user database is used if the environment has no variable HOME.
         let location = try location(nil, isRoot: isRoot, environment, home: "/home/of/record")
         #expect(location.path == path)
         #expect(location.reason == reason)

@@ -6,6 +6,9 @@ import TestSupport
 import Testing
 
 /// A damaged data directory, with the expected results of a start, of `check` and of `repair`.
+///
+/// Before the damage, the directory has the commits 1 to 12, snapshots at revisions 4 and 8, and the journals
+/// `journal-4.jsonl` (commits 5 to 8) and `journal-8.jsonl` (commits 9 to 12). Line 1 of a journal is its head.
 struct DamageCase: CustomTestStringConvertible, Sendable {
     enum Start: Sendable {
         /// The start restores the state of a revision. `notes` are words in its log messages.
@@ -18,8 +21,9 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
     var durability = Durability.always
     var start: Start
     var check: DirectoryCheck.Verdict
-    /// The revision that `repair` keeps; nil if nothing needs repair.
+    /// The last revision that `repair` keeps; nil if nothing needs repair.
     var keptRevision: Int64?
+    /// Damages the directory.
     var edit: @Sendable (DataFolder) throws -> Void
 
     var testDescription: String { name }
@@ -56,6 +60,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
         },
         .starting("a lost sector in the last batch, which was not synced", at: 12, notes: ["ends in the middle"], .torn)
         { folder in
+            // The zeros end at the end of a sector of 512 bytes. The end of a line follows.
             try folder.edit("journal-8.jsonl") { bytes in
                 bytes += [UInt8](repeating: 0, count: 1024 - bytes.count % 512) + Array("\"x\":1}}\n".utf8)
             }
@@ -66,7 +71,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             folder.write("notes.txt", "hello".utf8)
         },
         .starting("a journal whose last sync failed, followed by the journal that replaced it") { folder in
-            // A batch whose outcome was unknown, followed by half of another batch.
+            // A batch whose outcome was unknown, followed by half of another batch. The newer journal has the commit.
             let line = try folder.line(2, of: "journal-8.jsonl")
             try folder.edit("journal-4.jsonl") { $0 += line + line + Array("{\"crc\":\"0".utf8) + [0, 0, 7] }
         },
@@ -91,6 +96,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             $0.write("snapshot-8.json", [])
         },
         .starting("the newest snapshot with another checksum", notes: ["the checksum does not match"], .damaged) {
+            // The file ends with the checksum, `"}` and a line feed.
             try $0.edit("snapshot-8.json") { $0[$0.count - 5] ^= 1 }
         },
         .starting("the newest snapshot with commits out of order", notes: ["the commits are not in order"], .damaged) {
@@ -98,6 +104,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             try folder.editLines("snapshot-8.json") { lines in
                 let history = lines.firstIndex(of: Array("],\"history\":[\n".utf8)) ?? 0
                 lines.swapAt(history + 2, history + 3)
+                // The last line, `,"check":"crc32c:1a2b3c4d"}`, has the checksum of all other lines at byte 17.
                 let digits = CRC32C(of: Array(lines.dropLast().joined()).span).hexDigits
                 for index in digits.indices { lines[lines.count - 1][17 + index] = digits[index] }
             }
@@ -133,7 +140,10 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
         DamageCase(
             name: "a snapshot of a newer version", start: .refuses(.newerFormat, ["snapshot-8.json", "format 9"]),
             check: .damaged
-        ) { try $0.edit("snapshot-8.json") { $0[12] = UInt8(ascii: "9") } },
+        ) {
+            // The file begins with `{"snapshot":`, and then the version of the format.
+            try $0.edit("snapshot-8.json") { $0[12] = UInt8(ascii: "9") }
+        },
     ]
 
     private static let journals: [DamageCase] = [
@@ -188,6 +198,8 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             name: "a journal of a newer version", start: .refuses(.newerFormat, ["journal-8.jsonl", "format 9"]),
             check: .damaged
         ) { folder in
+            // A line begins with `{"crc":"0badcafe",`. Its checksum covers the bytes after this comma. In a head, these
+            // bytes begin with `"journal":2`, the version of the format.
             try folder.editLines("journal-8.jsonl") { lines in
                 var line = Array(lines[0].dropLast())
                 line[28] = UInt8(ascii: "9")
@@ -200,8 +212,9 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
 
     /// One flipped bit in the middle of each line of the newest journal, including the head and the last line.
     private static let flippedBits: [DamageCase] = (1...5).map { line in
-        // If only the head of a journal is damaged, the lines after it still contain the revisions of their
-        // predecessors, so the repair keeps all commits.
+        // Line 2 has commit 9, and the repair keeps the commits before the damaged line. If only the head of a journal
+        // is damaged, the lines after it still contain the revisions of their predecessors, so the repair keeps all
+        // commits.
         let keptRevision = Int64(line == 1 ? 12 : line + 6)
         return .refused(
             "a flipped bit in line \(line)", ["journal-8.jsonl, line \(line), at byte ", "check"],

@@ -10,7 +10,8 @@ import Testing
 /// Starts, checks and repairs directories that the test has damaged.
 @Suite(.ownThread)
 struct DamagedDirectoryTests {
-    private func folder(_ damage: DamageCase) throws -> (DataFolder, [Int64: State]) {
+    /// Fills a directory, and damages it. Returns the states before the damage by revision.
+    private func damagedFolder(_ damage: DamageCase) throws -> (DataFolder, [Int64: State]) {
         let folder = DataFolder()
         let states = try folder.fill(damage.durability)
         try damage.edit(folder)
@@ -22,7 +23,7 @@ struct DamagedDirectoryTests {
         arguments: DamageCase.all
     )
     func start(_ damage: DamageCase) throws {
-        let (folder, states) = try folder(damage)
+        let (folder, states) = try damagedFolder(damage)
         let before = try folder.contents()
         switch damage.start {
         case .starts(let revision, let isNewEpoch, let notes):
@@ -34,9 +35,9 @@ struct DamagedDirectoryTests {
             #expect(StateDescription(recovered.state).content == states[revision].map { StateDescription($0).content })
             // The next start finds no damage, because this start has repaired it.
             try log.close()
-            let next = try folder.open(damage.durability)
-            #expect(next.0.notes.isEmpty, "\(next.0.notes)")
-            #expect(StateDescription(next.0.state) == StateDescription(recovered.state))
+            let (nextRecovery, _) = try folder.open(damage.durability)
+            #expect(nextRecovery.notes.isEmpty, "\(nextRecovery.notes)")
+            #expect(StateDescription(nextRecovery.state) == StateDescription(recovered.state))
             #expect(try DirectoryCheck(folder.directory).verdict == .sound)
         case .refuses(let kind, let words):
             let error = #expect(throws: RecoveryError.self) { _ = try folder.open(damage.durability) }
@@ -48,7 +49,7 @@ struct DamagedDirectoryTests {
 
     @Test("A check reports the state of a directory and changes nothing", arguments: DamageCase.all)
     func check(_ damage: DamageCase) throws {
-        let (folder, _) = try folder(damage)
+        let (folder, _) = try damagedFolder(damage)
         let before = try folder.contents()
         let check = try DirectoryCheck(folder.directory)
         #expect(check.verdict == damage.check, "\(check.lines.joined(separator: "\n"))")
@@ -58,7 +59,7 @@ struct DamagedDirectoryTests {
 
     @Test("A repaired directory starts with all commits before the damage", arguments: DamageCase.all)
     func repair(_ damage: DamageCase) throws {
-        let (folder, states) = try folder(damage)
+        let (folder, states) = try damagedFolder(damage)
         let before = try folder.contents()
         if case .refuses(.newerFormat, _) = damage.start {
             #expect(throws: RecoveryError.self) {
@@ -76,11 +77,13 @@ struct DamagedDirectoryTests {
             return
         }
         #expect(repair.outcome == .repaired)
+        // The repair deletes nothing: it only renames files.
         let contents = Set(try folder.contents().values)
         for (name, content) in before { #expect(contents.contains(content), "no file has the content of \(name)") }
         #expect(try DirectoryCheck(folder.directory).verdict == .sound)
         let (recovered, _) = try folder.open(damage.durability)
         #expect(StateDescription(recovered.state).content == states[keptRevision].map { StateDescription($0).content })
+        // The names of files contain revisions up to 8, so the new epoch begins after them even if no commit was kept.
         #expect(recovered.state.revision.number >= Recovery.epochRevisionGap + 8)
         #expect(recovered.state.epoch != states[12]?.epoch && recovered.notes.isEmpty, "\(recovered.notes)")
         let again = try DirectoryRepair(folder.directory, apply: false, newEpoch: folder.newEpoch)

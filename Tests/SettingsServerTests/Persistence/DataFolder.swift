@@ -10,7 +10,8 @@ final class DataFolder {
     private let disk = SimulatedDisk()
     private let clock = ManualClock()
     private var epochs = 0
-    private static let interval: UInt64 = 300_000_000_000
+    /// The interval between snapshots in nanoseconds.
+    private static let snapshotInterval: UInt64 = 300_000_000_000
 
     var directory: DataDirectory { DataDirectory("/data", in: disk) }
 
@@ -34,15 +35,16 @@ final class DataFolder {
         disk.put(name, nil)
     }
 
-    /// The contents of all data files by name.
+    /// The contents of all files by name, without the files `LOCK` and `NEWEST`.
     func contents() throws -> [String: [UInt8]] {
         Dictionary(
             uniqueKeysWithValues: try names.filter { !["LOCK", "NEWEST"].contains($0) }.map { ($0, try read($0)) })
     }
 
+    /// Opens the directory, as a start of the daemon does.
     func open(_ durability: Durability = .always) throws(RecoveryError) -> (Recovery, LocalLog) {
         var options = LocalLog.Options(durability: durability)
-        options.snapshotInterval = Self.interval
+        options.snapshotInterval = Self.snapshotInterval
         options.runsInline = true
         return try LocalLog.open(
             directory, options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: newEpoch,
@@ -56,10 +58,10 @@ final class DataFolder {
     }
 
     /// Fills the directory with commits 1 to 12 and snapshots at 4 and 8; syncs after each commit. Then simulates a
-    /// crash or a clean stop.
+    /// crash, or a clean stop if `stopsCleanly` is true. `journal-8.jsonl` has the commits 9 to 12, one per line.
     ///
     /// - Returns: the states by revision.
-    func fill(_ durability: Durability = .always, stops: Bool = false) throws -> [Int64: State] {
+    func fill(_ durability: Durability = .always, stopsCleanly: Bool = false) throws -> [Int64: State] {
         let (recovered, log) = try open(durability)
         var state = recovered.state
         var states = [state.revision.number: state]
@@ -73,11 +75,12 @@ final class DataFolder {
             log.recordPublication(of: state)
             states[revision.number] = state
             if number == 4 || number == 8 {
-                clock.advance(nanoseconds: Self.interval)
+                // A snapshot is now due.
+                clock.advance(nanoseconds: Self.snapshotInterval)
                 log.performMaintenance()
             }
         }
-        if stops { try log.close() }
+        if stopsCleanly { try log.close() }
         // Removes the preallocated zeros, so that the test cases find the end of the data at the end of the file.
         for name in names where name.hasPrefix("journal-") {
             try edit(name) { $0.removeSubrange((($0.lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1)...) }

@@ -6,10 +6,13 @@ import Testing
 
 @Suite(.ownThread)
 struct EpochTests {
-    /// How a daemon ran and ended, and the expected epoch of the next start.
+    /// How a daemon ran and ended, and whether the next start must begin an epoch.
     struct Case: CustomTestStringConvertible, Sendable {
+        /// The durability of the first daemon.
         var before: Durability
+        /// True for a clean stop, false for a kill.
         var isStopped: Bool
+        /// The durability of the next start.
         var after: Durability
         var beginsEpoch: Bool
 
@@ -33,14 +36,15 @@ struct EpochTests {
         arguments: cases)
     func starts(_ ending: Case) throws {
         let folder = DataFolder()
-        let last = try #require(try folder.fill(ending.before, stops: ending.isStopped)[12])
+        // The first daemon makes 12 commits and snapshots at revisions 4 and 8.
+        let last = try #require(try folder.fill(ending.before, stopsCleanly: ending.isStopped)[12])
         do {
             let (recovered, _) = try folder.open(ending.after)
             #expect(recovered.beganEpoch == ending.beginsEpoch)
             if ending.beginsEpoch {
                 #expect(recovered.state.epoch != last.epoch)
                 // With durability `snapshot`, the four commits after the last snapshot are lost.
-                #expect(recovered.state.revision.number >= last.revision.number - 4 + 1_000_000_000)
+                #expect(recovered.state.revision.number >= last.revision.number - 4 + Recovery.epochRevisionGap)
             } else {
                 #expect(StateDescription(recovered.state) == StateDescription(last))
             }

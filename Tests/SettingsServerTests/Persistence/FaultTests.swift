@@ -19,33 +19,40 @@ struct FaultTests {
         /// True for a history of two commits, so that the log cannot read all acknowledged commits from the history
         /// again.
         var hasShortHistory = false
-        /// True to keep past files.
-        var keepsPast = false
+        /// True to keep past files, which contain the commits that the history in memory has evicted.
+        var keepsPastFiles = false
 
         var testDescription: String {
-            "\(durability.rawValue)\(hasShortHistory ? ", short history" : "")\(keepsPast ? ", past files" : ""), seed \(seed)"
+            "\(durability.rawValue)\(hasShortHistory ? ", short history" : "")\(keepsPastFiles ? ", past files" : ""), seed \(seed)"
         }
 
         var setup: LogHarness.Setup {
             var setup = LogHarness.Setup(durability: durability)
             if hasShortHistory { setup.history.commits = 2 }
-            if keepsPast {
+            if keepsPastFiles {
+                // The log keeps past files if there is a maximum age. No commit reaches this age in milliseconds.
                 (setup.history.commits, setup.history.suiteCommits, setup.history.age) = (4, 1, 1 << 50)
-                setup.steps = 8
+                setup.batchCount = 8
             }
             return setup
         }
     }
 
+    /// Alternates between the kinds of survival, so that the runs test each kind.
+    private static func survival(_ number: Int) -> SimulatedDisk.Survival {
+        SimulatedDisk.Survival.allCases[number % SimulatedDisk.Survival.allCases.count]
+    }
+
     static let cases: [Case] = [
         Case(durability: .always, seed: 1), Case(durability: .always, seed: 2, hasShortHistory: true),
         Case(durability: .interval, seed: 3), Case(durability: .interval, seed: 4, hasShortHistory: true),
-        Case(durability: .snapshot, seed: 5), Case(durability: .always, seed: 6, keepsPast: true),
-        Case(durability: .interval, seed: 7, keepsPast: true),
+        Case(durability: .snapshot, seed: 5), Case(durability: .always, seed: 6, keepsPastFiles: true),
+        Case(durability: .interval, seed: 7, keepsPastFiles: true),
     ]
 
-    /// Runs the case with each fault at each call, or with a part of these combinations (see `FuzzBudget`). With past
-    /// files, whose comparison is slow, a call gets only every second fault.
+    /// Runs the case with each fault at each call of the file system, or with a part of these combinations (see
+    /// `FuzzBudget`). With past files, whose comparison is slow, a call gets only every second fault. Calls `check` after
+    /// each run with a title for messages, and with the data that must survive the crash.
     private func runWithEachFault(
         _ run: Case, _ faults: [SimulatedDisk.Fault] = Self.faults,
         _ check: (LogHarness, String, SimulatedDisk.Survival) throws -> Void
@@ -53,17 +60,17 @@ struct FaultTests {
         let faultless = try LogHarness(SimulatedDisk(), run.setup, seed: run.seed)
         try faultless.run()
         #expect(faultless.isStopped)
-        #expect(!run.keepsPast || faultless.disk.names.contains { $0.hasPrefix("past-") })
+        #expect(!run.keepsPastFiles || faultless.disk.names.contains { $0.hasPrefix("past-") })
         for (number, fault) in faults.enumerated() {
             for call in 0..<faultless.disk.calls {
                 let combination = call + number + Int(run.seed)
-                guard !run.keepsPast || combination.isMultiple(of: 2),
-                    FuzzBudget.includes(case: run.keepsPast ? combination / 2 : combination)
+                guard !run.keepsPastFiles || combination.isMultiple(of: 2),
+                    FuzzBudget.includes(case: run.keepsPastFiles ? combination / 2 : combination)
                 else { continue }
                 let harness = try LogHarness(SimulatedDisk(), run.setup, seed: run.seed)
                 harness.disk.plan(fault, at: call)
                 try harness.run()
-                let survival = SimulatedDisk.Survival.allCases[(call + number) % 3]
+                let survival = Self.survival(call + number)
                 try check(harness, "\(run.testDescription), \(fault) at call \(call), \(survival)", survival)
             }
         }
@@ -74,12 +81,12 @@ struct FaultTests {
         arguments: cases)
     func crash(_ run: Case) throws {
         try runWithEachFault(run) { harness, title, survival in
-            try crash(harness, survival, title, promised: run.durability)
-            for _ in 0..<2 { try harness.step() }
-            try crash(harness, .everything, title + ", then", promised: run.durability)
-            try harness.step()
+            try crashAndCompare(harness, survival, title, promised: run.durability)
+            for _ in 0..<2 { try harness.writeBatch() }
+            try crashAndCompare(harness, .everything, title + ", then", promised: run.durability)
+            try harness.writeBatch()
             // A start must not rely on data that only the page cache had: repeat the crash and compare again.
-            try crash(harness, .syncedOnly, title + ", then again", promised: run.durability)
+            try crashAndCompare(harness, .syncedOnly, title + ", then again", promised: run.durability)
         }
     }
 
@@ -88,13 +95,13 @@ struct FaultTests {
         try runWithEachFault(run, Self.faults.dropLast()) { harness, title, _ in
             guard harness.log != nil, !harness.isStopped, !harness.disk.isDown, !harness.wasClosed else { return }
             #expect(
-                try harness.worksAgain(),
+                try harness.acceptsWriteAfterHealing(),
                 "\(title): \(harness.log?.writeFailureReason ?? "healthy, but the write failed")")
             try harness.close()
-            let before = try #require(harness.last)
+            let before = try #require(harness.newestState)
             harness.crash(.syncedOnly, seed: run.seed)
             try harness.open()
-            #expect(harness.last.map(StateDescription.init) == StateDescription(before), "\(title)")
+            #expect(harness.newestState.map(StateDescription.init) == StateDescription(before), "\(title)")
             #expect(harness.recovered?.beganEpoch == false, "\(title)")
         }
     }
@@ -103,12 +110,12 @@ struct FaultTests {
         "A start that fails at any call can be repeated with the same result",
         arguments: Durability.allCases)
     func startAgain(_ durability: Durability) throws {
-        func crashed() throws -> LogHarness {
+        func crashedHarness() throws -> LogHarness {
             let setup = LogHarness.Setup(durability: durability, journalBytes: 900)
             let harness = try LogHarness(SimulatedDisk(), setup, seed: 9)
             try harness.run(closes: false)
             // With durability `interval`, a power loss during the next start may lose data that is not synced yet.
-            harness.performMaintenance(after: 1_000)
+            harness.performMaintenance(after: .nanoseconds(1_000))
             harness.crash(.everything, seed: 9)
             // Damage that a start repairs: the end of a journal, and a snapshot that the journals replace.
             if let journal = harness.disk.names.last(where: { $0.hasPrefix("journal-") }) {
@@ -116,24 +123,24 @@ struct FaultTests {
             }
             return harness
         }
-        let faultless = try crashed()
+        let faultless = try crashedHarness()
         let before = faultless.disk.calls
         try faultless.open()
-        let expected = try #require(faultless.last)
+        let expected = try #require(faultless.newestState)
         for (number, fault) in Self.faults.enumerated() {
             for call in before..<faultless.disk.calls where FuzzBudget.includes(case: call + number) {
                 let title = "seed 9, \(durability.rawValue), \(fault) at call \(call)"
-                let harness = try crashed()
+                let harness = try crashedHarness()
                 harness.disk.plan(fault, at: call)
                 do { try harness.open() } catch {}
-                harness.crash(SimulatedDisk.Survival.allCases[(call + number) % 3], seed: UInt64(call))
+                harness.crash(Self.survival(call + number), seed: UInt64(call))
                 do {
                     try harness.open()
                 } catch {
                     Issue.record("\(title): \(error)")
                     continue
                 }
-                let found = try #require(harness.last)
+                let found = try #require(harness.newestState)
                 #expect(StateDescription(found).content == StateDescription(expected).content, "\(title)")
                 #expect(harness.recovered?.beganEpoch == (durability != .always), "\(title)")
                 #expect(found.revision >= expected.revision, "\(title): \(found.cursor)")
@@ -146,23 +153,24 @@ struct FaultTests {
         let setup = LogHarness.Setup()
         let faultless = try LogHarness(SimulatedDisk(), setup, seed: 6)
         try faultless.run()
-        var unknown = 0
+        var unknownOutcomeCount = 0
         for call in 0..<faultless.disk.calls {
             let harness = try LogHarness(SimulatedDisk(), setup, seed: 6)
             harness.disk.plan(.error(EIO), at: call)
             try harness.run(endsWhenUnknown: true)
-            guard !harness.possible.isEmpty else { continue }
-            unknown += 1
+            guard !harness.statesWithUnknownOutcome.isEmpty else { continue }
+            unknownOutcomeCount += 1
             let title = "seed 6, call \(call)"
-            try crash(harness, .everything, title, promised: .always)
-            try crash(harness, .syncedOnly, title + ", then", promised: .always)
+            try crashAndCompare(harness, .everything, title, promised: .always)
+            try crashAndCompare(harness, .syncedOnly, title + ", then", promised: .always)
         }
-        #expect(unknown > 3)
+        #expect(unknownOutcomeCount > 3)
     }
 
-    /// Expects that reading the revision of an acknowledged state returns this state or a refusal, but no other state.
-    private func expectPast(_ harness: LogHarness, _ acknowledged: [State], _ title: String) throws {
-        let view = PastView(try #require(harness.log?.pastFiles), try #require(harness.last))
+    /// Expects that reading the past at the revision of an acknowledged state returns this state or a refusal, but no
+    /// other state.
+    private func expectPastStates(_ harness: LogHarness, _ acknowledged: [State], _ title: String) throws {
+        let view = PastView(try #require(harness.log?.pastFiles), try #require(harness.newestState))
         for state in acknowledged {
             for name in harness.setup.suites {
                 let suite = try SuiteName(name)
@@ -183,13 +191,13 @@ struct FaultTests {
     }
 
     /// Simulates a crash, starts again, and compares the result with the promised durability.
-    private func crash(
+    private func crashAndCompare(
         _ harness: LogHarness, _ survival: SimulatedDisk.Survival, _ title: String,
         promised durability: Durability
     ) throws {
-        let before = harness.last
-        let (possible, acknowledged) = (harness.possible, harness.acknowledged)
-        let keepsPast = harness.setup.history.age < .max
+        let before = harness.newestState
+        let (possible, acknowledged) = (harness.statesWithUnknownOutcome, harness.acknowledgedStates)
+        let keepsPastFiles = harness.setup.history.age < .max
         harness.crash(survival, seed: UInt64(title.utf8.count))
         do {
             try harness.open()
@@ -197,14 +205,14 @@ struct FaultTests {
             Issue.record("\(title): \(error)")
             return
         }
-        guard let before, let found = harness.last, let recovered = harness.recovered else { return }
+        guard let before, let found = harness.newestState, let recovered = harness.recovered else { return }
         guard recovered.beganEpoch else {
             let expected = ([before] + possible).first { $0.revision == found.revision }.map(StateDescription.init)
             let description = StateDescription(found)
             #expect(
-                keepsPast ? expected?.content == description.content : expected == description,
+                keepsPastFiles ? expected?.content == description.content : expected == description,
                 "\(title): found \(found.cursor), and before was \(before.cursor)")
-            if keepsPast { try expectPast(harness, acknowledged, title) }
+            if keepsPastFiles { try expectPastStates(harness, acknowledged, title) }
             return
         }
         // A directory without a commit counts as new, so the start begins an epoch.

@@ -16,7 +16,7 @@ struct HistoryRecoveryTests {
     private struct Run {
         var commits: RandomCommits
         var state: State
-        var everything: [RetainedCommit] = []
+        var allCommits: [RetainedCommit] = []
 
         init(seed: UInt64, _ limits: History.Limits) throws {
             commits = RandomCommits(seed: seed)
@@ -28,42 +28,43 @@ struct HistoryRecoveryTests {
         mutating func next() throws -> RetainedCommit {
             let revision = try #require(state.revision.advanced(by: 2))
             var commit = try commits.next(on: state, revision: revision)
-            if commits.chance(20) {
+            if commits.chance(percent: 20) {
                 let other = try commits.next(on: state, revision: revision)
-                if commit.touched.isDisjoint(with: other.touched) {
+                if commit.affectedSuites.isDisjoint(with: other.affectedSuites) {
                     commit.suiteChanges += other.suiteChanges
                     commit.changes += other.changes
                 }
             }
             // The length determines the size of the commit. Some commits are too large for the history.
-            let length = commits.chance(3) ? 100_000 : Int.random(in: 1..<2_000, using: &commits.random)
+            let length = commits.chance(percent: 3) ? 100_000 : Int.random(in: 1..<2_000, using: &commits.random)
             commit.origin = CommitOrigin(by: String(repeating: "a", count: length), note: nil)
-            let kept = RetainedCommit(commit)
+            let retained = RetainedCommit(commit)
             try state.apply(commit)
-            everything.append(kept)
-            return kept
+            allCommits.append(retained)
+            return retained
         }
 
         /// Checks that the history has every commit after its oldest available revision, and does not exceed its
-        /// limits.
-        func expectSound(_ state: State, _ context: Comment) throws {
+        /// limits. The suite `never` has no commits.
+        func expectCompleteHistory(_ state: State, _ context: Comment) throws {
             let history = state.history
             try #require(history.count <= state.limits.commits && history.size <= state.limits.bytes, context)
             let all = history.all.map(\.commit.revision)
             try #require(all.count == history.count, context)
-            let since = everything.map(\.commit.revision).filter { $0 > history.oldestAvailable }
-            try #require(history.commits(after: history.oldestAvailable).map(\.commit.revision) == since, context)
+            let later = allCommits.map(\.commit.revision).filter { $0 > history.oldestAvailable }
+            try #require(history.commits(after: history.oldestAvailable).map(\.commit.revision) == later, context)
             for name in ["noisy", "app", "editor", "net", "never"] {
                 let suite = try SuiteName(name)
-                let touching = everything.filter { $0.commit.touched.contains(suite) }.map(\.commit.revision)
-                for floor in [history.oldestAvailable(of: suite), state.oldestAvailable(of: suite)] {
-                    let found = history.commits(of: suite, after: floor).map(\.commit.revision)
-                    try #require(found == touching.filter { $0 > floor }, "\(name) after \(floor), \(context)")
+                let ofSuite = allCommits.filter { $0.commit.affectedSuites.contains(suite) }.map(\.commit.revision)
+                for oldest in [history.oldestAvailable(of: suite), state.oldestAvailable(of: suite)] {
+                    let found = history.commits(of: suite, after: oldest).map(\.commit.revision)
+                    try #require(found == ofSuite.filter { $0 > oldest }, "\(name) after \(oldest), \(context)")
                 }
             }
         }
     }
 
+    /// Returns random limits.
     private static func limits(_ random: inout SeededGenerator) -> History.Limits {
         var limits = History.Limits()
         limits.commits = 4 + random.below(40)
@@ -74,6 +75,7 @@ struct HistoryRecoveryTests {
         return limits
     }
 
+    /// Writes a snapshot of a state, and reads the state from this snapshot.
     private static func reread(_ state: State, limits: History.Limits) throws -> State {
         let directory = DataDirectory("/data", in: SimulatedDisk())
         _ = try SnapshotWriter.write(state, journal: state.revision, in: directory)
@@ -89,16 +91,16 @@ struct HistoryRecoveryTests {
 
     @Test("A history that is read from snapshots between commits equals the original history")
     func same() throws {
+        // `share` is the number of the rounds as a fraction of 1,000, the default number of iterations.
         for var random in FuzzBudget.generators(share: 0.005) {
             let limits = Self.limits(&random)
             var run = try Run(seed: random.seed, limits)
             var reread = run.state
             for number in 1...150 {
                 let context: Comment = "seed \(random.seed), commit \(number)"
-                let kept = try run.next()
-                try reread.apply(kept.commit)
+                try reread.apply(try run.next().commit)
                 try #require(StateDescription(reread) == StateDescription(run.state), context)
-                try run.expectSound(reread, context)
+                try run.expectCompleteHistory(reread, context)
                 if random.chance(oneIn: 15) { reread = try Self.reread(reread, limits: limits) }
             }
         }
@@ -121,12 +123,12 @@ struct HistoryRecoveryTests {
                 try reread.apply(try run.next().commit)
                 guard number > 1_000, random.chance(oneIn: 40) else { continue }
                 try #require(StateDescription(reread) == StateDescription(run.state), context)
-                try run.expectSound(reread, context)
+                try run.expectCompleteHistory(reread, context)
                 reread = try Self.reread(reread, limits: limits)
                 try #require(StateDescription(reread) == StateDescription(run.state), context)
                 var short = reread
                 short.setHistoryLimits(Self.limits(&random))
-                try run.expectSound(short, context)
+                try run.expectCompleteHistory(short, context)
             }
         }
     }
@@ -138,8 +140,7 @@ struct HistoryRecoveryTests {
             var other = run.state
             for number in 1...150 {
                 let context: Comment = "seed \(random.seed), commit \(number)"
-                let kept = try run.next()
-                try other.apply(kept.commit)
+                try other.apply(try run.next().commit)
                 if random.chance(oneIn: 15) {
                     other = try Self.reread(random.chance(oneIn: 2) ? other : run.state, limits: Self.limits(&random))
                 }
@@ -148,7 +149,7 @@ struct HistoryRecoveryTests {
                     other = try Self.reread(random.chance(oneIn: 2) ? other : run.state, limits: .unbounded)
                     other.setHistoryLimits(Self.limits(&random))
                 }
-                try run.expectSound(other, context)
+                try run.expectCompleteHistory(other, context)
             }
         }
     }
@@ -162,23 +163,23 @@ struct HistoryRecoveryTests {
         setup.history.suiteBytes = 9_000
         let harness = try LogHarness(SimulatedDisk(), setup, seed: UInt64(seed))
         try harness.open()
-        var olderCount = 0
+        // The commits up to the revision `evictedThrough` that are still in the history, because a suite keeps them.
+        var protectedCount = 0
         for _ in 0..<4 {
-            for _ in 0..<12 { try harness.step() }
-            let before = try #require(harness.last)
-            olderCount += before.history.all.count { $0.commit.revision <= before.history.evictedThrough }
+            for _ in 0..<12 { try harness.writeBatch() }
+            let before = try #require(harness.newestState)
+            protectedCount += before.history.all.count { $0.commit.revision <= before.history.evictedThrough }
             harness.crash(.syncedOnly, seed: 0)
             try harness.open()
-            let after = try #require(harness.last)
+            let after = try #require(harness.newestState)
             try #require(StateDescription(after) == StateDescription(before), "seed \(seed)")
         }
-        #expect(olderCount > 0, "seed \(seed)")
+        #expect(protectedCount > 0, "seed \(seed)")
     }
 }
 
 extension Commit {
-    /// The suites that the commit affects.
-    fileprivate var touched: Set<SuiteName> {
+    fileprivate var affectedSuites: Set<SuiteName> {
         Set(changes.map(\.suite) + suiteChanges.map(\.suite))
     }
 }

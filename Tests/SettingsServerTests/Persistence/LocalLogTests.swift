@@ -11,42 +11,44 @@ import Testing
 
 @Suite(.ownThread)
 struct LocalLogTests {
-    private func harness(_ setup: LogHarness.Setup = LogHarness.Setup(), seed: UInt64 = 11) throws -> LogHarness {
-        let harness = try LogHarness(SimulatedDisk(), setup, seed: seed)
+    /// Opens a log in an empty directory.
+    private func harness(_ setup: LogHarness.Setup = LogHarness.Setup()) throws -> LogHarness {
+        let harness = try LogHarness(SimulatedDisk(), setup, seed: 11)
         try harness.open()
         return harness
     }
 
-    /// Options with a limit that no journal reaches, so the length of the journal causes no snapshot.
-    private func withLargeJournal(_ durability: Durability = .always) -> LogHarness.Setup {
+    /// Options with a limit that no journal reaches, so the length of the journal causes no snapshot. A snapshot is due
+    /// after 300 seconds.
+    private func setupWithLargeJournal(_ durability: Durability = .always) -> LogHarness.Setup {
         LogHarness.Setup(durability: durability, journalBytes: 1 << 30)
     }
 
     @Test("On a full disk, writes are refused as not done and the health names the cause; with space, writes succeed")
     func full() throws {
-        let harness = try harness(withLargeJournal())
-        try harness.step()
-        let before = harness.last
+        let harness = try harness(setupWithLargeJournal())
+        try harness.writeBatch()
+        let before = harness.newestState
         harness.disk.fail(.write, with: ENOSPC)
         for _ in 0..<3 {
-            try harness.step()
+            try harness.writeBatch()
             harness.performMaintenance()
             #expect(
                 harness.log?.writeFailureReason?.contains("No space left") == true,
                 "the health must name the full disk while writes are refused")
         }
-        #expect(harness.possible.isEmpty)
-        #expect(harness.last?.revision == before?.revision)
+        #expect(harness.statesWithUnknownOutcome.isEmpty)
+        #expect(harness.newestState?.revision == before?.revision)
         harness.disk.fail(.write, with: nil)
         harness.performMaintenance()
         #expect(harness.log?.writeFailureReason == nil, "the log must accept writes again")
-        try harness.step()
-        #expect(harness.last?.revision != before?.revision)
+        try harness.writeBatch()
+        #expect(harness.newestState?.revision != before?.revision)
         #expect(harness.log?.writeFailureReason == nil)
-        try expectSame(harness)
+        try expectSameStateAfterCrash(harness)
     }
 
-    /// A disk that accepts no writes, defined by the calls that fail.
+    /// A disk that accepts no writes, defined by the calls that fail and by the code of their error.
     struct Unwritable: CustomTestStringConvertible, Sendable {
         var code: Int32
         var calls: [FileError.Call]
@@ -62,42 +64,42 @@ struct LocalLogTests {
             Unwritable(code: EROFS, calls: [.write, .preallocate, .truncate, .rename, .remove]),
         ], Durability.allCases)
     func startsUnwritable(_ disk: Unwritable, _ durability: Durability) throws {
-        let harness = try harness(withLargeJournal(durability))
-        for _ in 0..<3 { try harness.step() }
+        let harness = try harness(setupWithLargeJournal(durability))
+        for _ in 0..<3 { try harness.writeBatch() }
         try harness.close()
-        let before = try #require(harness.last)
+        let before = try #require(harness.newestState)
         for closes in [true, false] {
             harness.crash(.everything, seed: 0)
             for call in disk.calls { harness.disk.fail(call, with: disk.code) }
             try harness.open()
-            try expect(harness, before)
+            try expectState(harness, before)
             let reason = FileError(.write, "", code: disk.code).reason
             #expect(
                 harness.log?.writeFailureReason?.contains(reason) == true,
                 "\(harness.log?.writeFailureReason ?? "ready")")
             harness.performMaintenance()
-            try harness.step()
-            try expect(harness, before)
-            #expect(harness.possible.isEmpty)
+            try harness.writeBatch()
+            try expectState(harness, before)
+            #expect(harness.statesWithUnknownOutcome.isEmpty)
             if closes { try harness.close() }
         }
-        #expect(try harness.worksAgain(), "\(harness.log?.writeFailureReason ?? "the write failed")")
-        let after = try #require(harness.last)
+        #expect(try harness.acceptsWriteAfterHealing(), "\(harness.log?.writeFailureReason ?? "the write failed")")
+        let after = try #require(harness.newestState)
         try harness.close()
         harness.crash(.syncedOnly, seed: 0)
         try harness.open()
-        try expect(harness, after)
+        try expectState(harness, after)
     }
 
     @Test("After a failed sync, the file is never written again, and its unsynced content is ignored")
     func failedSync() throws {
-        let harness = try harness(withLargeJournal())
-        try harness.step()
+        let harness = try harness(setupWithLargeJournal())
+        try harness.writeBatch()
         let before = try #require(harness.published.last)
         harness.disk.fail(.syncData, with: EIO)
-        try harness.step()
+        try harness.writeBatch()
         harness.disk.fail(.syncData, with: nil)
-        #expect(!harness.possible.isEmpty)
+        #expect(!harness.statesWithUnknownOutcome.isEmpty)
         #expect(harness.log?.writeFailureReason != nil)
         let journal = try #require(harness.disk.content("journal-0.jsonl"))
         harness.performMaintenance()
@@ -106,7 +108,7 @@ struct LocalLogTests {
         #expect(harness.disk.names.contains("journal-\(before.revision).jsonl"))
         harness.crash(.everything, seed: 0)
         try harness.open()
-        try expect(harness, before)
+        try expectState(harness, before)
     }
 
     @Test("Values that are replaced during a snapshot count against the memory budget until the snapshot ends")
@@ -129,54 +131,54 @@ struct LocalLogTests {
 
     @Test("A failed snapshot is retried later and has no other effect")
     func failedSnapshot() throws {
-        let harness = try harness(withLargeJournal())
-        try harness.step()
+        let harness = try harness(setupWithLargeJournal())
+        try harness.writeBatch()
         harness.disk.fail(.writeBack, with: EIO)
         harness.disk.fail(.rename, with: ENOSPC)
-        harness.performMaintenance(after: 400_000_000_000)
-        // The new journal may exist although its rename failed. The log appends no commit until it has a journal that
-        // certainly exists.
+        harness.performMaintenance(after: .seconds(400))
+        // The log begins a journal before it writes the snapshot. The new journal may exist although its rename failed.
+        // The log appends no commit until it has a journal that certainly exists.
         harness.disk.fail(.rename, with: nil)
         harness.disk.fail(.writeBack, with: nil)
-        try harness.step()
+        try harness.writeBatch()
         #expect(harness.log?.writeFailureReason == nil)
         #expect(!harness.disk.names.contains { $0.hasPrefix("snapshot") })
-        harness.performMaintenance(after: 1_000_000_000)
+        harness.performMaintenance(after: .seconds(1))
         #expect(!harness.disk.names.contains { $0.hasPrefix("snapshot") })
-        harness.performMaintenance(after: 3_000_000_000)
+        harness.performMaintenance(after: .seconds(3))
         #expect(harness.disk.names.contains { $0.hasPrefix("snapshot") })
         #expect(!harness.disk.names.contains { $0.hasSuffix(".tmp") })
-        try expectSame(harness)
+        try expectSameStateAfterCrash(harness)
     }
 
     @Test("The last two snapshots and the journals since the older snapshot are kept")
     func outdated() throws {
-        let harness = try harness(withLargeJournal())
+        let harness = try harness(setupWithLargeJournal())
         for _ in 0..<5 {
-            try harness.step()
-            harness.performMaintenance(after: 400_000_000_000)
+            try harness.writeBatch()
+            harness.performMaintenance(after: .seconds(400))
         }
         let listing = DataDirectory.Listing(harness.disk.names)
         #expect(listing.snapshots.count == 2)
         #expect(listing.journals.map(\.revision) == listing.snapshots.map(\.revision))
-        try expectSame(harness)
+        try expectSameStateAfterCrash(harness)
     }
 
     @Test("No snapshot is written while nothing changes")
     func idle() throws {
-        let harness = try harness(withLargeJournal())
-        try harness.step()
-        harness.performMaintenance(after: 400_000_000_000)
+        let harness = try harness(setupWithLargeJournal())
+        try harness.writeBatch()
+        harness.performMaintenance(after: .seconds(400))
         let names = harness.disk.names
         let calls = harness.disk.calls
-        for _ in 0..<5 { harness.performMaintenance(after: 400_000_000_000) }
+        for _ in 0..<5 { harness.performMaintenance(after: .seconds(400)) }
         #expect(harness.disk.names == names && harness.disk.calls == calls)
     }
 
     @Test("A closed log accepts no write and releases the directory")
     func close() throws {
         let harness = try harness()
-        try harness.step()
+        try harness.writeBatch()
         let log = try #require(harness.log)
         try log.close()
         #expect(throws: CommitLogError.self) { try log.flush() }
@@ -185,14 +187,14 @@ struct LocalLogTests {
         #expect(harness.recovered?.replayedBytes == 0)
     }
 
-    private func expectSame(_ harness: LogHarness) throws {
-        let before = try #require(harness.last)
+    private func expectSameStateAfterCrash(_ harness: LogHarness) throws {
+        let before = try #require(harness.newestState)
         harness.crash(.syncedOnly, seed: 0)
         try harness.open()
-        try expect(harness, before)
+        try expectState(harness, before)
     }
 
-    private func expect(_ harness: LogHarness, _ state: State) throws {
-        #expect(harness.last.map { StateDescription($0) } == StateDescription(state))
+    private func expectState(_ harness: LogHarness, _ state: State) throws {
+        #expect(harness.newestState.map { StateDescription($0) } == StateDescription(state))
     }
 }

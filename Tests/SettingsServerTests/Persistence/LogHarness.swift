@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The number of bytes that a log reserves for commits that wait for a past file.
+/// The memory in bytes that a log charges for commits that are no longer in memory and not yet in a past file.
 final class PastCharge: Sendable {
     let bytes = Mutex(0)
 }
@@ -21,8 +21,8 @@ final class LogHarness {
         var journalBytes = 900
         var history = History.Limits()
         var suites = ["app", "editor", "net"]
-        /// The number of batches before the stop.
-        var steps = 6
+        /// The number of batches that ``run(endsWhenUnknown:closes:)`` writes before the stop.
+        var batchCount = 6
     }
 
     let disk: SimulatedDisk
@@ -31,18 +31,18 @@ final class LogHarness {
     private(set) var log: LocalLog?
     private(set) var recovered: Recovery?
     private var state: State
-    /// The last revision that was used.
-    private var issued = Revision.zero
+    private var lastUsedRevision = Revision.zero
     /// The published states, oldest first.
     private(set) var published: [State] = []
     /// The states after each acknowledged commit.
-    private(set) var acknowledged: [State] = []
+    private(set) var acknowledgedStates: [State] = []
     /// The states after each commit whose outcome is unknown. Emptied when a later commit is acknowledged.
-    private(set) var possible: [State] = []
+    private(set) var statesWithUnknownOutcome: [State] = []
     /// The acknowledged commits by epoch and revision.
     private(set) var known: [String: String] = [:]
+    /// True after a clean stop.
     private(set) var isStopped = false
-    /// True if a stop was attempted. The log accepts no write afterwards.
+    /// True if a stop was attempted, even if it failed. The log accepts no write afterwards.
     private(set) var wasClosed = false
     let pastCharge = PastCharge()
     private let clock = ManualClock()
@@ -63,7 +63,7 @@ final class LogHarness {
     func open() throws(RecoveryError) {
         var options = LocalLog.Options(durability: setup.durability)
         options.snapshotJournalBytes = setup.journalBytes
-        options.syncInterval = 3
+        options.syncInterval = 3  // nanoseconds of the manual clock: every third batch
         options.runsInline = true
         options.chargePast = { [pastCharge] bytes in pastCharge.bytes.withLock { $0 = bytes } }
         log = nil
@@ -74,11 +74,11 @@ final class LogHarness {
         self.recovered = recovered
         self.log = log
         state = recovered.state
-        issued = state.revision
+        lastUsedRevision = state.revision
         isStopped = false
         wasClosed = false
         recordPublished(state)
-        possible = []
+        statesWithUnknownOutcome = []
     }
 
     private func newEpoch() -> Epoch {
@@ -88,34 +88,35 @@ final class LogHarness {
 
     private func recordPublished(_ state: State) {
         published.append(state)
-        acknowledged.append(state)
+        acknowledgedStates.append(state)
     }
 
     /// The newest published state.
-    var last: State? { published.last }
+    var newestState: State? { published.last }
 
-    /// Decides, flushes and publishes a batch. If the flush fails, handles the failure as the write path does.
-    func step() throws {
+    /// Decides, flushes and publishes a batch of one to three random commits. If the flush fails, handles the failure as
+    /// the write path does, without an error.
+    func writeBatch() throws {
         guard let log else { return }
         clock.advance(nanoseconds: 1)
         var staged = state
-        var between: [State] = []
+        var statesAfterCommits: [State] = []
         var batch: [Commit] = []
         for _ in 0..<Int.random(in: 1...3, using: &random) {
-            issued = try #require(issued.advanced(by: 1))
-            let commit = try commits.next(on: staged, revision: issued)
+            lastUsedRevision = try #require(lastUsedRevision.advanced(by: 1))
+            let commit = try commits.next(on: staged, revision: lastUsedRevision)
             log.stage(RetainedCommit(commit), after: staged.revision)
             try staged.apply(commit)
-            between.append(staged)
+            statesAfterCommits.append(staged)
             batch.append(commit)
         }
         do throws(CommitLogError) {
             try log.flush()
             state = staged
             log.recordPublication(of: staged)
-            acknowledged += between
+            acknowledgedStates += statesAfterCommits
             published.append(staged)
-            possible = []
+            statesWithUnknownOutcome = []
             for commit in batch {
                 let name = "\(state.epoch).\(commit.revision)"
                 let text = commit.jsonText()
@@ -124,9 +125,9 @@ final class LogHarness {
             }
         } catch {
             // After a power loss, the outcome is unknown, even if the error says that the batch is not stored.
-            if error.outcome == .unknown || disk.isDown { possible += between }
+            if error.outcome == .unknown || disk.isDown { statesWithUnknownOutcome += statesAfterCommits }
         }
-        if commits.chance(30) { log.performMaintenance() }
+        if commits.chance(percent: 30) { log.performMaintenance() }
     }
 
     private var random: SeededGenerator {
@@ -139,9 +140,9 @@ final class LogHarness {
         commits.clock += milliseconds
     }
 
-    /// Performs the periodic maintenance after a time without writes.
-    func performMaintenance(after time: UInt64 = 0) {
-        clock.advance(nanoseconds: time)
+    /// Performs the periodic maintenance after a time without writes. A snapshot is due 300 seconds after the last one.
+    func performMaintenance(after time: Duration = .zero) {
+        clock.advance(nanoseconds: UInt64(time / .nanoseconds(1)))
         log?.performMaintenance()
     }
 
@@ -156,9 +157,9 @@ final class LogHarness {
         } catch {
             return
         }
-        for _ in 0..<setup.steps where !disk.isDown {
-            try step()
-            if endsWhenUnknown && !possible.isEmpty { return }
+        for _ in 0..<setup.batchCount where !disk.isDown {
+            try writeBatch()
+            if endsWhenUnknown && !statesWithUnknownOutcome.isEmpty { return }
         }
         guard closes, !disk.isFailing else { return }
         do throws(FileError) {
@@ -176,11 +177,11 @@ final class LogHarness {
     }
 
     /// Returns true if the log accepts a write after the faults have ended, without a restart.
-    func worksAgain() throws -> Bool {
+    func acceptsWriteAfterHealing() throws -> Bool {
         disk.heal()
-        performMaintenance(after: 200_000_000_000)
+        performMaintenance(after: .seconds(200))
         let count = published.count
-        try step()
+        try writeBatch()
         return published.count == count + 1 && log?.writeFailureReason == nil
     }
 

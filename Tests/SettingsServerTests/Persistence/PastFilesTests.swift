@@ -27,23 +27,24 @@ struct PastFilesTests {
             harness = try LogHarness(SimulatedDisk(), setup, seed: seed)
             try harness.open()
             random = SeededGenerator(seed: seed)
-            reference = State(epoch: try #require(harness.last?.epoch), limits: .unbounded)
+            reference = State(epoch: try #require(harness.newestState?.epoch), limits: .unbounded)
         }
 
-        mutating func step() throws {
-            try harness.step()
-            let last = try #require(harness.last)
-            for kept in last.history.commits(after: reference.revision) { try reference.apply(kept.commit) }
+        mutating func writeBatch() throws {
+            try harness.writeBatch()
+            let last = try #require(harness.newestState)
+            for retained in last.history.commits(after: reference.revision) { try reference.apply(retained.commit) }
             try #require(last.revision == reference.revision)
         }
 
         var view: PastView {
-            get throws { PastView(try #require(harness.log?.pastFiles), try #require(harness.last)) }
+            get throws { PastView(try #require(harness.log?.pastFiles), try #require(harness.newestState)) }
         }
 
-        /// Everything that a client can read of a suite, except the origins of values, which past files do not always
-        /// contain. Omits keys without a value: such a key may or may not have a record if the schema lists the key.
-        static func lines(_ suite: Suite?) -> [String] {
+        /// Everything that a client can read of a suite, except the origins (caller and note) of values, which past
+        /// files do not always contain. Omits keys without a value: such a key may or may not have a record if the schema
+        /// lists the key.
+        static func descriptionLines(_ suite: Suite?) -> [String] {
             guard let suite else { return ["none"] }
             var lines = ["revision \(suite.revision)", suite.schema?.schema.document.text() ?? "no schema"]
             suite.forEachRecord { record in
@@ -56,7 +57,8 @@ struct PastFilesTests {
             return lines
         }
 
-        func expectSame(_ context: Comment) throws {
+        /// Expects that each suite at each revision, and the revision at each time, is the same as in the reference.
+        func expectEqualToReference(_ context: Comment) throws {
             let view = try view
             let commits = reference.history.all
             for revision in [.zero] + commits.map(\.revision) {
@@ -64,7 +66,9 @@ struct PastFilesTests {
                     let (found, known) = (
                         try view.suite(name, at: revision), try reference.recentPast.suite(name, at: revision)
                     )
-                    try #require(Self.lines(found) == Self.lines(known), "\(name) at \(revision), \(context)")
+                    try #require(
+                        Self.descriptionLines(found) == Self.descriptionLines(known),
+                        "\(name) at \(revision), \(context)")
                 }
             }
             for time in [Timestamp(milliseconds: 0)] + commits.map(\.commit.time) {
@@ -77,6 +81,8 @@ struct PastFilesTests {
         }
     }
 
+    /// A short history in memory, and past files: a log keeps past files if there is a maximum age. No commit reaches
+    /// this age in milliseconds.
     static var limits: History.Limits {
         var limits = History.Limits()
         (limits.commits, limits.suiteCommits) = (12, 2)
@@ -89,13 +95,13 @@ struct PastFilesTests {
         arguments: (1...6).filter { FuzzBudget.includes(case: $0 - 1) })
     func revisions(seed: Int) throws {
         var run = try Run(seed: UInt64(seed))
-        for life in 0..<4 {
-            for _ in 0..<25 { try run.step() }
-            try run.expectSame("seed \(seed), life \(life)")
-            if life % 2 == 0 { try run.harness.close() }
-            run.harness.crash(.syncedOnly, seed: UInt64(life))
+        for round in 0..<4 {
+            for _ in 0..<25 { try run.writeBatch() }
+            try run.expectEqualToReference("seed \(seed), round \(round)")
+            if round % 2 == 0 { try run.harness.close() }
+            run.harness.crash(.syncedOnly, seed: UInt64(round))
             try run.harness.open()
-            try run.expectSame("seed \(seed), after life \(life)")
+            try run.expectEqualToReference("seed \(seed), after round \(round)")
         }
         let files = try #require(run.harness.log?.pastFiles).list
         #expect(files.count > 20 && files.first?.from == .zero)
@@ -105,9 +111,9 @@ struct PastFilesTests {
     @Test(
         "With past files, pages of the history, differences, undos and restores equal those of the reference",
         arguments: (1...4).filter { FuzzBudget.includes(case: $0 - 1) })
-    func questions(seed: Int) throws {
+    func readsAndWrites(seed: Int) throws {
         var run = try Run(seed: UInt64(seed))
-        for _ in 0..<60 { try run.step() }
+        for _ in 0..<60 { try run.writeBatch() }
         let (view, reference) = (try run.view, run.reference)
         for name in try Self.names.map({ try SuiteName($0) }) {
             for by in [nil, "user:alice"] {
@@ -159,12 +165,13 @@ struct PastFilesTests {
 
     @Test("A search that stops at any past file continues from this file")
     func longSearch() throws {
-        // A page searches about 16,384 commits, and each file counts as 64 commits.
+        // A page searches about 16,384 commits, and each file counts as 64 commits. With more than 256 files, a search
+        // therefore needs a second page.
         var run = try Run(seed: 11) { $0.journalBytes = 1 << 30 }
         var pageCounts: Set<Int> = []
         var files = 0
         while files < 262 {
-            try run.step()
+            try run.writeBatch()
             let count = try #require(run.harness.log?.pastFiles).list.count
             guard count > files else { continue }
             files = count
@@ -192,6 +199,7 @@ struct PastFilesTests {
             readLimits: nil)
     }
 
+    /// The commit of a decision as JSON, or the code of its refusal.
     private static func outcome(_ body: () throws(Problem) -> WriteDecision) -> String {
         do throws(Problem) {
             var commit = try body().commit
@@ -204,42 +212,44 @@ struct PastFilesTests {
     }
 
     @Test("A start with a lower limit of commits in memory loses no past state")
-    func smallerBounds() throws {
+    func lowerCommitLimit() throws {
         for closes in [true, false] {
             var run = try Run(seed: 7) { $0.history.commits = 100 }
-            for _ in 0..<30 { try run.step() }
+            for _ in 0..<30 { try run.writeBatch() }
             if closes { try run.harness.close() }
             run.harness.crash(.syncedOnly, seed: 1)
             run.harness.setup.history.commits = 8
             try run.harness.open()
-            #expect(try #require(run.harness.last).history.count <= 8)
+            #expect(try #require(run.harness.newestState).history.count <= 8)
             run.harness.performMaintenance()
-            try run.expectSame("closes: \(closes)")
+            try run.expectEqualToReference("closes: \(closes)")
         }
     }
 
     @Test("Past files that exceed the maximum age are removed, and reading their states is refused as history gone")
     func age() throws {
         var run = try Run(seed: 8) { $0.history.age = 15_000 }
-        for _ in 0..<80 { try run.step() }
+        for _ in 0..<80 { try run.writeBatch() }
         let files = try #require(run.harness.log?.pastFiles).list
         let oldest = try #require(files.first)
         #expect(oldest.from > .zero && files.count > 1)
-        // A time becomes the agreed time after later commits confirm it, which takes up to twice the maximum age.
+        // Ages are relative to the `AgreedTime`, which may be up to twice the maximum age behind the last commit.
         let earliest = run.reference.time.milliseconds - 60_000
         #expect(oldest.latestTime.milliseconds >= earliest)
         #expect(run.harness.disk.names.filter { $0.hasPrefix("past-") }.count == files.count)
         let view = try run.view
         for name in try Self.names.map({ try SuiteName($0) }) {
-            for kept in run.reference.history.all {
+            for retained in run.reference.history.all {
                 let oldestReadable = min(oldest.from, view.state.oldestAvailable(of: name))
                 do throws(Problem) {
-                    let found = try view.suite(name, at: kept.revision)
-                    #expect(kept.revision >= oldestReadable)
-                    #expect(try Run.lines(found) == Run.lines(run.reference.recentPast.suite(name, at: kept.revision)))
+                    let found = try view.suite(name, at: retained.revision)
+                    #expect(retained.revision >= oldestReadable)
+                    let known = try run.reference.recentPast.suite(name, at: retained.revision)
+                    #expect(Run.descriptionLines(found) == Run.descriptionLines(known))
                 } catch {
                     #expect(
-                        error.code == .historyGone && error.oldest == oldestReadable && kept.revision < oldestReadable)
+                        error.code == .historyGone && error.oldest == oldestReadable
+                            && retained.revision < oldestReadable)
                 }
             }
             #expect(try view.history(Self.historyQuery(name, by: nil, before: nil, limit: 1)).oldest <= oldest.from)
@@ -248,32 +258,33 @@ struct PastFilesTests {
 
     @Test("A clock that is temporarily years ahead neither removes past files nor keeps them longer")
     func wrongClock() throws {
+        // The maximum age is 15 seconds.
         var run = try Run(seed: 11) { $0.history.age = 15_000 }
-        for _ in 0..<20 { try run.step() }
+        for _ in 0..<20 { try run.writeBatch() }
         let past = try #require(run.harness.log?.pastFiles)
         let time = run.reference.time
         let years: Int64 = 10 * 365 * 86_400_000
         run.harness.shiftClock(by: years)
-        for _ in 0..<5 { try run.step() }
-        let wrong = run.reference.revision
+        for _ in 0..<5 { try run.writeBatch() }
+        let lastWithWrongTime = run.reference.revision
         run.harness.shiftClock(by: -years)
         let oldest = try #require(past.list.first?.commitLines.first).earliest
         #expect(time.milliseconds - oldest.milliseconds >= 15_000)
-        for _ in 0..<100 { try run.step() }
-        #expect(try #require(past.list.first).from >= wrong)
+        for _ in 0..<100 { try run.writeBatch() }
+        #expect(try #require(past.list.first).from >= lastWithWrongTime)
         #expect(run.harness.disk.names.filter { $0.hasPrefix("past-") }.count == past.list.count)
     }
 
     @Test(
         "Commits that wait for a past file count against the memory budget, and a stop without time for the file loses no commit"
     )
-    func waiting() throws {
+    func memoryCharge() throws {
         var run = try Run(seed: 12) { $0.journalBytes = 1 << 20 }
-        for _ in 0..<10 { try run.step() }
+        for _ in 0..<10 { try run.writeBatch() }
         #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
         // After a failure, the log pauses before it writes the past file again. The test does not wait for this retry.
         run.harness.disk.fail(.rename, with: ENOSPC)
-        for _ in 0..<8 { try run.step() }
+        for _ in 0..<8 { try run.writeBatch() }
         #expect(run.harness.pastCharge.bytes.withLock(\.self) > 0)
         run.harness.disk.heal()
         let files = try #require(run.harness.log?.pastFiles).list.count
@@ -282,20 +293,20 @@ struct PastFilesTests {
         #expect(run.harness.disk.names.filter { $0.hasPrefix("past-") }.count == files)
         try run.harness.open()
         run.harness.performMaintenance()
-        try run.expectSame("after the stop")
+        try run.expectEqualToReference("after the stop")
         #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
     }
 
     @Test("If past files cannot be written for a while, no commit is lost")
-    func lag() throws {
+    func unwritablePastFiles() throws {
         var run = try Run(seed: 13) { $0.journalBytes = 1 << 20 }
-        for _ in 0..<10 { try run.step() }
+        for _ in 0..<10 { try run.writeBatch() }
         run.harness.disk.fail(.rename, with: ENOSPC)
-        for _ in 0..<100 { try run.step() }
+        for _ in 0..<100 { try run.writeBatch() }
         run.harness.disk.heal()
         // Each maintenance writes the file of one queued state.
-        for _ in 0..<40 { run.harness.performMaintenance(after: 100_000_000_000) }
-        try run.expectSame("after the disk had been full")
+        for _ in 0..<40 { run.harness.performMaintenance(after: .seconds(100)) }
+        try run.expectEqualToReference("after the disk had been full")
         #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
     }
 
@@ -303,7 +314,7 @@ struct PastFilesTests {
     func damage() throws {
         for isAtEnd in [false, true] {
             var run = try Run(seed: 9)
-            for _ in 0..<40 { try run.step() }
+            for _ in 0..<40 { try run.writeBatch() }
             run.harness.crash(.syncedOnly, seed: 1)
             let names = run.harness.disk.names.compactMap { DataDirectory.PastFileName($0) }.sorted { $0.to < $1.to }
             let damaged = names[names.count / 2]
@@ -314,13 +325,13 @@ struct PastFilesTests {
             var (gone, answered) = (0, 0)
             // In the first round, a read finds the damage. In the second round, the damage is known.
             for isKnown in [false, true] {
-                for kept in run.reference.history.all {
+                for revision in run.reference.history.all.map(\.revision) {
                     for suite in try Self.names.map({ try SuiteName($0) }) {
-                        let (view, known) = (try run.view, try run.reference.recentPast.suite(suite, at: kept.revision))
-                        let isBefore = kept.revision < min(damaged.to, view.state.oldestAvailable(of: suite))
+                        let (view, known) = (try run.view, try run.reference.recentPast.suite(suite, at: revision))
+                        let isBefore = revision < min(damaged.to, view.state.oldestAvailable(of: suite))
                         do throws(Problem) {
-                            let found = try view.suite(suite, at: kept.revision)
-                            #expect(Run.lines(found) == Run.lines(known))
+                            let found = try view.suite(suite, at: revision)
+                            #expect(Run.descriptionLines(found) == Run.descriptionLines(known))
                             #expect(!isKnown || !isBefore)
                             answered += 1
                         } catch {
@@ -342,13 +353,13 @@ struct PastFilesTests {
     @Test("Past files beyond the recovered state are set aside")
     func stale() throws {
         var run = try Run(seed: 10)
-        for _ in 0..<10 { try run.step() }
+        for _ in 0..<10 { try run.writeBatch() }
         try run.harness.close()
         let copy = run.harness.disk.names.filter { $0 != "LOCK" }.map { ($0, run.harness.disk.content($0) ?? []) }
         run.harness.crash(.syncedOnly, seed: 1)
         try run.harness.open()
         let end = run.reference.revision
-        for _ in 0..<30 { try run.step() }
+        for _ in 0..<30 { try run.writeBatch() }
         try run.harness.close()
         run.harness.crash(.syncedOnly, seed: 1)
         // Restores all files except the past files.

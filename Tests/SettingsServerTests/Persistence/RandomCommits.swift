@@ -7,8 +7,7 @@ import TestSupport
 struct RandomCommits {
     var random: SeededGenerator
     var suites = ["app", "editor", "net"]
-    /// The time of the system clock in milliseconds. It may go backwards. The time of a commit is earlier than the time
-    /// of the last commit only if the clock was set back by more than a minute.
+    /// The time of the system clock in milliseconds. It may go backwards.
     var clock: Int64 = 1_760_000_000_000
 
     /// True if some commits create, extend and end pending actions.
@@ -20,7 +19,7 @@ struct RandomCommits {
     }
 
     /// Returns true with a probability in percent.
-    mutating func chance(_ percent: Int) -> Bool {
+    mutating func chance(percent: Int) -> Bool {
         random.below(100) < percent
     }
 
@@ -29,23 +28,24 @@ struct RandomCommits {
         clock += Int64.random(in: -500...1500, using: &random)
         while true {
             var request = WriteRequest(try command(revision))
-            if chance(20) {
+            if chance(percent: 20) {
                 request.requestKey = RequestKey("request \(revision)")
                 request.digest = "digest"
             }
-            if chance(30) {
+            if chance(percent: 30) {
                 let by = random.pick([nil, "user:alice", "token:deployment"])
-                request.origin = CommitOrigin(by: by, note: chance(50) ? "because of \(revision)" : nil)
+                request.origin = CommitOrigin(by: by, note: chance(percent: 50) ? "because of \(revision)" : nil)
             }
-            if hasDeadlines, chance(15) { request.deadlines = deadlines() }
-            if hasDeadlines, chance(25), let entry = state.pending.byDeadline.first {
+            if hasDeadlines, chance(percent: 15) { request.deadlines = deadlines() }
+            if hasDeadlines, chance(percent: 25), let entry = state.pending.byDeadline.first {
                 let id = entry.action.id
                 request.task =
-                    chance(50)
+                    chance(percent: 50)
                     ? .carryOut(id, deadline: entry.action.deadline)
                     : .pending(id, random.pick([.confirm, .revert, .cancel, .extend(.after(milliseconds: 500_000))]))
                 request.deadlines = nil
             }
+            // A commit has at least the time of the last commit, unless the clock was set back by more than a minute.
             let isFarBehind = state.time.milliseconds - clock > 60_000
             let time = isFarBehind ? Timestamp(milliseconds: clock) : max(state.time, Timestamp(milliseconds: clock))
             let decision = try? state.decide(request, revision: revision, time: time)
@@ -55,8 +55,8 @@ struct RandomCommits {
     }
 
     private mutating func deadlines() -> WriteRequest.Deadlines {
-        let until = chance(50) ? PendingTime.after(milliseconds: Int64(1 + random.below(1_000_000))) : nil
-        if chance(40) {
+        let until = chance(percent: 50) ? PendingTime.after(milliseconds: Int64(1 + random.below(1_000_000))) : nil
+        if chance(percent: 40) {
             let effective = PendingTime.after(milliseconds: Int64(1 + random.below(1_000_000)))
             return WriteRequest.Deadlines(confirm: nil, until: until, effective: effective)
         }
@@ -78,7 +78,7 @@ struct RandomCommits {
             let operations = try (0...random.below(3)).map { _ in
                 let number = random.below(8)
                 let key = try KeyName(number == 7 ? "schlüssel \"7\"" : "key\(number)")
-                return Transaction.Operation(suite: suite, key: key, chance(30) ? .delete : .set(value()))
+                return Transaction.Operation(suite: suite, key: key, chance(percent: 30) ? .delete : .set(value()))
             }
             return .transaction(Transaction(do: operations))
         }

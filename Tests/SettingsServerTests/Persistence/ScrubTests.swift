@@ -16,7 +16,8 @@ struct ScrubTests {
         _ = try folder.fill()
     }
 
-    /// Scrubs the directory once. Returns the log messages.
+    /// Scrubs the directory once. Returns the log messages. `revision` is the last published commit, which the journals
+    /// must have. The pace has no effect, because the file system is simulated.
     private func scrub(_ directory: DataDirectory? = nil, upTo revision: Int64 = 12) throws -> [String] {
         let lines = Mutex<[String]>([])
         let published = try #require(Revision(revision))
@@ -64,8 +65,8 @@ struct ScrubTests {
         setup.history = PastFilesTests.limits
         let harness = try LogHarness(SimulatedDisk(), setup, seed: 3)
         try harness.open()
-        for _ in 0..<20 { try harness.step() }
-        let last = try #require(harness.last).revision
+        for _ in 0..<20 { try harness.writeBatch() }
+        let last = try #require(harness.newestState).revision
         let names = harness.disk.names.filter { $0.hasPrefix("past-") }
         #expect(names.count > 3)
         let directory = DataDirectory("/data", in: harness.disk)

@@ -225,7 +225,7 @@ final class SimulatedDisk: FileSystem {
         var isLocked = false
         try storage.call(.lock, path) { storage in
             guard let file = storage.descriptors[descriptor] else { return EBADF }
-            isLocked = storage.locks[file] ?? descriptor == descriptor
+            isLocked = (storage.locks[file] ?? descriptor) == descriptor
             if isLocked { storage.locks[file] = descriptor }
             return nil
         }
@@ -240,7 +240,7 @@ extension Mutex<SimulatedStorage> {
         _ body: (inout SimulatedStorage) -> Int32?
     ) throws(FileError) {
         let code = withLock { storage -> Int32? in
-            if let code = storage.begin(call) {
+            if let code = storage.countCall(call) {
                 onFailure(&storage)
                 return code
             }

@@ -17,7 +17,9 @@ struct SimulatedStorage: Sendable {
     }
 
     struct File: Sendable {
+        /// The content that programs see.
         var current: [UInt8] = []
+        /// The content that is certainly on disk.
         var durable: [UInt8] = []
         /// The changes since the last successful sync, without the changes that a failed sync should have written.
         var pending: [Change] = []
@@ -45,13 +47,14 @@ struct SimulatedStorage: Sendable {
     var errorOfAllCalls: Int32?
     var isDown = false
     var isNextWriteShort = false
-    private var next = 1
+    /// The last number that was used for a file or a descriptor.
+    private var lastNumber = 1
 
     /// The size of a sector in bytes. A power loss keeps or loses each sector of unsynced data as a whole.
     private static let sectorSize = 512
 
-    /// Counts a call. Returns the error code if it fails.
-    mutating func begin(_ call: FileError.Call) -> Int32? {
+    /// Counts a call. Returns an error code if the call must fail.
+    mutating func countCall(_ call: FileError.Call) -> Int32? {
         if isDown { return EIO }
         defer { calls += 1 }
         switch faults[calls] {
@@ -75,8 +78,8 @@ struct SimulatedStorage: Sendable {
 
     mutating func open(_ path: String, _ access: FileAccess) -> Int32? {
         let name = String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...])
-        next += 1
-        let descriptor = Int32(next)
+        lastNumber += 1
+        let descriptor = Int32(lastNumber)
         guard access != .directory else {
             descriptors[descriptor] = 0
             return descriptor
@@ -86,10 +89,10 @@ struct SimulatedStorage: Sendable {
             if access == .replacing { change(descriptor, .truncate(size: 0)) }
         } else {
             guard [.creating, .new, .replacing].contains(access) else { return nil }
-            files[next] = File()
-            names[name] = next
-            pendingNames.append(.set(name, next))
-            descriptors[descriptor] = next
+            files[lastNumber] = File()
+            names[name] = lastNumber
+            pendingNames.append(.set(name, lastNumber))
+            descriptors[descriptor] = lastNumber
         }
         return descriptor
     }
@@ -99,6 +102,7 @@ struct SimulatedStorage: Sendable {
         names[name] ?? (name == Self.directory ? 0 : nil)
     }
 
+    /// The name of the only directory.
     static let directory = "data"
 
     mutating func change(_ descriptor: Int32, _ change: Change) {
@@ -142,9 +146,9 @@ struct SimulatedStorage: Sendable {
     mutating func put(_ name: String, _ content: [UInt8]?) {
         names[name] = nil
         if let content {
-            next += 1
-            files[next] = File(current: content, durable: content)
-            names[name] = next
+            lastNumber += 1
+            files[lastNumber] = File(current: content, durable: content)
+            names[name] = lastNumber
         }
         syncNames()
     }
@@ -174,8 +178,10 @@ struct SimulatedStorage: Sendable {
         for (id, file) in files.sorted(by: { $0.key < $1.key }) {
             var content = file.durable
             if survival == .some {
-                var lost: Set<Int> = []
-                for change in file.doubtful + file.pending { Self.applySome(change, to: &content, &lost, &random) }
+                var lostSectors: Set<Int> = []
+                for change in file.doubtful + file.pending {
+                    Self.applySome(change, to: &content, &lostSectors, &random)
+                }
             }
             files[id] = File(current: content, durable: content)
         }
@@ -201,7 +207,7 @@ struct SimulatedStorage: Sendable {
     /// Applies a random part of a write. The file may get its new length although data is missing. A lost sector keeps
     /// its older content, and loses later writes, too.
     private static func applySome(
-        _ change: Change, to content: inout [UInt8], _ lost: inout Set<Int>, _ random: inout SeededGenerator
+        _ change: Change, to content: inout [UInt8], _ lostSectors: inout Set<Int>, _ random: inout SeededGenerator
     ) {
         guard case .write(let offset, let bytes) = change else {
             if Bool.random(using: &random) { apply(change, to: &content) }
@@ -211,8 +217,8 @@ struct SimulatedStorage: Sendable {
         var position = offset
         while position < offset + bytes.count {
             let end = min((position / sectorSize + 1) * sectorSize, offset + bytes.count)
-            if isLost || Int.random(in: 0..<4, using: &random) == 0 { lost.insert(position / sectorSize) }
-            if !lost.contains(position / sectorSize) {
+            if isLost || Int.random(in: 0..<4, using: &random) == 0 { lostSectors.insert(position / sectorSize) }
+            if !lostSectors.contains(position / sectorSize) {
                 apply(.write(offset: position, bytes: Array(bytes[(position - offset)..<(end - offset)])), to: &content)
             }
             position = end

@@ -27,7 +27,7 @@ struct StateDescription: Hashable, CustomStringConvertible {
                 return true
             }
             lines += suite.removed.records.map { "removed " + Self.line($0) }
-            lines.append("floor \(suite.removed.unknownKeyRevision)")
+            lines.append("revision of keys without a record \(suite.removed.unknownKeyRevision)")
             return true
         }
         content = lines + ["\(state.size) bytes"]
@@ -35,20 +35,20 @@ struct StateDescription: Hashable, CustomStringConvertible {
             let commit = entry.commit.map { "\($0.revision): \($0.commit.jsonText())" } ?? "-"
             return "\(entry.action.jsonText()) \(commit) \(entry.recreated.map(\.text).sorted())"
         }
-        let kept = state.history
+        let stateHistory = state.history
         var logs: [String] = []
-        kept.forEachLog { log in
-            let revisions = kept.commits(of: log.suite, after: .zero).map { "\($0.commit.revision)" }
+        stateHistory.forEachLog { log in
+            let revisions = stateHistory.commits(of: log.suite, after: .zero).map { "\($0.commit.revision)" }
             let list = revisions.joined(separator: " ")
             logs.append("\(log.suite) after \(log.evictedThrough), oversized \(log.lastOversized): \(list)")
             return true
         }
         history =
             [
-                "oldest \(kept.oldestAvailable), without log \(kept.oldestAvailableWithoutLog)",
-                "evicted through \(kept.evictedThrough), \(kept.count) commits, \(kept.size) bytes",
+                "oldest \(stateHistory.oldestAvailable), without log \(stateHistory.oldestAvailableWithoutLog)",
+                "evicted through \(stateHistory.evictedThrough), \(stateHistory.count) commits, \(stateHistory.size) bytes",
             ]
-            + logs + kept.all.map { "\($0.size) \($0.commit.jsonText())" }
+            + logs + stateHistory.all.map { "\($0.size) \($0.commit.jsonText())" }
     }
 
     private static func line(_ record: KeyRecord) -> String {

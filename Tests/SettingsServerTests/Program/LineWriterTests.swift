@@ -8,8 +8,11 @@ import Testing
 struct LineWriterTests {
     private static let line = Array((String(repeating: "x", count: 99) + "\n").utf8)
 
+    /// A pipe that is filled with lines, so that a further write blocks or fails until the test reads from the pipe.
     private final class FullPipe {
+        /// The end from which the test reads.
         let output: Int32
+        /// The end to which the writer writes.
         let input: Int32
         /// The number of lines in the pipe.
         private(set) var lineCount = 0

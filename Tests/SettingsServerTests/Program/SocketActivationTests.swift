@@ -22,6 +22,7 @@ struct SocketActivationTests {
             environment: ["HOME=/nonexistent"] + environment, of: "/bin/sh", descriptors: descriptors)
     }
 
+    /// Connects, and sends a request without reading the answer.
     private func send(to address: RawAddress) throws -> RawClient {
         let client = try RawClient(address)
         try client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -64,6 +65,7 @@ struct SocketActivationTests {
         #expect(end.errors.contains("is open to the network"), "\(end.errors)")
     }
 
+    /// The type -1 stands for a descriptor of `/dev/null`.
     @Test(
         "If a descriptor is not a listening socket, the start fails with the name of the descriptor",
         arguments: [

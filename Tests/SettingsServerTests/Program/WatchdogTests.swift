@@ -10,32 +10,33 @@ import Testing
 
 @Suite(.ownThread)
 struct WatchdogTests {
+    /// Has one event for each report to the watchdog of the service manager.
     private let feedings = EventLog()
     private let logLines = EventLog()
 
     private func watchdog(_ parts: [Watchdog.Part]) -> Watchdog {
         let log = Log(level: .info, clock: { Timestamp.now() }, write: { [logLines] in logLines.add($0) })
-        return Watchdog(parts, log) { [feedings] in feedings.add("feedings") }
+        return Watchdog(parts, log) { [feedings] in feedings.add("feeding") }
     }
 
     /// Expects that the watchdog reports a blocked part and is not fed, and that it is fed again after `unblock`.
     private func expectReport(_ watchdog: Watchdog, _ name: String, unblock: () -> Void) throws {
-        let count = feedings.count("feedings")
+        let count = feedings.count("feeding")
         try eventually {
-            watchdog.tick()
+            watchdog.checkProgress()
             return logLines.all.contains { $0.contains("\(name) made no progress") }
         }
-        for _ in 0..<100 { watchdog.tick() }
-        // A check of the parts that began before the part was blocked may still feed the watchdog once.
-        #expect(feedings.count("feedings") <= count + 1)
+        for _ in 0..<100 { watchdog.checkProgress() }
+        // A check that began before the part was blocked may still feed the watchdog once.
+        #expect(feedings.count("feeding") <= count + 1)
         unblock()
         try eventually {
-            watchdog.tick()
-            return feedings.count("feedings") > count + 2
+            watchdog.checkProgress()
+            return feedings.count("feeding") > count + 2
         }
     }
 
-    @Test("The watchdog reports a commit stage that is blocked in a sync, and its recovery") func writer() throws {
+    @Test("The watchdog reports a commit stage that is blocked in a sync, and its recovery") func commitStage() throws {
         let log = ScriptedLog(isGated: true)
         let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
         let watchdog = watchdog([
@@ -43,8 +44,8 @@ struct WatchdogTests {
             Watchdog.Part("the commit stage") { store.runAfterCommitBatches($0) },
         ])
         try eventually {
-            watchdog.tick()
-            return feedings.count("feedings") > 2
+            watchdog.checkProgress()
+            return feedings.count("feeding") > 2
         }
         let results = CollectedResults()
         #expect(store.enqueue(WriteID(low: 1), try .put("a", 1), for: results) == nil)
@@ -58,8 +59,8 @@ struct WatchdogTests {
         let parts = server.server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
         let watchdog = watchdog(parts)
         try eventually {
-            watchdog.tick()
-            return feedings.count("feedings") > 2
+            watchdog.checkProgress()
+            return feedings.count("feeding") > 2
         }
         let gate = DispatchSemaphore(value: 0)
         let isBlocked = DispatchSemaphore(value: 0)

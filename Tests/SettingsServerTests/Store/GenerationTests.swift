@@ -17,31 +17,33 @@ struct GenerationTests {
         run = try ScriptedStore()
     }
 
-    /// Begins the flush of write 1, and decides four more writes meanwhile, each on the state after the previous write.
-    private func decideAhead() throws {
-        run.enqueue(try run.write(1, "a", 1, requestKey: "one"))
+    /// Begins the flush of write 1, and waits until writes 2 to 5 are decided, each on the state after the previous
+    /// write. The flush is still blocked.
+    private func decideWritesDuringFlush() throws {
+        run.enqueue(try run.makeWrite(1, key: "a", value: 1, requestKey: "one"))
         run.log.awaitFlush()
         run.enqueue(
-            try run.write(2, "a", 2, requestKey: "two"), try run.write(3, "a", 2),
-            try run.write(4, "a", 3, guards: [.isAbsent]), try run.write(5, "b", 5))
+            try run.makeWrite(2, key: "a", value: 2, requestKey: "two"), try run.makeWrite(3, key: "a", value: 2),
+            try run.makeWrite(4, key: "a", value: 3, guards: [.isAbsent]), try run.makeWrite(5, key: "b", value: 5))
         run.awaitDecisions()
         #expect(run.store.state.revision == .zero)
     }
 
     @Test("Writes that are decided during a flush share the next flush, and are answered after it")
-    func ahead() throws {
-        try decideAhead()
+    func decidedDuringFlush() throws {
+        try decideWritesDuringFlush()
         run.log.releaseFlush()
-        #expect(run.results.wait(for: 1).keys.sorted() == [1])
+        #expect(run.awaitFurtherResults(1).keys.sorted() == [1])
         #expect(run.store.state.revision.number == 1)
         run.log.releaseFlush()
-        let results = run.results.wait(for: 4)
+        let results = run.awaitFurtherResults(4)
         #expect(run.results.order == [1, 2, 3, 4, 5])
         #expect(results[2]?.setting?.previous?.value == 1)
         #expect(results[3]?.setting?.changed == false)
         #expect(results[4]?.problem?.code == .preconditionFailed)
         #expect(results[5]?.setting?.changed == true)
-        #expect(run.log.flushes.map(\.count) == [1, 2] && run.log.predecessors.map(\.number) == [0, 1, 2])
+        #expect(
+            run.log.flushedBatches.map(\.count) == [1, 2] && run.log.commitPredecessors.map(\.number) == [0, 1, 2])
         #expect(run.store.state.revision.number == 3)
     }
 
@@ -50,33 +52,33 @@ struct GenerationTests {
         outcome: CommitLogError.Outcome
     ) throws {
         run.log.failNext(outcome, .full)
-        try decideAhead()
+        try decideWritesDuringFlush()
         run.log.releaseFlush()
-        let results = run.results.wait(for: 5)
+        let results = run.awaitFurtherResults(5)
         #expect(results[1]?.problem?.outcome == (outcome == .unknown ? .unknown : .notDone))
         for id in 2...5 {
             #expect(results[id]?.problem?.outcome == .notDone && results[id]?.problem?.status == 507, "\(id)")
         }
-        #expect(run.store.state.revision == .zero && run.log.published.isEmpty)
+        #expect(run.store.state.revision == .zero && run.log.publishedRevisions.isEmpty)
 
         // The next write is decided on the published state, gets an unused revision, and is not recognised as a repeat.
         run.log.releaseFlush()
-        run.enqueue(try run.write(6, "a", 2, requestKey: "two"))
-        let next = try #require(run.results.wait(for: 1)[6]?.setting)
+        run.enqueue(try run.makeWrite(6, key: "a", value: 2, requestKey: "two"))
+        let next = try #require(run.awaitFurtherResults(1)[6]?.setting)
         #expect(next.previous?.source == .unset && !next.isReplayed && next.revision.number > 3)
-        #expect(run.log.predecessors == [.zero] && run.store.state.revision == next.revision)
+        #expect(run.log.commitPredecessors == [.zero] && run.store.state.revision == next.revision)
     }
 
     @Test(
         "A repeat that is decided during the flush of the first request has the outcome of the first request",
         arguments: [CommitLogError.Outcome.unknown, .notDone])
-    func repeatAhead(outcome: CommitLogError.Outcome) throws {
+    func repeatDuringFlush(outcome: CommitLogError.Outcome) throws {
         run.log.failNext(outcome, .failed)
-        try decideAhead()
-        run.enqueue(try run.write(6, "a", 1, requestKey: "one"))
+        try decideWritesDuringFlush()
+        run.enqueue(try run.makeWrite(6, key: "a", value: 1, requestKey: "one"))
         run.awaitDecisions()
         run.log.releaseFlush()
-        let results = run.results.wait(for: 6)
+        let results = run.awaitFurtherResults(6)
         #expect(results[1]?.problem?.outcome == (outcome == .unknown ? .unknown : .notDone))
         #expect(results[6]?.problem?.outcome == results[1]?.problem?.outcome)
         #expect(results[5]?.problem?.outcome == .notDone)
@@ -100,7 +102,7 @@ struct GenerationTests {
 
     @Test("A write that follows a refusal is decided on the published state")
     func afterRefusal() throws {
-        let (store, results) = (try ScriptedStore(ScriptedLog(failsEach: 2)).store, CollectedResults())
+        let (store, results) = (try ScriptedStore(ScriptedLog(failsEveryNthFlush: 2)).store, CollectedResults())
         #expect(store.enqueue(WriteID(0), try .put("before", 1), for: results) == nil)
         _ = results.wait(for: 1)
         for round in 1...200 {
@@ -110,19 +112,20 @@ struct GenerationTests {
                 _ = store.enqueue(WriteID(2 * round + 1), next, for: results)
             }
             #expect(store.enqueue(WriteID(2 * round), first, for: receiver) == nil)
-            let found = results.wait(for: 2)
-            #expect(found[2 * round]?.problem != nil, "the log makes every second flush fail")
-            try #require(found[2 * round + 1]?.setting?.changed == true, "round \(round)")
+            let allResults = results.wait(for: 2)
+            #expect(allResults[2 * round]?.problem != nil, "the log makes every second flush fail")
+            try #require(allResults[2 * round + 1]?.setting?.changed == true, "round \(round)")
         }
     }
 
     @Test("With failing flushes, exactly the acknowledged writes of many threads are stored, once and in order")
     func contendedFailures() throws {
-        let log = ScriptedLog(failsEach: 3)
+        let log = ScriptedLog(failsEveryNthFlush: 3)
         let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
         var all: [WriteResult] = []
-        // The number of writes in a flush depends on the speed of the threads.
-        while all.count < 1000 || log.flushes.count < 6 && all.count < 100_000 {
+        // The speed of the threads determines how many writes share a flush. Continues until at least six flushes
+        // succeeded.
+        while all.count < 1000 || log.flushedBatches.count < 6 && all.count < 100_000 {
             let first = all.count
             let results = CollectedResults()
             let requests = try (first..<first + 200).map { number in
@@ -138,13 +141,13 @@ struct GenerationTests {
             all += results.wait(for: requests.count).values
             try #require(all.count == first + requests.count)
         }
-        let flushed = log.flushes.flatMap(\.self)
-        #expect(all.compactMap { $0.setting?.revision }.sorted() == flushed.map(\.revision))
+        let commits = log.flushedBatches.flatMap(\.self)
+        #expect(all.compactMap { $0.setting?.revision }.sorted() == commits.map(\.revision))
         let problems = all.compactMap(\.problem)
         #expect(!problems.isEmpty && problems.allSatisfy { $0.outcome == .notDone || $0.outcome == .unknown })
-        #expect(log.predecessors == [.zero] + flushed.dropLast().map(\.revision))
+        #expect(log.commitPredecessors == [.zero] + commits.dropLast().map(\.revision))
         var state = State(epoch: try #require(Epoch("e0")))
-        for commit in flushed { try state.apply(commit) }
+        for commit in commits { try state.apply(commit) }
         #expect(state.revision == store.state.revision)
         let suite = try SuiteName("app")
         #expect(state.suite(suite)?.records.elements == store.state.suite(suite)?.records.elements)

@@ -14,11 +14,13 @@ struct SharedLogTests {
     private let run: ScriptedStore
 
     init() throws {
-        run = try ScriptedStore(ScriptedLog(isGated: true, isShared: true)) { $0.queueTimeout = 1_000_000_000 }
+        run = try ScriptedStore(ScriptedLog(isGated: true, isShared: true)) {
+            $0.queueTimeout = 1_000_000_000  // one second
+        }
     }
 
     /// Returns the commit that another daemon makes for a write.
-    private func foreign(_ request: WriteRequest, on state: State, at revision: Int64) throws -> Commit {
+    private func commitOfOtherDaemon(_ request: WriteRequest, on state: State, at revision: Int64) throws -> Commit {
         let decision = try state.decide(
             request, revision: try #require(Revision(revision)), time: Timestamp(milliseconds: 1000))
         return try #require(decision.commit)
@@ -33,123 +35,129 @@ struct SharedLogTests {
 
     @Test("A refusal waits for a flush, because another daemon may have committed")
     func refusals() throws {
-        run.enqueue(try run.write(1, "a", 1, guards: [.exists]))
+        run.enqueue(try run.makeWrite(1, key: "a", value: 1, guards: [.exists]))
         run.log.awaitFlush()
         #expect(run.results.order.isEmpty)
         run.log.releaseFlush()
-        #expect(run.results.wait(for: 1)[1]?.problem?.code == .preconditionFailed)
+        #expect(run.awaitFurtherResults(1)[1]?.problem?.code == .preconditionFailed)
     }
 
     @Test
     func `With a shared log, no write is decided while a flush runs`() throws {
-        try run.blockCommitStage()
-        run.enqueue(try run.write(2, "a", 1), try run.write(3, "a", 2))
+        try run.beginFlushOfWrite1()
+        run.enqueue(try run.makeWrite(2, key: "a", value: 1), try run.makeWrite(3, key: "a", value: 2))
         run.log.releaseFlush()
-        #expect(run.results.wait(for: 1).keys.sorted() == [1])
+        #expect(run.awaitFurtherResults(1).keys.sorted() == [1])
         run.log.releaseFlush()
-        #expect(run.results.wait(for: 2).count == 3)
-        #expect(run.log.flushes.map(\.count) == [1, 2])
+        #expect(run.awaitFurtherResults(2).count == 3)
+        #expect(run.log.flushedBatches.map(\.count) == [1, 2])
     }
 
     @Test("Writes that were overtaken are decided again on the commits of the other daemon")
     func overtaken() throws {
         run.enqueue(
-            try run.write(1, "a", 1, guards: [.isAbsent]), try run.write(2, "a", 2),
-            try run.write(3, "a", 0, requestKey: "k"))
+            try run.makeWrite(1, key: "a", value: 1, guards: [.isAbsent]), try run.makeWrite(2, key: "a", value: 2),
+            try run.makeWrite(3, key: "a", value: 0, requestKey: "k"))
         run.log.awaitFlush()
-        run.log.addForeign(try foreign(.put("a", 0, requestKey: "k"), on: run.store.state, at: 7))
+        run.log.addCommitOfOtherDaemon(
+            try commitOfOtherDaemon(.put("a", 0, requestKey: "k"), on: run.store.state, at: 7))
         run.log.failNext(.overtaken, .contended)
         run.log.releaseFlush()
         run.log.awaitFlush()
         #expect(run.results.order.isEmpty)
         #expect(run.store.state.revision == Revision(7), "the commit of the other daemon must be published")
         run.log.releaseFlush()
-        let results = run.results.wait(for: 3)
+        let results = run.awaitFurtherResults(3)
         #expect(results[1]?.problem?.code == .preconditionFailed)
         #expect(results[2]?.setting?.previous?.value == 0)
         #expect(results[3]?.setting?.isReplayed == true && results[3]?.setting?.revision == Revision(7))
-        #expect(run.log.predecessors.map(\.number) == [7])
+        #expect(run.log.commitPredecessors.map(\.number) == [7])
     }
 
     @Test("Commits of other daemons are published without a write, and the next write is decided on them")
     func following() throws {
-        run.log.addForeign(try foreign(.put("a", 1), on: run.store.state, at: 3))
+        run.log.addCommitOfOtherDaemon(try commitOfOtherDaemon(.put("a", 1), on: run.store.state, at: 3))
         performMaintenance()
         #expect(run.store.state.revision == Revision(3))
-        run.log.addForeign(try foreign(.put("b", 1), on: run.store.state, at: 4))
+        run.log.addCommitOfOtherDaemon(try commitOfOtherDaemon(.put("b", 1), on: run.store.state, at: 4))
         performMaintenance()
         run.log.releaseFlush()
-        run.enqueue(try run.write(1, "a", 2))
-        #expect(run.results.wait(for: 1)[1]?.setting?.previous?.value == 1)
-        #expect(run.log.predecessors.map(\.number) == [4])
+        run.enqueue(try run.makeWrite(1, key: "a", value: 2))
+        #expect(run.awaitFurtherResults(1)[1]?.setting?.previous?.value == 1)
+        #expect(run.log.commitPredecessors.map(\.number) == [4])
     }
 
+    /// The decide stage refuses a write after 90 % of `queueTimeout`, so that the last tenth is left for the flush.
     @Test("A write is refused at its deadline if other daemons always commit first")
     func timeout() throws {
         let start = run.time.clock.now()
-        try run.blockCommitStage()
-        run.enqueue(try run.write(2, "a", 1))
+        try run.beginFlushOfWrite1()
+        run.enqueue(try run.makeWrite(2, key: "a", value: 1))
         run.time.advance(nanoseconds: 800_000_000)
         run.log.releaseFlush()
         run.log.awaitFlush()
         run.time.advance(nanoseconds: 150_000_000)
         run.log.failNext(.overtaken, .contended)
         run.log.releaseFlush()
-        let problem = try #require(run.results.wait(for: 2)[2]?.problem)
+        let problem = try #require(run.awaitFurtherResults(2)[2]?.problem)
         #expect(problem.code == .overloaded && problem.outcome == .notDone)
-        #expect(run.log.deadlines == [start + 1_000_000_000, start + 1_000_000_000])
+        #expect(
+            run.log.deadlines == [start + 1_000_000_000, start + 1_000_000_000], "both writes arrived at the start")
     }
 
     @Test("All writes of an overtaken batch are decided again, also if the limit of a batch was lowered meanwhile")
-    func narrowerBounds() throws {
-        try run.blockCommitStage()
-        run.enqueue(try run.write(2, "b", 1), try run.write(3, "c", 1), try run.write(4, "d", 1))
+    func loweredBatchLimit() throws {
+        try run.beginFlushOfWrite1()
+        run.enqueue(
+            try run.makeWrite(2, key: "b", value: 1), try run.makeWrite(3, key: "c", value: 1),
+            try run.makeWrite(4, key: "d", value: 1))
         run.log.releaseFlush()
         run.log.awaitFlush()
         run.store.limits.batchCount = 1
         run.log.failNext(.overtaken, .contended)
         for _ in 1...4 { run.log.releaseFlush() }
-        #expect(run.results.wait(for: 4).values.allSatisfy { $0.problem == nil })
+        #expect(run.awaitFurtherResults(4).values.allSatisfy { $0.problem == nil })
         #expect(run.results.order == [1, 2, 3, 4])
     }
 
     @Test("A repeat of a request with an unknown outcome waits until the log knows the outcome")
-    func doubt() throws {
+    func repeatWaits() throws {
         run.log.failNext(.unknown, .failed)
-        run.enqueue(try run.write(1, "a", 1, requestKey: "k"))
+        run.enqueue(try run.makeWrite(1, key: "a", value: 1, requestKey: "k"))
         run.log.releaseFlush()
-        #expect(run.results.wait(for: 1)[1]?.problem?.outcome == .unknown)
+        #expect(run.awaitFurtherResults(1)[1]?.problem?.outcome == .unknown)
         run.log.setHasUnresolvedBatch(true)
-        run.enqueue(try run.write(2, "a", 1, requestKey: "k"))
+        run.enqueue(try run.makeWrite(2, key: "a", value: 1, requestKey: "k"))
         performMaintenance()
         #expect(run.results.order == [1])
 
         run.log.failNext(.notDone, .failed)
         run.log.releaseFlush()
-        run.enqueue(try run.write(3, "b", 1))
+        run.enqueue(try run.makeWrite(3, key: "b", value: 1))
         #expect(
-            run.results.wait(for: 1)[3]?.problem?.outcome == .notDone, "a write without a request key does not wait")
+            run.awaitFurtherResults(1)[3]?.problem?.outcome == .notDone, "a write without a request key does not wait")
 
         // The commit with the unknown outcome was stored.
-        run.log.addForeign(try foreign(.put("a", 1, requestKey: "k"), on: run.store.state, at: 1))
+        run.log.addCommitOfOtherDaemon(
+            try commitOfOtherDaemon(.put("a", 1, requestKey: "k"), on: run.store.state, at: 1))
         run.log.setHasUnresolvedBatch(false)
         run.log.releaseFlush()
         performMaintenance()
-        #expect(run.results.wait(for: 1)[2]?.setting?.isReplayed == true)
+        #expect(run.awaitFurtherResults(1)[2]?.setting?.isReplayed == true)
     }
 
     @Test
     func `A repeat is answered as unknown if the outcome of the first request stays unknown`() throws {
         run.log.failNext(.unknown, .failed)
-        run.enqueue(try run.write(1, "a", 1, requestKey: "k"))
+        run.enqueue(try run.makeWrite(1, key: "a", value: 1, requestKey: "k"))
         run.log.releaseFlush()
-        _ = run.results.wait(for: 1)
+        _ = run.awaitFurtherResults(1)
         run.log.setHasUnresolvedBatch(true)
-        run.enqueue(try run.write(2, "a", 1, requestKey: "k"))
+        run.enqueue(try run.makeWrite(2, key: "a", value: 1, requestKey: "k"))
         performMaintenance()
         run.time.advance(seconds: 1)
         performMaintenance()
-        let problem = try #require(run.results.wait(for: 1)[2]?.problem)
+        let problem = try #require(run.awaitFurtherResults(1)[2]?.problem)
         #expect(problem.code == .storageFailed && problem.outcome == .unknown)
     }
 }

@@ -12,9 +12,9 @@ import Testing
 @Suite(.ownThread)
 struct UnknownOutcomeTests {
     private let disk = SimulatedDisk()
-    private let replies = CollectedResults()
+    private let results = CollectedResults()
 
-    /// Opens the store of the data on the disk, as a start does.
+    /// Opens the store of the data on the disk, as a start of the daemon does.
     private func start() throws -> (store: Store, log: LocalLog) {
         let epoch = try #require(Epoch("e0"))
         var options = LocalLog.Options(durability: .always)
@@ -34,12 +34,12 @@ struct UnknownOutcomeTests {
             .setting(Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), action)))
         request.guards = guards
         request.size = 100
-        #expect(store.enqueue(WriteID(1), request, for: replies) == nil)
-        return replies.wait(for: 1)[1]
+        #expect(store.enqueue(WriteID(1), request, for: results) == nil)
+        return results.wait(for: 1)[1]
     }
 
     @Test("While a restart may restore a commit with an unknown outcome, the log refuses all later writes")
-    func inDoubt() throws {
+    func unknownOutcome() throws {
         do {
             let (store, log) = try start()
             #expect(try write(.set(1), "a", on: store)?.setting?.changed == true)
@@ -66,8 +66,11 @@ struct UnknownOutcomeTests {
         #expect(try write(.set(3), "k", on: store)?.problem?.outcome == .unknown)
         disk.fail(.syncData, with: nil)
         let removal = try write(.delete, "k", on: store)
-        #expect(removal?.setting?.changed == false, "the log has begun a new journal without the commit")
+        #expect(removal?.setting?.changed == false, "the log has begun a new journal without the commit of the value 3")
         disk.restart(.everything, seed: 0)
-        #expect(try write(.delete, "k", on: start().store)?.setting?.changed == false)
+        #expect(
+            try write(.delete, "k", on: start().store)?.setting?.changed == false,
+            "the start must not restore the value 3"
+        )
     }
 }

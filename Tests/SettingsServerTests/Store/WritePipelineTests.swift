@@ -8,27 +8,29 @@ import Testing
 
 @testable import SettingsStorage
 
-/// A store over a log that the test controls.
+/// A store over a log that the test controls. The tests identify writes by numbers.
 struct ScriptedStore {
     let log: ScriptedLog
     let store: Store
     let results = CollectedResults()
     let time = ManualClock()
 
-    init(_ log: ScriptedLog = ScriptedLog(isGated: true), _ adapt: (inout WriteLimits) -> Void = { _ in }) throws {
+    /// By default, each flush is blocked until `log.releaseFlush()`.
+    init(_ log: ScriptedLog = ScriptedLog(isGated: true), _ setLimits: (inout WriteLimits) -> Void = { _ in }) throws {
         self.log = log
         var limits = WriteLimits()
-        adapt(&limits)
+        setLimits(&limits)
         let state = State(epoch: try #require(Epoch("e0")))
         store = Store(state, log: log, limits: limits, monotonic: time.clock) { Timestamp(milliseconds: 1000) }
     }
 
-    func write(
-        _ id: Int, _ key: String, _ value: JSONValue, requestKey: String? = nil, guards: [WriteGuard] = [],
-        client: ClientKey? = nil, estimatedTime: UInt64 = PendingWrite.minimumTime
+    /// Makes a write of 100 bytes, without queueing it. The estimated time is in nanoseconds.
+    func makeWrite(
+        _ number: Int, key: String, value: JSONValue, requestKey: String? = nil, guards: [WriteGuard] = [],
+        estimatedTime: UInt64 = PendingWrite.minimumTime
     ) throws -> PendingWrite {
         store.makeWrite(
-            WriteID(id), try .put(key, value, requestKey: requestKey, guards: guards), for: results, client: client,
+            WriteID(number), try .put(key, value, requestKey: requestKey, guards: guards), for: results, client: nil,
             estimatedTime: estimatedTime)
     }
 
@@ -45,11 +47,14 @@ struct ScriptedStore {
         isDone.patientWait()
     }
 
-    /// Makes the commit stage flush write 1. The flush is blocked until `log.releaseFlush()`.
-    func blockCommitStage() throws {
-        enqueue(try write(1, "first", 1))
+    /// Queues write 1, and waits until its flush has begun. The flush is blocked until `log.releaseFlush()`.
+    func beginFlushOfWrite1() throws {
+        enqueue(try makeWrite(1, key: "first", value: 1))
         log.awaitFlush()
     }
+
+    /// Waits for this number of further results. Returns all results so far by the number of the write.
+    func awaitFurtherResults(_ count: Int) -> [Int: WriteResult] { results.wait(for: count) }
 }
 
 @Suite(.ownThread)
@@ -57,17 +62,17 @@ struct WritePipelineTests {
     @Test("The writes that arrive during a flush share the next flush, and are not visible before its end")
     func groupCommit() throws {
         let run = try ScriptedStore()
-        try run.blockCommitStage()
-        for id in 2...9 { run.enqueue(try run.write(id, "k\(id)", 1)) }
+        try run.beginFlushOfWrite1()
+        for id in 2...9 { run.enqueue(try run.makeWrite(id, key: "k\(id)", value: 1)) }
         // The first slice may have begun before all eight writes were queued. The second slice has the remaining
         // writes.
         for _ in 1...2 { run.awaitDecisions() }
         #expect(run.store.state.revision == .zero)
         run.log.releaseFlush()
-        #expect(run.results.wait(for: 1)[1]?.setting?.changed == true)
+        #expect(run.awaitFurtherResults(1)[1]?.setting?.changed == true)
         run.log.releaseFlush()
-        #expect(run.results.wait(for: 8).count == 9)
-        #expect(run.log.flushes.map(\.count) == [1, 8])
+        #expect(run.awaitFurtherResults(8).count == 9)
+        #expect(run.log.flushedBatches.map(\.count) == [1, 8])
         #expect(run.store.state.revision == Revision(9))
     }
 
@@ -76,33 +81,35 @@ struct WritePipelineTests {
         let run = try ScriptedStore()
         run.log.failNext(.unknown, .failed)
         run.enqueue(
-            try run.write(1, "a", 1), try run.write(2, "a", 1), try run.write(3, "b", 2, guards: [.exists]),
-            try run.write(4, "c", 3))
+            try run.makeWrite(1, key: "a", value: 1), try run.makeWrite(2, key: "a", value: 1),
+            try run.makeWrite(3, key: "b", value: 2, guards: [.exists]),
+            try run.makeWrite(4, key: "c", value: 3))
         run.log.releaseFlush()
-        let results = run.results.wait(for: 4)
+        let results = run.awaitFurtherResults(4)
         #expect(results[1]?.problem?.code == .storageFailed)
         #expect(results[1]?.problem?.outcome == .unknown)
         #expect(results[2]?.problem?.outcome == .notDone, "the answer 'nothing changed' depends on a lost commit")
         #expect(results[3]?.problem?.outcome == .notDone, "the refusal depends on a lost commit")
         #expect(results[4]?.problem?.outcome == .unknown)
         #expect(run.store.state.revision == .zero)
-        #expect(run.log.published.isEmpty)
+        #expect(run.log.publishedRevisions.isEmpty)
 
-        run.enqueue(try run.write(5, "a", 7))
+        run.enqueue(try run.makeWrite(5, key: "a", value: 7))
         run.log.releaseFlush()
-        let next = try #require(run.results.wait(for: 1)[5]?.setting)
+        let next = try #require(run.awaitFurtherResults(1)[5]?.setting)
         #expect(next.revision > Revision(2) ?? .zero, "the revisions 1 and 2 must not be used again")
         #expect(next.previous?.source == .unset)
-        #expect(run.log.predecessors == [.zero], "the next commit must follow the last published commit")
+        #expect(run.log.commitPredecessors == [.zero], "the next commit must follow the last published commit")
     }
 
     @Test
     func `A refusal before the first commit of a failed batch keeps its answer`() throws {
         let run = try ScriptedStore()
         run.log.failNext(.notDone, .full)
-        run.enqueue(try run.write(1, "a", 1, guards: [.exists]), try run.write(2, "a", 1))
+        run.enqueue(
+            try run.makeWrite(1, key: "a", value: 1, guards: [.exists]), try run.makeWrite(2, key: "a", value: 1))
         run.log.releaseFlush()
-        let results = run.results.wait(for: 2)
+        let results = run.awaitFurtherResults(2)
         #expect(results[1]?.problem?.code == .preconditionFailed)
         #expect(results[2]?.problem?.code == .insufficientStorage)
     }
@@ -111,38 +118,41 @@ struct WritePipelineTests {
     func full() throws {
         let run = try ScriptedStore()
         run.log.failNext(.notDone, .full)
-        run.enqueue(try run.write(1, "a", 1))
+        run.enqueue(try run.makeWrite(1, key: "a", value: 1))
         run.log.releaseFlush()
-        let problem = try #require(run.results.wait(for: 1)[1]?.problem)
+        let problem = try #require(run.awaitFurtherResults(1)[1]?.problem)
         #expect(problem.status == 507)
         #expect(problem.code == .insufficientStorage)
         #expect(problem.outcome == .notDone)
         #expect(problem.retryAfterMs != nil)
     }
 
+    /// `isReplayed` of a result is true if the answer is that of an earlier request with the same request key.
     @Test("A repeated request gets the first answer, and a failed request is not remembered")
     func repeats() throws {
         let run = try ScriptedStore()
         run.log.failNext(.notDone, .failed)
-        run.enqueue(try run.write(1, "a", 1, requestKey: "k"))
+        run.enqueue(try run.makeWrite(1, key: "a", value: 1, requestKey: "k"))
         run.log.releaseFlush()
-        #expect(run.results.wait(for: 1)[1]?.problem != nil)
+        #expect(run.awaitFurtherResults(1)[1]?.problem != nil)
 
-        run.enqueue(try run.write(2, "a", 1, requestKey: "k"), try run.write(3, "a", 1, requestKey: "k"))
+        run.enqueue(
+            try run.makeWrite(2, key: "a", value: 1, requestKey: "k"),
+            try run.makeWrite(3, key: "a", value: 1, requestKey: "k"))
         run.log.releaseFlush()
-        let results = run.results.wait(for: 2)
+        let results = run.awaitFurtherResults(2)
         #expect(results[2]?.setting?.isReplayed == false)
         #expect(results[3]?.setting?.isReplayed == true)
         #expect(results[3]?.setting?.revision == results[2]?.setting?.revision)
         #expect(results[3]?.setting?.previous == results[2]?.setting?.previous)
 
-        run.enqueue(try run.write(4, "a", 2, requestKey: "k"))
-        #expect(run.results.wait(for: 1)[4]?.problem?.code == .idempotencyMismatch)
+        run.enqueue(try run.makeWrite(4, key: "a", value: 2, requestKey: "k"))
+        #expect(run.awaitFurtherResults(1)[4]?.problem?.code == .idempotencyMismatch)
 
         run.log.failNext(.notDone, .failed)
-        run.enqueue(try run.write(5, "b", 1), try run.write(6, "a", 1, requestKey: "k"))
+        run.enqueue(try run.makeWrite(5, key: "b", value: 1), try run.makeWrite(6, key: "a", value: 1, requestKey: "k"))
         run.log.releaseFlush()
-        #expect(run.results.wait(for: 2)[6]?.setting?.isReplayed == true, "the first commit is durable")
+        #expect(run.awaitFurtherResults(2)[6]?.setting?.isReplayed == true, "the first commit is durable")
     }
 
     @Test
@@ -163,7 +173,7 @@ struct WritePipelineTests {
     @Test("Writes of many threads are each decided once")
     func contended() throws {
         let run = try ScriptedStore(ScriptedLog())
-        let writes = try (0..<400).map { try run.write($0, "a", .integer(Int64($0))) }
+        let writes = try (0..<400).map { try run.makeWrite($0, key: "a", value: .integer(Int64($0))) }
         DispatchQueue.concurrentPerform(iterations: 8) { [store = run.store] thread in
             for number in stride(from: thread, to: writes.count, by: 8) {
                 if !store.enqueue([writes[number]]).isEmpty {
@@ -171,39 +181,39 @@ struct WritePipelineTests {
                 }
             }
         }
-        #expect(run.results.wait(for: 400).count == 400)
-        #expect(run.log.flushes.flatMap(\.self).map(\.revision.number) == Array(1...400))
-        #expect(run.log.predecessors.map(\.number) == Array(0..<400))
+        #expect(run.awaitFurtherResults(400).count == 400)
+        #expect(run.log.flushedBatches.flatMap(\.self).map(\.revision.number) == Array(1...400))
+        #expect(run.log.commitPredecessors.map(\.number) == Array(0..<400))
         #expect(run.store.state.revision.number == 400)
     }
 
     @Test("A write that waited too long is refused as overloaded and not done")
     func queueTimeout() throws {
         let run = try ScriptedStore {
-            $0.queueTimeout = 1_000_000_000
+            $0.queueTimeout = 1_000_000_000  // one second
             $0.batchCount = 1
         }
-        try run.blockCommitStage()
-        run.enqueue(try run.write(2, "a", 1), try run.write(3, "b", 1))
+        try run.beginFlushOfWrite1()
+        run.enqueue(try run.makeWrite(2, key: "a", value: 1), try run.makeWrite(3, key: "b", value: 1))
         run.awaitDecisions()
         // Write 2 is decided while the flush of write 1 runs. Write 3 is queued.
         run.time.advance(seconds: 2)
         run.log.releaseFlush()
         run.log.releaseFlush()
-        let results = run.results.wait(for: 3)
+        let results = run.awaitFurtherResults(3)
         #expect(results[2]?.problem == nil)
         let problem = try #require(results[3]?.problem)
         #expect(problem.code == .overloaded && problem.outcome == .notDone && problem.retryAfterMs != nil)
     }
 
     @Test("A batch has at most the configured number of writes")
-    func bounds() throws {
+    func batchSize() throws {
         let run = try ScriptedStore { $0.batchCount = 2 }
-        try run.blockCommitStage()
-        for id in 2...7 { run.enqueue(try run.write(id, "a", .integer(Int64(id)))) }
+        try run.beginFlushOfWrite1()
+        for id in 2...7 { run.enqueue(try run.makeWrite(id, key: "a", value: .integer(Int64(id)))) }
         for _ in 1...7 { run.log.releaseFlush() }
-        #expect(run.results.wait(for: 7)[7]?.setting?.changed == true)
-        #expect(run.results.order == Array(1...7) && run.log.flushes.allSatisfy { $0.count <= 2 })
+        #expect(run.awaitFurtherResults(7)[7]?.setting?.changed == true)
+        #expect(run.results.order == Array(1...7) && run.log.flushedBatches.allSatisfy { $0.count <= 2 })
     }
 
     @Test("A full queue refuses a write at once")
@@ -212,37 +222,40 @@ struct WritePipelineTests {
             $0.waitingBytes = 250
             $0.batchCount = 1
         }
-        try run.blockCommitStage()
-        // One further write is decided while the flush runs. Two writes fill the queue.
-        run.enqueue(try run.write(2, "a", 1))
+        try run.beginFlushOfWrite1()
+        // One further write is decided while the flush runs. Two writes of 100 bytes fill the queue.
+        run.enqueue(try run.makeWrite(2, key: "a", value: 1))
         run.awaitDecisions()
-        run.enqueue(try run.write(3, "b", 1), try run.write(4, "c", 1))
-        let refused = try #require(run.store.enqueue([try run.write(5, "d", 1)]).first)
+        run.enqueue(try run.makeWrite(3, key: "b", value: 1), try run.makeWrite(4, key: "c", value: 1))
+        let refused = try #require(run.store.enqueue([try run.makeWrite(5, key: "d", value: 1)]).first)
         #expect(refused.id.number == 5 && refused.problem?.code == .overloaded && refused.problem?.outcome == .notDone)
         for _ in 1...4 { run.log.releaseFlush() }
-        #expect(run.results.wait(for: 4).count == 4)
+        #expect(run.awaitFurtherResults(4).count == 4)
     }
 
     @Test("Cheap writes go before a costly write, and a stopping store refuses costly writes")
     func costlyWrites() throws {
         let run = try ScriptedStore { $0.batchCount = 1 }
-        try run.blockCommitStage()
+        try run.beginFlushOfWrite1()
         run.enqueue(
-            try run.write(2, "ahead", 1), try run.write(3, "long", 1, estimatedTime: 50_000_000),
-            try run.write(4, "a", 1), try run.write(5, "b", 1))
+            try run.makeWrite(2, key: "ahead", value: 1),
+            try run.makeWrite(3, key: "long", value: 1, estimatedTime: 50_000_000),
+            try run.makeWrite(4, key: "a", value: 1), try run.makeWrite(5, key: "b", value: 1))
         for _ in 1...5 { run.log.releaseFlush() }
-        #expect(run.results.wait(for: 5).count == 5)
+        #expect(run.awaitFurtherResults(5).count == 5)
         #expect(run.results.order == [1, 2, 4, 5, 3])
         for _ in 2...5 { run.log.awaitFlush() }
 
-        run.enqueue(try run.write(9, "first", 2))
+        run.enqueue(try run.makeWrite(9, key: "first", value: 2))
         run.log.awaitFlush()
-        run.enqueue(try run.write(6, "ahead", 2))
+        run.enqueue(try run.makeWrite(6, key: "ahead", value: 2))
         run.awaitDecisions()
         run.store.refuseCostlyWrites()
-        run.enqueue(try run.write(7, "long", 2, estimatedTime: 50_000_000), try run.write(8, "a", 2))
+        run.enqueue(
+            try run.makeWrite(7, key: "long", value: 2, estimatedTime: 50_000_000),
+            try run.makeWrite(8, key: "a", value: 2))
         for _ in 1...3 { run.log.releaseFlush() }
-        let results = run.results.wait(for: 4)
+        let results = run.awaitFurtherResults(4)
         #expect(results[7]?.problem?.code == .shuttingDown && results[7]?.problem?.outcome == .notDone)
         #expect(results[8]?.problem == nil)
     }
@@ -250,22 +263,22 @@ struct WritePipelineTests {
     @Test("The store is busy if its queued writes take long, not if there are many")
     func busy() throws {
         let run = try ScriptedStore { $0.batchCount = 1 }
-        try run.blockCommitStage()
+        try run.beginFlushOfWrite1()
         #expect(!run.store.isBusy)
-        for id in 2...100 { run.enqueue(try run.write(id, "k\(id)", 1)) }
+        for id in 2...100 { run.enqueue(try run.makeWrite(id, key: "k\(id)", value: 1)) }
         #expect(!run.store.isBusy)
-        run.enqueue(try run.write(101, "long", 1, estimatedTime: 70_000_000))
+        run.enqueue(try run.makeWrite(101, key: "long", value: 1, estimatedTime: 70_000_000))
         #expect(run.store.isBusy)
         for _ in 1...101 { run.log.releaseFlush() }
-        #expect(run.results.wait(for: 101).count == 101)
+        #expect(run.awaitFurtherResults(101).count == 101)
         try eventually { !run.store.isBusy }
     }
 
     @Test("The idle handler is called after each write has its result")
     func idle() throws {
         let run = try ScriptedStore()
-        try run.blockCommitStage()
-        run.enqueue(try run.write(2, "a", 1))
+        try run.beginFlushOfWrite1()
+        run.enqueue(try run.makeWrite(2, key: "a", value: 1))
         let (revisions, isCalled) = (EventLog(), DispatchSemaphore(value: 0))
         run.store.whenIdle { state in
             revisions.add("\(state.revision)")
@@ -289,18 +302,20 @@ struct WritePipelineTests {
             request, revision: try #require(Revision(1)), time: Timestamp(milliseconds: 1))
         _ = try state.apply(try #require(decision.commit), schema: decision.schema)
         let store = Store(state, log: ScriptedLog()) { Timestamp(milliseconds: 1000) }
-        func map(_ length: Int) -> JSONObject {
-            var map = JSONObject()
-            for number in 0..<10 { map["k\(number)"] = .string(String(repeating: "a", count: length)) }
-            return map
+        func settings(valueLength: Int) -> JSONObject {
+            var settings = JSONObject()
+            for number in 0..<10 { settings["k\(number)"] = .string(String(repeating: "a", count: valueLength)) }
+            return settings
         }
-        let operations = try map(62).members.map {
+        // The values of the commands have different lengths, so that each command changes the suite.
+        let operations = try settings(valueLength: 62).members.map {
             Transaction.Operation(suite: suite, key: try KeyName($0.name), .set($0.value))
         }
         let text = JSONValue.string(String(repeating: "a", count: 120))
         let commands: [WriteCommand] = [
             .setting(Transaction.Operation(suite: suite, key: try KeyName("k"), .set(text))),
-            .mergeSuite(suite, map(60)), .replaceSuite(suite, map(61)), .transaction(Transaction(do: operations)),
+            .mergeSuite(suite, settings(valueLength: 60)), .replaceSuite(suite, settings(valueLength: 61)),
+            .transaction(Transaction(do: operations)),
         ]
         let results = CollectedResults()
         for (id, command) in commands.enumerated() {

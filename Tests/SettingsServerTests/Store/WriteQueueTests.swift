@@ -14,8 +14,8 @@ struct WriteQueueTests {
 
         func append(_ write: PendingWrite, within limit: Int) -> Bool { queue.append(write, within: limit) }
 
-        func removeSlice(atMost most: Int, bytes: Int, now: UInt64, _ limits: WriteLimits) -> [PendingWrite] {
-            queue.dequeue(atMost: most, bytes: bytes, now: now, limits)
+        func removeSlice(atMost count: Int, bytes: Int, now: UInt64, _ limits: WriteLimits) -> [PendingWrite] {
+            queue.dequeue(atMost: count, bytes: bytes, now: now, limits)
         }
     }
 
@@ -29,8 +29,9 @@ struct WriteQueueTests {
             arrival: arrival)
     }
 
-    /// Steps: `a1` queues a cheap write 1 of the client `a`; `a1:5` queues a write that takes 5 ms; `+7` advances the
-    /// clock by 7 ms; `-` removes the next write; `=5` records that the last costly write took 5 ms.
+    /// Each case has a name, steps, and the numbers of the removed writes in their order. Steps: `a1` queues a cheap
+    /// write 1 of the client `a`; `a1:5` queues a costly write 1 that takes 5 ms; `+7` advances the clock by 7 ms; `-`
+    /// removes the next write, or `none`; `=5` records that the last costly write ended now and took 5 ms.
     @Test(
         "Writes leave the queue in the order of their clients, their cost and their arrival",
         arguments: [
@@ -54,7 +55,7 @@ struct WriteQueueTests {
                 "a1:5 a2:5 +100 - =5 b3 - +100 b4 - -", "1 3 2 4"
             ),
         ])
-    func order(_ rule: String, steps: String, expected: String) throws {
+    func order(_ caseName: String, steps: String, expected: String) throws {
         let tested = Queue()
         var now: UInt64 = 1_000_000_000
         var order: [String] = []
@@ -62,7 +63,7 @@ struct WriteQueueTests {
             let number = UInt64(step.dropFirst()) ?? 0
             switch step.first {
             case "+": now += number * 1_000_000
-            case "=": tested.queue.noteCostlyWrites(endedAt: now, duration: number * 1_000_000, Self.limits)
+            case "=": tested.queue.recordCostlyWrites(endedAt: now, duration: number * 1_000_000, Self.limits)
             case "-":
                 let write = tested.removeSlice(atMost: 1, bytes: .max, now: now, Self.limits).first
                 order.append(write.map { "\($0.id.number)" } ?? "none")
@@ -75,7 +76,7 @@ struct WriteQueueTests {
             case nil: break
             }
         }
-        #expect(order.joined(separator: " ") == expected, "\(rule)")
+        #expect(order.joined(separator: " ") == expected, "\(caseName)")
     }
 
     @Test("A slice has as many writes as fit, and costly writes only if no cheap write waits or a costly write is due")
@@ -92,6 +93,7 @@ struct WriteQueueTests {
             tested.removeSlice(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [6, 7],
             "two costly writes take 16 ms of the 20 ms of a slice")
         #expect(tested.append(try write(10, of: nil), within: .max))
+        // A costly write is due after twenty times its estimated time: 160 ms.
         #expect(tested.removeSlice(atMost: 9, bytes: .max, now: 160_000_000, Self.limits).map(\.id.number) == [8, 10])
         #expect(tested.removeSlice(atMost: 9, bytes: .max, now: 160_000_000, Self.limits).map(\.id.number) == [9])
         #expect(tested.queue.isEmpty && tested.queue.bytes == 0 && tested.queue.estimatedTime == 0)
@@ -125,7 +127,8 @@ struct WriteQueueTests {
     }
 
     @Test("The queue refuses writes beyond its limit of bytes, and beyond half of it for a client while others wait")
-    func bounds() throws {
+    func sizeLimits() throws {
+        // Each write has 100 bytes, except write 11.
         let tested = Queue()
         let (one, other) = (ClientKey.caller("one"), ClientKey.caller("other"))
         for id in 1...6 { #expect(tested.append(try write(id, of: one), within: 1000), "no other client waits") }

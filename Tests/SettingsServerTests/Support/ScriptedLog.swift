@@ -17,7 +17,7 @@ final class ScriptedLog: CommitLog {
         var deadlines: [UInt64] = []
         /// True if the outcome of the last commits is unknown, so that the next batch needs a flush even without
         /// commits.
-        var isInDoubt = false
+        var hasUnknownOutcome = false
         /// The value of the property `CommitLog.hasUnresolvedBatch`.
         var hasUnresolvedBatch = false
         /// Commits of other daemons that the store has not applied yet.
@@ -27,16 +27,16 @@ final class ScriptedLog: CommitLog {
     private let contents = Mutex(Contents())
     private let gate: DispatchSemaphore?
     private let flushing = DispatchSemaphore(value: 0)
-    private let failsEach: Int?
+    private let failsEveryNthFlush: Int?
     private let isShared: Bool
 
     /// - Parameters:
     ///   - isGated: true if each flush waits for ``releaseFlush()``.
     ///   - isShared: true if other daemons add commits.
-    ///   - failsEach: `n` makes every nth flush fail, with alternating outcomes; nil makes only the flushes fail that
-    ///     ``failNext(_:_:)`` requested.
-    init(isGated: Bool = false, isShared: Bool = false, failsEach: Int? = nil) {
-        self.failsEach = failsEach
+    ///   - failsEveryNthFlush: `n` makes every nth flush fail, alternately with the outcomes `notDone` and `unknown`;
+    ///     nil makes only the flushes fail that ``failNext(_:_:)`` requested.
+    init(isGated: Bool = false, isShared: Bool = false, failsEveryNthFlush: Int? = nil) {
+        self.failsEveryNthFlush = failsEveryNthFlush
         self.isShared = isShared
         gate = isGated ? DispatchSemaphore(value: 0) : nil
     }
@@ -57,7 +57,7 @@ final class ScriptedLog: CommitLog {
     }
 
     /// Adds a commit of another daemon.
-    func addForeign(_ commit: Commit) {
+    func addCommitOfOtherDaemon(_ commit: Commit) {
         contents.withLock { $0.foreign.append(commit) }
     }
 
@@ -67,16 +67,17 @@ final class ScriptedLog: CommitLog {
     }
 
     /// The commits of each successful flush.
-    var flushes: [[Commit]] { contents.withLock { $0.flushed.map { $0.map(\.commit) } } }
-    /// The predecessor of each flushed commit.
-    var predecessors: [Revision] { contents.withLock { $0.flushed.flatMap { $0.map(\.predecessor) } } }
-    var published: [Revision] { contents.withLock { $0.published } }
+    var flushedBatches: [[Commit]] { contents.withLock { $0.flushed.map { $0.map(\.commit) } } }
+    /// The revision of the commit before each flushed commit.
+    var commitPredecessors: [Revision] { contents.withLock { $0.flushed.flatMap { $0.map(\.predecessor) } } }
+    /// The revision of each state that the store has published.
+    var publishedRevisions: [Revision] { contents.withLock { $0.published } }
     /// The deadline of each flush.
     var deadlines: [UInt64] { contents.withLock { $0.deadlines } }
 
     // MARK: CommitLog
 
-    var requiresFlush: Bool { isShared || contents.withLock { $0.isInDoubt } }
+    var requiresFlush: Bool { isShared || contents.withLock { $0.hasUnknownOutcome } }
     var maximumBatchesInFlight: Int { isShared ? 1 : 2 }
     var hasUnresolvedBatch: Bool { contents.withLock { $0.hasUnresolvedBatch } }
 
@@ -92,15 +93,15 @@ final class ScriptedLog: CommitLog {
             let staged = contents.staged
             contents.staged = []
             var failure: CommitLogError?
-            if let failsEach, contents.deadlines.count % failsEach == 0 {
-                let isUnknown = contents.deadlines.count % (2 * failsEach) == 0
+            if let failsEveryNthFlush, contents.deadlines.count % failsEveryNthFlush == 0 {
+                let isUnknown = contents.deadlines.count % (2 * failsEveryNthFlush) == 0
                 failure = CommitLogError(isUnknown ? .unknown : .notDone, .failed, "the test requested this failure")
             } else if !contents.failures.isEmpty {
                 failure = contents.failures.removeFirst()
             } else {
                 contents.flushed.append(staged)
             }
-            contents.isInDoubt = failure.map { $0.outcome == .unknown || contents.isInDoubt } ?? false
+            contents.hasUnknownOutcome = failure.map { $0.outcome == .unknown || contents.hasUnknownOutcome } ?? false
             return failure
         }
         if let failure { throw failure }
@@ -132,6 +133,7 @@ extension WriteRequest {
         let operation = Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), .set(value))
         var request = WriteRequest(.setting(operation))
         request.requestKey = requestKey.flatMap { RequestKey($0) }
+        // A repeat must have the same digest, otherwise it is refused.
         request.digest = requestKey.map { _ in "\(key)=\(value)" }
         request.guards = guards
         request.size = 100
@@ -152,8 +154,8 @@ final class CollectedResults: WriteReceiver {
     /// The numbers of the writes in the order of their results.
     var order: [Int] { results.withLock { $0.map(\.id.number) } }
 
-    /// Waits for this number of results, and returns them by the number of the write. Returns fewer if the wait times
-    /// out.
+    /// Waits for this number of further results. Returns all results so far by the number of the write, even if the
+    /// wait times out.
     func wait(for count: Int) -> [Int: WriteResult] {
         for _ in 0..<count where arrived.wait(timeout: .now() + .seconds(20)) == .timedOut { break }
         return Dictionary(results.withLock { $0 }.map { ($0.id.number, $0) }, uniquingKeysWith: { $1 })
@@ -161,6 +163,7 @@ final class CollectedResults: WriteReceiver {
 }
 
 extension WriteResult {
+    /// The setting in the answer to a write of one key; nil if the write was refused.
     var setting: SettingState? {
         guard case .success(let answer) = answer else { return nil }
         switch answer.body {
