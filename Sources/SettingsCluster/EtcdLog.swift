@@ -430,7 +430,7 @@ package final class EtcdLog: StorageLog {
     // MARK: Closing
 
     /// Stops following the log, waits for the end of a running snapshot, and copies the state to the data directory.
-    /// Later flushes fail. The wait ends after `bound` nanoseconds, or after ``snapshotStopTimeout`` if it is shorter.
+    /// Later flushes fail. The wait ends after `bound` nanoseconds or ``snapshotStopTimeout``, whichever is shorter.
     package func close(within bound: UInt64) throws(FileError) {
         defer { cache.release() }
         exchange.withLock { $0 }?.stop()

@@ -34,7 +34,7 @@ extension EtcdClient {
                 let answer = try call(EtcdTransaction(success: [.range(range)]), isRepeatable: true, by: deadline)
                 guard let part = answer.ranges[0].first?.value else {
                     // The outcome is not `noEffect`, because a `LogWriter` that determines the outcome of its own batch
-                    // also reads parts. After `unknown`, it tries again.
+                    // also reads parts. After `unknown`, the `LogWriter` tries again.
                     throw EtcdError(
                         outcome: .unknown, description: "a part of batch \(entry.head.batch) is missing in etcd")
                 }

@@ -7,13 +7,13 @@ internal import Synchronization
 
 /// Reports the state of the daemon to the service manager that started it, with the protocol of systemd's `sd_notify`.
 ///
-/// After the report that the daemon stops, it reports no other state: a reload that ends later would report that the
-/// daemon is ready. Thread-safe.
+/// The report that the daemon stops is the last report of a state. Otherwise a reload that ends later would report that
+/// the daemon is ready. Thread-safe.
 package final class ServiceManager: Sendable {
     /// The path of the socket, or its abstract name after `@`.
     private let socket: String
     private let log: Log
-    /// Serializes the reports, so that the report of the stop is the last report.
+    /// Serializes the reports of states, so that the report of the stop is the last of them.
     private let queue = DispatchQueue(label: "settingsd.manager", qos: .userInitiated)
     private let isStopping = Atomic(false)
     /// The watchdog interval in nanoseconds: the service manager restarts the daemon if ``feedWatchdog()`` is not

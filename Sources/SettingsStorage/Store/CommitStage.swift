@@ -180,7 +180,7 @@ extension CommitStage {
 
 extension Problem {
     /// Makes the problem of a write whose result depends on a failed flush. `dependsOnLostCommit` is true if the flush
-    /// contained the commit of the write or of the request that it repeats. Otherwise the write is certainly not done.
+    /// contained the commit of the write, or of the request that the write repeats. Otherwise the write is not done.
     init(_ error: CommitLogError, dependsOnLostCommit: Bool) {
         let isUnknown = dependsOnLostCommit && error.outcome == .unknown
         let code: ErrorCode =

@@ -91,7 +91,7 @@ final class DecideStage: @unchecked Sendable {
             let problem = repeatsUnresolvedWrite ? Problem.firstRequestUnresolved : .tooManyWrites
             decisions.batch.append(write, .refusal(of: write.id, because: problem, at: staged.cursor))
         } else if slice.isStopping, write.estimatedTime > PendingWrite.costlyThreshold {
-            // If the validation time of a write is unknown, its estimate equals the threshold, so it is not refused.
+            // If the validation time of a write is unknown, its estimate equals the threshold, and it is not refused.
             decisions.batch.append(write, .refusal(of: write.id, because: .shuttingDown, at: staged.cursor))
         } else if repeatsUnresolvedWrite, log.hasUnresolvedBatch {
             decisions.postponed.append(write)
@@ -101,7 +101,7 @@ final class DecideStage: @unchecked Sendable {
     }
 
     private func prepareState(for slice: Slice, _ limits: WriteLimits) {
-        // `commitKeys` is the maximum number of keys that one write may change.
+        // If `createsSuites` is true, a write may create its suite. `commitKeys` is the maximum number of keys of a write.
         (staged.createsSuites, staged.commitKeys) = (limits.createsSuites, limits.commitKeys)
         staged.quotas = limits.quotas
         if let restart = slice.restart {

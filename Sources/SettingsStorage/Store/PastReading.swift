@@ -16,10 +16,10 @@ package protocol PastReading: Sendable {
     /// Returns dropped suites of which commits are kept, each with the revision of its last commit: the first suites of
     /// the query in the order of names, possibly more than fit on the page.
     func droppedSuites(_ query: SuiteListQuery) throws(Problem) -> [SuiteName: Revision]
-    /// Returns the net changes of a suite from one moment to another, which may be earlier. `readLimits` has the grants
-    /// of a caller that may not read everything; nil if the caller may read everything.
+    /// Returns the net changes of a suite from one moment to another, which may be earlier. `grants` are the grants of a
+    /// caller that may not read everything; nil if the caller may read everything.
     func difference(
-        of name: SuiteName, from: Moment, to: Moment, for readLimits: Grants?
+        of name: SuiteName, from: Moment, to: Moment, for grants: Grants?
     ) throws(Problem) -> SuiteDifference
     /// Reads from past files the commits or the suite that an undo or a restore needs, and adds this data to the
     /// request. Throws if the past files no longer contain the data.

@@ -8,15 +8,15 @@ internal import Synchronization
 /// Carries out the pending actions (reverts and scheduled writes) at their deadlines.
 ///
 /// The runner queues a write for each action that is due. The decide stage, which checks each write and computes its
-/// commit, decides that write like the write of a client. It makes no commit if the action has ended or has another
-/// deadline. Otherwise one commit makes the changes of the action, and also ends the action or moves the action to its
-/// next deadline. Therefore each task of an action is carried out exactly once, even if several daemons share a commit
-/// log and each daemon queues the write.
+/// commit, decides that write like the write of a client. The stage makes no commit if the action has ended or has
+/// another deadline. Otherwise one commit makes the changes of the action, and also ends the action or moves the action
+/// to its next deadline. Therefore each task of an action is carried out exactly once, even if several daemons share a
+/// commit log and each daemon queues the write.
 ///
 /// A `confirm` action reverts a commit unless a client confirms the commit before the deadline. The runner measures
-/// this deadline with the monotonic clock, from the publication of the commit that set the deadline. It compares other
-/// deadlines with the wall clock, at least once a second, because the wall clock may be set. After a restart, the wall
-/// clock also determines the remaining time of a `confirm` action.
+/// this deadline with the monotonic clock, from the publication of the commit that set the deadline. The runner compares
+/// other deadlines with the wall clock, at least once a second, because the wall clock may be set. After a restart, the
+/// wall clock also determines the remaining time of a `confirm` action.
 ///
 /// Thread-safe. A mutex protects the contents. The deadlines thread, which is the serial queue of the runner, checks
 /// the deadlines and handles the results.
@@ -197,7 +197,7 @@ extension PendingActionRunner {
     private func handle(_ results: [WriteResult]) {
         guard !results.isEmpty else { return }
         for result in results { handle(result) }
-        // The check may queue further writes. It runs before `leave()`, so that `start` also waits for these writes.
+        // The check may queue further writes. The check runs before `leave()`, so that `start` also waits for these writes.
         check()
         for _ in results { writes.leave() }
     }

@@ -6,7 +6,7 @@ import Testing
 /// The encoding of calls as JSON, which etcd's HTTP gateway accepts, and the decoding of its answers.
 @Suite
 struct EtcdCallTests {
-    private func body(_ write: (inout JSONWriter) -> Void) -> String {
+    private func jsonText(_ write: (inout JSONWriter) -> Void) -> String {
         var json = JSONWriter()
         write(&json)
         return String(decoding: json.bytes, as: UTF8.self)
@@ -51,20 +51,20 @@ struct EtcdCallTests {
             + #"{"request_range":{"key":"YQ==","range_end":"Yg==","limit":"16"}},"#
             + #"{"request_range":{"key":"YQ==","range_end":"Yg==","keys_only":true}},"#
             + #"{"request_range":{"key":"YQ==","range_end":"Yg==","min_mod_revision":"8"}}]}"#
-        #expect(body(transaction.write) == expected)
+        #expect(jsonText(transaction.write) == expected)
     }
 
     @Test("A lease, an authentication, a search for the leader and a watch are encoded as the gateway expects")
     func others() {
-        #expect(body(EtcdLeaseGrant(seconds: 2).write) == #"{"TTL":"2"}"#)
-        #expect(body(EtcdAuthentication(name: "n", password: "p\"").write) == #"{"name":"n","password":"p\""}"#)
-        #expect(body(EtcdLeadership().write) == "{}")
+        #expect(jsonText(EtcdLeaseGrant(seconds: 2).write) == #"{"TTL":"2"}"#)
+        #expect(jsonText(EtcdAuthentication(name: "n", password: "p\"").write) == #"{"name":"n","password":"p\""}"#)
+        #expect(jsonText(EtcdLeadership().write) == "{}")
         #expect(
-            body(EtcdWatchRequest(key: "a", end: "b", revision: 5).write)
+            jsonText(EtcdWatchRequest(key: "a", end: "b", revision: 5).write)
                 == #"{"create_request":{"key":"YQ==","range_end":"Yg==","start_revision":"5"}}"#)
     }
 
-    private let read = EtcdTransaction(success: [.range(EtcdRange(key: "a")), .range(EtcdRange(key: "b"))])
+    private let readOfTwoKeys = EtcdTransaction(success: [.range(EtcdRange(key: "a")), .range(EtcdRange(key: "b"))])
 
     @Test("An answer that omits members with empty values is decoded")
     func answer() throws {
@@ -74,7 +74,7 @@ struct EtcdCallTests {
                 "responses":[{"response_range":{"header":{"revision":"9"},"kvs":[{"key":"YQ==","create_revision":"2",
                 "mod_revision":"2","version":"1","value":"dg=="},{"key":"YQ=="}],"count":"2"}},{"response_range":{"header":{}}}]}
                 """#)
-        let answer = try #require(read.parseAnswer(json))
+        let answer = try #require(readOfTwoKeys.parseAnswer(json))
         #expect(answer.hasSucceeded && answer.header.cluster == "14841639068965178418")
         #expect(answer.header.revision == 9 && answer.header.term == 2)
         #expect(answer.ranges == [[EtcdPair(key: "a", value: Array("v".utf8)), EtcdPair(key: "a", value: [])], []])
@@ -88,8 +88,8 @@ struct EtcdCallTests {
             #"{"header":{"cluster_id":"1","revision":"9","raft_term":"2"},"succeeded":true,"responses":[]}"#,
             #"{"header":{"cluster_id":"1","revision":"9","raft_term":"2"},"succeeded":true,"responses":[{"response_range":{"kvs":[{"key":"%"}]}},{"response_range":{}}]}"#,
         ])
-    func otherForm(_ text: String) throws {
-        #expect(read.parseAnswer(try JSONValue(parsing: text)) == nil)
+    func missingMembers(_ text: String) throws {
+        #expect(readOfTwoKeys.parseAnswer(try JSONValue(parsing: text)) == nil)
     }
 
     @Test(

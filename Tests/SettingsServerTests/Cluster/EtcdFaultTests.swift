@@ -155,6 +155,7 @@ struct EtcdFaultTests {
         let node = try ClusterNode(["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory())
         let direct = try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
         #expect(try node.write(.set(0), to: "a").problem == nil)
+        // The proxy drops the answers to requests that write.
         proxy.set(.replacing(ClusterNode.writeRequestText, with: nil))
         for value in 1...2 { #expect(try node.write(.set(.integer(Int64(value))), to: "a").problem == nil) }
         #expect(proxy.replacedAnswers >= 2)

@@ -286,9 +286,9 @@ struct EtcdLogTests {
         let before = last?.description
         last = nil
         let path = directories[0].path
-        for damage in ["CLUSTER", "snapshot"] {
+        for prefix in ["CLUSTER", "snapshot"] {
             let names = try FileManager.default.contentsOfDirectory(atPath: path)
-            let name = try #require(names.first { $0.hasPrefix(damage) && !$0.contains("aside") }, "\(names)")
+            let name = try #require(names.first { $0.hasPrefix(prefix) && !$0.contains("aside") }, "\(names)")
             let url = URL(filePath: path).appending(path: name)
             var bytes = try Data(contentsOf: url)
             bytes.replaceSubrange(bytes.count / 2..<bytes.count / 2 + 8, with: Data("\u{0}garbage".utf8))

@@ -163,6 +163,7 @@ struct LogWriterTests {
     @Test("The parts of an interrupted snapshot are deleted by its daemon or by the next owner of the lock")
     func leftovers() throws {
         var client = makeClient()
+        // The daemon is cancelled before the second part.
         var parts = 0
         var lock = try #require(try SnapshotLock(&client, keys))
         #expect(throws: EtcdError.self) {

@@ -31,7 +31,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
     /// A case in which the daemon starts.
     private static func starting(
         _ name: String, at revision: Int64 = 12, newEpoch: Bool = false, notes: [String] = [],
-        _ check: DirectoryCheck.Verdict = .sound, durability: Durability = .always,
+        check: DirectoryCheck.Verdict = .sound, durability: Durability = .always,
         _ edit: @escaping @Sendable (DataFolder) throws -> Void
     ) -> DamageCase {
         DamageCase(
@@ -58,8 +58,9 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
         .starting("zeros at the end of the newest journal") { folder in
             try folder.edit("journal-8.jsonl") { $0 += [UInt8](repeating: 0, count: 700) }
         },
-        .starting("a lost sector in the last batch, which was not synced", at: 12, notes: ["ends in the middle"], .torn)
-        { folder in
+        .starting(
+            "a lost sector in the last batch, which was not synced", at: 12, notes: ["ends in the middle"], check: .torn
+        ) { folder in
             // The zeros end at the end of a sector of 512 bytes. The end of a line follows.
             try folder.edit("journal-8.jsonl") { bytes in
                 bytes += [UInt8](repeating: 0, count: 1024 - bytes.count % 512) + Array("\"x\":1}}\n".utf8)
@@ -87,19 +88,23 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
 
     private static let snapshots: [DamageCase] = [
         .starting(
-            "the newest snapshot cut", notes: ["snapshot-8.json is damaged", "recovered from snapshot-4.json"], .damaged
+            "the newest snapshot cut", notes: ["snapshot-8.json is damaged", "recovered from snapshot-4.json"],
+            check: .damaged
         ) {
             try $0.edit("snapshot-8.json") { $0.removeLast($0.count / 2) }
         },
         .starting("the newest snapshot missing") { $0.remove("snapshot-8.json") },
-        .starting("the newest snapshot empty", notes: ["snapshot-8.json is damaged"], .damaged) {
+        .starting("the newest snapshot empty", notes: ["snapshot-8.json is damaged"], check: .damaged) {
             $0.write("snapshot-8.json", [])
         },
-        .starting("the newest snapshot with another checksum", notes: ["the checksum does not match"], .damaged) {
+        .starting("the newest snapshot with another checksum", notes: ["the checksum does not match"], check: .damaged)
+        {
             // The file ends with the checksum, `"}` and a line feed.
             try $0.edit("snapshot-8.json") { $0[$0.count - 5] ^= 1 }
         },
-        .starting("the newest snapshot with commits out of order", notes: ["the commits are not in order"], .damaged) {
+        .starting(
+            "the newest snapshot with commits out of order", notes: ["the commits are not in order"], check: .damaged
+        ) {
             folder in
             try folder.editLines("snapshot-8.json") { lines in
                 let history = lines.firstIndex(of: Array("],\"history\":[\n".utf8)) ?? 0
@@ -109,7 +114,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
                 for index in digits.indices { lines[lines.count - 1][17 + index] = digits[index] }
             }
         },
-        .starting("the older snapshot cut", .damaged) { try $0.edit("snapshot-4.json") { $0.removeLast(9) } },
+        .starting("the older snapshot cut", check: .damaged) { try $0.edit("snapshot-4.json") { $0.removeLast(9) } },
         .refused("both snapshots cut", ["snapshot-8.json, line", "at byte"], keptRevision: 0) { folder in
             try folder.edit("snapshot-8.json") { $0.removeLast(9) }
             try folder.edit("snapshot-4.json") { $0.removeLast(9) }
@@ -152,14 +157,14 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
         },
         .starting(
             "the newest journal of a former version missing", at: 8, newEpoch: true,
-            notes: ["journal-8.jsonl, which continues"], .damaged
+            notes: ["journal-8.jsonl, which continues"], check: .damaged
         ) { folder in
             folder.remove("journal-8.jsonl")
             folder.remove("NEWEST")
         },
         .starting(
             "all files except the newest snapshot missing", at: 8, newEpoch: true,
-            notes: ["journal-8.jsonl, which continues"], .damaged
+            notes: ["journal-8.jsonl, which continues"], check: .damaged
         ) {
             for name in $0.names where name != "snapshot-8.json" { $0.remove(name) }
         },

@@ -51,8 +51,8 @@ struct FaultTests {
     ]
 
     /// Runs the case with each fault at each call of the file system, or with a part of these combinations (see
-    /// `FuzzBudget`). With past files, whose comparison is slow, a call gets only every second fault. Calls `check` after
-    /// each run with a title for messages, and with the data that must survive the crash.
+    /// `FuzzBudget`). With past files, whose comparison is slow, a call gets only every second fault. After each run,
+    /// calls `check` with a title for messages, and with the data that the simulated crash must leave on the disk.
     private func runWithEachFault(
         _ run: Case, _ faults: [SimulatedDisk.Fault] = Self.faults,
         _ check: (LogHarness, String, SimulatedDisk.Survival) throws -> Void
@@ -114,10 +114,10 @@ struct FaultTests {
             let setup = LogHarness.Setup(durability: durability, journalBytes: 900)
             let harness = try LogHarness(SimulatedDisk(), setup, seed: 9)
             try harness.run(closes: false)
-            // With durability `interval`, a power loss during the next start may lose data that is not synced yet.
+            // Syncs the journal with durability `interval`. Otherwise a power loss during the next start could lose data.
             harness.performMaintenance(after: .nanoseconds(1_000))
             harness.crash(.everything, seed: 9)
-            // Damage that a start repairs: the end of a journal, and a snapshot that the journals replace.
+            // A start accepts zeros at the end of a journal, which a crash may leave.
             if let journal = harness.disk.names.last(where: { $0.hasPrefix("journal-") }) {
                 harness.disk.put(journal, (harness.disk.content(journal) ?? []) + [UInt8](repeating: 0, count: 99))
             }
@@ -184,6 +184,7 @@ struct FaultTests {
                         #expect(before?.stored == after?.stored, "\(title), \(key) of \(suite) at \(state.revision)")
                     }
                 } catch {
+                    // `overloaded`: the commits after the state are neither in memory nor in a past file yet.
                     #expect(error.code == .historyGone || error.code == .overloaded, "\(title): \(error)")
                 }
             }
@@ -198,6 +199,7 @@ struct FaultTests {
         let before = harness.newestState
         let (possible, acknowledged) = (harness.statesWithUnknownOutcome, harness.acknowledgedStates)
         let keepsPastFiles = harness.setup.history.age < .max
+        // Any seed is suitable.
         harness.crash(survival, seed: UInt64(title.utf8.count))
         do {
             try harness.open()

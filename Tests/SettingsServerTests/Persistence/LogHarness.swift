@@ -30,6 +30,7 @@ final class LogHarness {
     private var commits: RandomCommits
     private(set) var log: LocalLog?
     private(set) var recovered: Recovery?
+    /// The state on which the next batch is decided.
     private var state: State
     private var lastUsedRevision = Revision.zero
     /// The published states, oldest first.

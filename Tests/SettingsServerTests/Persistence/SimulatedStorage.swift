@@ -32,6 +32,7 @@ struct SimulatedStorage: Sendable {
     var files: [Int: File] = [:]
     /// The inode numbers by file name.
     var names: [String: Int] = [:]
+    /// The names that are certainly on disk.
     var durableNames: [String: Int] = [:]
     var pendingNames: [NameChange] = []
     /// The inode numbers of open files by descriptor.
@@ -44,8 +45,10 @@ struct SimulatedStorage: Sendable {
     var faults: [Int: SimulatedDisk.Fault] = [:]
     /// The error codes of the kinds of calls that fail.
     var failing: [FileError.Call: Int32] = [:]
+    /// The error code of every call; nil if not all calls fail.
     var errorOfAllCalls: Int32?
     var isDown = false
+    /// True if the next write stores only a part of its data.
     var isNextWriteShort = false
     /// The last number that was used for a file or a descriptor.
     private var lastNumber = 1
@@ -118,6 +121,7 @@ struct SimulatedStorage: Sendable {
         files[id] = file
     }
 
+    /// Simulates a failed sync: the kernel does not write the pending changes again.
     mutating func failSync(_ descriptor: Int32) {
         guard let id = descriptors[descriptor], var file = files[id] else { return }
         file.doubtful += file.pending

@@ -23,12 +23,12 @@ struct ArgumentsTests {
         ), ("cluster new-epoch", .cluster(Arguments.ClusterCommand(verb: .newEpoch))),
     ])
     func `A command line selects the command`(line: String, command: Arguments.Command) throws {
-        #expect(try Self.options(line).command == command)
+        #expect(try Self.parse(line).command == command)
     }
 
     @Test(arguments: ["--data /d --durability interval --log debug", "--data=/d --durability=interval --log=debug"])
     func `A value follows its option after a space or an equals sign`(line: String) throws {
-        let configuration = try Self.options(line).configuration()
+        let configuration = try Self.parse(line).configuration()
         #expect(configuration.data == "/d")
         #expect(configuration.durability == .interval)
         #expect(configuration.logLevel == .debug)
@@ -36,11 +36,11 @@ struct ArgumentsTests {
 
     @Test(arguments: [("check /d", "/d"), ("repair --data /e", "/e"), ("check -- --odd", "--odd"), ("--data=-x", "-x")])
     func `A data directory is an operand of check and repair, or an option`(line: String, path: String) throws {
-        #expect(try Self.options(line).configuration().data == path)
+        #expect(try Self.parse(line).configuration().data == path)
     }
 
     @Test("The option `listen` can be repeated") func repeatedListen() throws {
-        let configuration = try Self.options("--listen 127.0.0.1:1 --listen=[::1]:2 --listen unix:/run/s")
+        let configuration = try Self.parse("--listen 127.0.0.1:1 --listen=[::1]:2 --listen unix:/run/s")
             .configuration()
         #expect(
             configuration.listen == [
@@ -50,7 +50,7 @@ struct ArgumentsTests {
 
     @Test
     func `A list option accepts elements separated by commas, and can be repeated`() throws {
-        let configuration = try Self.options(
+        let configuration = try Self.parse(
             "--listen 127.0.0.1:1,unix:/run/s --listen=[::1]:2 --etcd.endpoints http://a:1,http://b:2"
         ).configuration()
         #expect(
@@ -146,7 +146,7 @@ struct ArgumentsTests {
         ),
     ])
     func `An error in the command line is reported with a remedy`(line: String, message: String) {
-        let error = #expect(throws: ProgramError.self) { try Self.options(line) }
+        let error = #expect(throws: ProgramError.self) { try Self.parse(line) }
         #expect(error?.code == .usage)
         #expect(error?.description == "settingsd: \(message)")
     }
@@ -157,7 +157,7 @@ struct ArgumentsTests {
         #expect(error.description == "settingsd: unknown option : write another")
     }
 
-    private static func options(_ line: String) throws -> Arguments {
+    private static func parse(_ line: String) throws -> Arguments {
         try Arguments(line.split(separator: " ").map(String.init))
     }
 }

@@ -20,6 +20,7 @@ struct CommandsOfRootTests {
         try #require(mkdir(home, 0o700) == 0 && chown(home, Self.user, Self.user) == 0)
     }
 
+    /// Returns the owners of a folder and of the files in it.
     private func owners(in folder: String) throws -> Set<UInt32> {
         let names = try files.contentsOfDirectory(atPath: folder)
         return Set(

@@ -26,6 +26,7 @@ struct SharedLogTests {
         return try #require(decision.commit)
     }
 
+    /// Makes the store perform the maintenance of the log, which publishes commits of other daemons, and waits for it.
     private func performMaintenance() {
         let isDone = DispatchSemaphore(value: 0)
         run.store.performMaintenance()

@@ -13,6 +13,7 @@ struct ScriptedStore {
     let log: ScriptedLog
     let store: Store
     let results = CollectedResults()
+    /// The monotonic clock of the store.
     let time = ManualClock()
 
     /// By default, each flush is blocked until `log.releaseFlush()`.
@@ -244,6 +245,7 @@ struct WritePipelineTests {
         for _ in 1...5 { run.log.releaseFlush() }
         #expect(run.awaitFurtherResults(5).count == 5)
         #expect(run.results.order == [1, 2, 4, 5, 3])
+        // The next call waits for the flush of write 9.
         for _ in 2...5 { run.log.awaitFlush() }
 
         run.enqueue(try run.makeWrite(9, key: "first", value: 2))
@@ -262,6 +264,7 @@ struct WritePipelineTests {
 
     @Test("The store is busy if its queued writes take long, not if there are many")
     func busy() throws {
+        // The store is busy if deciding the queued writes takes more than 60 ms.
         let run = try ScriptedStore { $0.batchCount = 1 }
         try run.beginFlushOfWrite1()
         #expect(!run.store.isBusy)

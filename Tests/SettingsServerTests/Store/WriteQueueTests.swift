@@ -19,7 +19,8 @@ struct WriteQueueTests {
         }
     }
 
-    private func write(
+    /// The estimated time and the arrival are in nanoseconds, the size is in bytes.
+    private func makeWrite(
         _ id: Int, of client: ClientKey?, time: UInt64 = PendingWrite.minimumTime, arrival: UInt64 = 0, size: Int = 100
     ) throws -> PendingWrite {
         var request = try WriteRequest.put("k", 1)
@@ -29,9 +30,10 @@ struct WriteQueueTests {
             arrival: arrival)
     }
 
-    /// Each case has a name, steps, and the numbers of the removed writes in their order. Steps: `a1` queues a cheap
-    /// write 1 of the client `a`; `a1:5` queues a costly write 1 that takes 5 ms; `+7` advances the clock by 7 ms; `-`
-    /// removes the next write, or `none`; `=5` records that the last costly write ended now and took 5 ms.
+    /// Each case has a name, steps, and the numbers of the removed writes in their order. Steps: `a1` queues the cheap
+    /// write 1 of the client `a`, and `_1` without a client; `a1:5` queues a costly write that takes 5 ms; `+7` advances
+    /// the clock by 7 ms; `-` removes the next write (`none` if the queue is empty); `=5` records that the last costly
+    /// write ended now and took 5 ms.
     @Test(
         "Writes leave the queue in the order of their clients, their cost and their arrival",
         arguments: [
@@ -71,7 +73,7 @@ struct WriteQueueTests {
                 let parts = step.dropFirst().split(separator: ":")
                 let time = parts.count > 1 ? (UInt64(parts[1]) ?? 0) * 1_000_000 : PendingWrite.minimumTime
                 let key: ClientKey? = client == "_" ? nil : .caller(String(client))
-                let write = try write(try #require(Int(parts[0])), of: key, time: time, arrival: now)
+                let write = try makeWrite(try #require(Int(parts[0])), of: key, time: time, arrival: now)
                 #expect(tested.append(write, within: .max))
             case nil: break
             }
@@ -82,8 +84,8 @@ struct WriteQueueTests {
     @Test("A slice has as many writes as fit, and costly writes only if no cheap write waits or a costly write is due")
     func slices() throws {
         let tested = Queue()
-        for id in 1...5 { #expect(tested.append(try write(id, of: nil), within: .max)) }
-        for id in 6...9 { #expect(tested.append(try write(id, of: nil, time: 8_000_000), within: .max)) }
+        for id in 1...5 { #expect(tested.append(try makeWrite(id, of: nil), within: .max)) }
+        for id in 6...9 { #expect(tested.append(try makeWrite(id, of: nil, time: 8_000_000), within: .max)) }
         #expect(tested.removeSlice(atMost: 2, bytes: .max, now: 0, Self.limits).map(\.id.number) == [1, 2])
         #expect(tested.removeSlice(atMost: 9, bytes: 250, now: 0, Self.limits).map(\.id.number) == [3, 4])
         #expect(
@@ -92,7 +94,7 @@ struct WriteQueueTests {
         #expect(
             tested.removeSlice(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [6, 7],
             "two costly writes take 16 ms of the 20 ms of a slice")
-        #expect(tested.append(try write(10, of: nil), within: .max))
+        #expect(tested.append(try makeWrite(10, of: nil), within: .max))
         // A costly write is due after twenty times its estimated time: 160 ms.
         #expect(tested.removeSlice(atMost: 9, bytes: .max, now: 160_000_000, Self.limits).map(\.id.number) == [8, 10])
         #expect(tested.removeSlice(atMost: 9, bytes: .max, now: 160_000_000, Self.limits).map(\.id.number) == [9])
@@ -102,10 +104,10 @@ struct WriteQueueTests {
     @Test("Writes that return to the queue keep their positions among the writes of their clients")
     func putBack() throws {
         let (tested, one, other) = (Queue(), ClientKey.caller("one"), ClientKey.caller("other"))
-        for id in 1...4 { #expect(tested.append(try write(id, of: one), within: .max)) }
-        #expect(tested.append(try write(5, of: one, time: 2_000_000), within: .max))
+        for id in 1...4 { #expect(tested.append(try makeWrite(id, of: one), within: .max)) }
+        #expect(tested.append(try makeWrite(5, of: one, time: 2_000_000), within: .max))
         let slice = tested.removeSlice(atMost: 3, bytes: .max, now: 0, Self.limits)
-        #expect(tested.append(try write(6, of: other), within: .max))
+        #expect(tested.append(try makeWrite(6, of: other), within: .max))
         tested.queue.requeue(slice[1...])
         #expect(tested.queue.count == 5 && tested.queue.bytes == 500)
         let remaining = (1...5).flatMap { _ in
@@ -118,9 +120,9 @@ struct WriteQueueTests {
     @Test("Writes that return to the front of the queue leave first, in their order, together with later cheap writes")
     func front() throws {
         let tested = Queue()
-        for id in 1...3 { #expect(tested.append(try write(id, of: nil), within: .max)) }
+        for id in 1...3 { #expect(tested.append(try makeWrite(id, of: nil), within: .max)) }
         let slice = tested.removeSlice(atMost: 2, bytes: .max, now: 0, Self.limits)
-        #expect(tested.append(try write(4, of: nil), within: .max))
+        #expect(tested.append(try makeWrite(4, of: nil), within: .max))
         tested.queue.returnToFront(slice)
         #expect(tested.queue.count == 4 && tested.queue.bytes == 400)
         #expect(tested.removeSlice(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [1, 2, 3, 4])
@@ -131,15 +133,15 @@ struct WriteQueueTests {
         // Each write has 100 bytes, except write 11.
         let tested = Queue()
         let (one, other) = (ClientKey.caller("one"), ClientKey.caller("other"))
-        for id in 1...6 { #expect(tested.append(try write(id, of: one), within: 1000), "no other client waits") }
-        #expect(tested.append(try write(7, of: other), within: 1000))
+        for id in 1...6 { #expect(tested.append(try makeWrite(id, of: one), within: 1000), "no other client waits") }
+        #expect(tested.append(try makeWrite(7, of: other), within: 1000))
         #expect(
-            !tested.append(try write(8, of: one), within: 1000),
+            !tested.append(try makeWrite(8, of: one), within: 1000),
             "the writes of the client take more than half of the bytes")
-        for id in 9...10 { #expect(tested.append(try write(id, of: other), within: 1000)) }
-        #expect(!tested.append(try write(11, of: other, size: 200), within: 1000), "the queue is full")
-        #expect(tested.append(try write(12, of: nil), within: 1000))
-        #expect(!tested.append(try write(13, of: nil), within: 1000), "the queue is full")
+        for id in 9...10 { #expect(tested.append(try makeWrite(id, of: other), within: 1000)) }
+        #expect(!tested.append(try makeWrite(11, of: other, size: 200), within: 1000), "the queue is full")
+        #expect(tested.append(try makeWrite(12, of: nil), within: 1000))
+        #expect(!tested.append(try makeWrite(13, of: nil), within: 1000), "the queue is full")
         #expect(tested.queue.count == 10)
     }
 }

@@ -25,7 +25,9 @@ final class ScriptedLog: CommitLog {
     }
 
     private let contents = Mutex(Contents())
+    /// Each flush waits for a signal; nil if flushes do not wait.
     private let gate: DispatchSemaphore?
+    /// Signalled when a flush begins.
     private let flushing = DispatchSemaphore(value: 0)
     private let failsEveryNthFlush: Int?
     private let isShared: Bool
@@ -133,7 +135,7 @@ extension WriteRequest {
         let operation = Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), .set(value))
         var request = WriteRequest(.setting(operation))
         request.requestKey = requestKey.flatMap { RequestKey($0) }
-        // A repeat must have the same digest, otherwise it is refused.
+        // The store refuses a write with a known request key and another digest.
         request.digest = requestKey.map { _ in "\(key)=\(value)" }
         request.guards = guards
         request.size = 100

@@ -41,8 +41,8 @@ struct JournalFile: Sendable {
     init(_ head: JournalHead, commits: [Commit] = [], in directory: DataDirectory) throws(Failure) {
         var batch = JournalBatch()
         batch.add(head)
-        // The file is synced before it gets its name, so an invalid line before another line is damage, not the rest of
-        // an interrupted write.
+        // `followsSync` is true, because the file is synced before it gets its name. An invalid line before another line
+        // is therefore damage, and not the rest of an interrupted write.
         for commit in commits { batch.add(commit, after: batch.lastRevision ?? head.revision, followsSync: true) }
         let name = DataDirectory.journalName(after: head.revision)
         do throws(FileError) {

@@ -12,8 +12,10 @@ extension DataDirectory {
         let to: Revision
 
         init?(_ name: String) {
-            guard name.hasPrefix("past-"), name.hasSuffix(".jsonl") else { return nil }
-            let bounds = name.dropFirst(5).dropLast(6).split(separator: "-", omittingEmptySubsequences: false)
+            let (prefix, suffix) = ("past-", ".jsonl")
+            guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return nil }
+            let bounds = name.dropFirst(prefix.count).dropLast(suffix.count)
+                .split(separator: "-", omittingEmptySubsequences: false)
             guard bounds.count == 2, let from = Revision(bounds[0]), let to = Revision(bounds[1]), from < to else {
                 return nil
             }

@@ -197,21 +197,21 @@ package struct PastView: PastReading {
         return dropped
     }
 
-    /// Returns the net changes of a suite between two moments. `from` may be later than `to`. `readLimits` are the
-    /// grants of a caller that may not read everything; nil if the caller may read everything.
+    /// Returns the net changes of a suite between two moments. `from` may be later than `to`. `grants` are the grants of
+    /// a caller that may not read everything; nil if the caller may read everything.
     package func difference(
-        of name: SuiteName, from: Moment, to: Moment, for readLimits: Grants?
+        of name: SuiteName, from: Moment, to: Moment, for grants: Grants?
     ) throws(Problem) -> SuiteDifference {
         let (start, end) = (try revision(at: from, of: name), try revision(at: to, of: name))
         guard min(start, end) < state.oldestAvailable(of: name) else {
             return try state.recentPast.difference(
-                of: name, from: .revision(start), to: .revision(end), for: readLimits)
+                of: name, from: .revision(start), to: .revision(end), for: grants)
         }
         let (before, after) = (try suite(name, at: start), try suite(name, at: end))
         guard before != nil || after != nil || state.hasSuite(name) || state.history.hasCommits(of: name) else {
-            throw state.unknownSuite(name, for: readLimits)
+            throw state.unknownSuite(name, for: grants)
         }
-        return state.recentPast.difference(of: name, from: before, to: after, at: end, keys: nil, for: readLimits)
+        return state.recentPast.difference(of: name, from: before, to: after, at: end, keys: nil, for: grants)
     }
 
     /// Finds a commit in memory or in a file; nil if no available commit has this revision.
