@@ -24,11 +24,12 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         package var snapshotJournalBytes = 64 << 20
         /// A snapshot is also due this many nanoseconds after the previous snapshot, if there are new commits.
         package var snapshotInterval: UInt64 = 300_000_000_000
-        /// Sets the memory charge for replaced large values that a snapshot in progress needs; 0 after the snapshot.
+        /// Sets the charge against the memory budget for large values that writes have replaced and that a snapshot in
+        /// progress still needs; 0 after the snapshot.
         package var chargeReplaced: @Sendable (_ bytes: Int) -> Void = { _ in }
-        /// Sets the memory charge for a long line of a snapshot; 0 after the line is written.
+        /// Sets the charge against the memory budget for a long line of a snapshot; 0 after the line is written.
         package var chargeSnapshotLine: @Sendable (_ bytes: Int) -> Void = { _ in }
-        /// Sets the memory charge for commits that the history has evicted and that are not in a past file yet.
+        /// Sets the charge against the memory budget for evicted commits that are not in a past file yet.
         package var chargePast: @Sendable (_ bytes: Int) -> Void = { _ in }
         /// True to sync and to write files synchronously instead of on background queues, for tests.
         package var runsInline = false

@@ -71,6 +71,7 @@ struct LogWriterTests {
     @Test("If the answer to a claim was lost, the claim does not delay the next write of its daemon")
     func lostClaim() throws {
         var (client, writer) = (makeClient(), writer())
+        // The writer of the daemon `me` does not know that etcd has this claim.
         _ = try client.call(EtcdTransaction(success: [.put(keys.claim, Array("me".utf8))]), by: deadline())
         #expect(isDone(writer.write(try entry(after: first), after: first, by: deadline())))
         #expect(try existingKeys(&client, from: keys.claim).isEmpty)

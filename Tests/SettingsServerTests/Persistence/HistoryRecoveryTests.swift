@@ -112,8 +112,8 @@ struct HistoryRecoveryTests {
             var limits = Self.limits(&random)
             limits.commits += 1_020
             limits.bytes = 16 << 20
-            // The quiet suites protect more commits than the list of the newest commits contains, so some commits move
-            // to the list of older commits.
+            // Each suite protects at least 110 commits from eviction, so commits of the suites with few commits move
+            // from the list of the newest commits to the list of older commits.
             (limits.suiteCommits, limits.suiteBytes) = (110 + random.below(40), 1 << 20)
             limits.newestPercent = 50
             var run = try Run(seed: random.seed, limits)
