@@ -108,7 +108,9 @@ final class Acceptor: @unchecked Sendable {
                 if let accepted = addUserName(to: accepted, user, for: loops[loop]) {
                     socketsByLoop[loop].append(accepted)
                 }
+            // No client waits for a connection.
             case .nothing: break collecting
+            // The client has closed the connection before it was accepted.
             case .aborted: continue
             case .exhausted(let error):
                 shortage = error

@@ -34,8 +34,9 @@ final class Connection {
     /// set a new deadline.
     var deadlineKind = DeadlineKind.idle
     /// The events that the connection has requested from epoll.
-    private(set) var interest = usualInterest
-    private static var usualInterest: Epoll.Events { .readable | .peerHalfClosed }
+    private(set) var interest = defaultInterest
+    /// The events for a connection that can process requests and has no unsent bytes.
+    private static var defaultInterest: Epoll.Events { .readable | .peerHalfClosed }
     /// True if the peer has shut down its sending side, and all received bytes were read.
     var inputEnded = false
     /// True if the peer has shut down its sending side. Received bytes may be unread.
@@ -115,7 +116,7 @@ final class Connection {
     /// every case in which `processPendingWork` has something else to do.
     private func removeDeadlineIfAwaitingHandler(_ context: LoopContext) -> Bool {
         guard phase == .open, pendingAnswers.count == 1, !isScheduled, unsent == nil, backlog == nil, acceptsRequests,
-            !peerHalfClosed, !isReadDeferred, interest == Self.usualInterest, context.output.isEmpty,
+            !peerHalfClosed, !isReadDeferred, interest == Self.defaultInterest, context.output.isEmpty,
             context.limits.maxPipelinedRequests > 1
         else { return false }
         deadlineKind = .idle
@@ -139,7 +140,7 @@ final class Connection {
         // Send the unsent bytes first, because no answer can be rendered while there are unsent bytes.
         if unsent != nil { flush(context) }
         repeat {
-            renderReady(context)
+            renderReadyAnswers(context)
             if !context.output.isEmpty { flush(context) }
             guard phase == .open else { return }
         } while processBacklog(context)

@@ -109,7 +109,7 @@ extension Connection {
     }
 
     /// Renders complete answers and ready parts of streams, in order. Stops at an incomplete answer or at unsent bytes.
-    func renderReady(_ context: LoopContext) {
+    func renderReadyAnswers(_ context: LoopContext) {
         guard phase == .open else { return }
         while unsent == nil, var answer = pendingAnswers.popFirst() {
             if answer.stream == nil, let response = answer.response.take() {

@@ -24,6 +24,7 @@ final class UploadQueue: Sendable {
 
     private struct Contents: Sendable {
         var waiting = FairQueue<ClientKey, WaitingBody>()
+        /// The position of the body of each connection in `waiting`.
         var positions: [ConnectionID: FairQueue<ClientKey, WaitingBody>.Position] = [:]
         var admittedBytes = 0
         var admittedByClient: [ClientKey: Int] = [:]
@@ -32,7 +33,7 @@ final class UploadQueue: Sendable {
 
         /// Returns the next body to admit with its client (`caller`). Returns nil if no body waits, or if every client
         /// with a waiting body has used up its half of the share.
-        func next(within share: Int) -> (caller: ClientKey, element: WaitingBody)? {
+        func nextBody(within share: Int) -> (caller: ClientKey, element: WaitingBody)? {
             // A body that is larger than the share is admitted with a reservation of the whole share.
             waiting.first { allows(min($1.bytes, share), from: $0, within: share) }
         }
@@ -59,7 +60,7 @@ final class UploadQueue: Sendable {
     func admit(_ bytes: Int, from client: ClientKey) -> Upload? {
         contents.withLock { contents in
             let bytes = min(bytes, share)
-            guard contents.next(within: share) == nil, contents.allows(bytes, from: client, within: share)
+            guard contents.nextBody(within: share) == nil, contents.allows(bytes, from: client, within: share)
             else { return nil }
             return admit(bytes, from: client, &contents)
         }
@@ -86,7 +87,7 @@ final class UploadQueue: Sendable {
     func admitNext(on loop: Int) -> (connection: ConnectionID, upload: Upload)? {
         contents.withLock { contents in
             let share = share
-            guard let (client, body) = contents.next(within: share), body.connection.loop == loop,
+            guard let (client, body) = contents.nextBody(within: share), body.connection.loop == loop,
                 contents.admittedBytes + min(body.bytes, share) <= share
             else { return nil }
             let upload = admit(min(body.bytes, share), from: client, &contents)

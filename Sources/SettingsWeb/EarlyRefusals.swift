@@ -8,9 +8,9 @@ internal import SettingsStorage
 
 /// Answers to requests before their bodies are received.
 ///
-/// The HTTP server *rejects* a request that it cannot process,
-/// for example because the request is malformed or too large. The API *refuses* a valid request because of its head,
-/// for example if the caller (its sender) lacks rights, or if the setting is locked.
+/// The HTTP server *rejects* a request that it cannot process, for example because the request is malformed or too
+/// large. The API *refuses* a valid request because of its head, for example if the caller (its sender) lacks rights, or
+/// if the setting is locked.
 extension APIHandler {
     /// Returns the answer to a request that the HTTP server rejects. If the body is too large, a refusal takes
     /// precedence, so that only callers who may send the request learn the size limit.
@@ -22,7 +22,7 @@ extension APIHandler {
         if case .request(.bodyTooLarge) = rejection, let head {
             problem = refusal(of: head, bytes, from: peer, user) ?? problem
         }
-        return refused(problem, head, bytes, from: peer)
+        return recordedResponse(problem, head, bytes, from: peer)
     }
 
     /// Decides whether the HTTP server receives the body of a request, and for which client the request counts if it
@@ -32,7 +32,7 @@ extension APIHandler {
     ) -> BodyDecision {
         current = CurrentRequest(arrival: loop.now)
         if let problem = refusal(of: head, bytes, from: peer, user) {
-            return .refuse(refused(problem, head, bytes, from: peer))
+            return .refuse(recordedResponse(problem, head, bytes, from: peer))
         }
         // A caller without configured grants is not limited by its name, but by its Unix user or its address, like
         // callers without a credential.
@@ -42,7 +42,7 @@ extension APIHandler {
     }
 
     /// Makes the answer to a rejected or refused request, and records the answer in the logs and metrics.
-    private func refused(
+    private func recordedResponse(
         _ problem: Problem, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress
     ) -> Response {
         let cursor = cursor(for: current.caller)
@@ -57,7 +57,8 @@ extension APIHandler {
         return response
     }
 
-    /// Returns the error if the head of a request shows that the request must be refused; otherwise nil.
+    /// Returns the error if the head of a request shows that the request must be refused; otherwise nil. Logs a refused
+    /// credential.
     private func refusal(
         of head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Problem? {

@@ -49,7 +49,7 @@ extension State {
         let caller = request.caller
         // For a caller that may not read everything, the listing may have to visit all keys to fill a page.
         let visitedKeys = caller?.readLimits == nil ? limit : .max - 1
-        return try show(
+        return try suiteRendering(
             request, bytes, source,
             cost: { $0.listingCost(prefix: prefix, after: after, limit: visitedKeys, within: $1) }
         ) { suite, state in
@@ -100,7 +100,7 @@ extension State {
     func schema(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
         let (name, readLimits) = (try request.suite(in: bytes), request.caller?.readLimits)
         if let moment = request.query.moment(.at) {
-            return try past(at: moment, request, bytes, source) { suite, _, _ in
+            return try pastRendering(at: moment, request, bytes, source) { suite, _, _ in
                 Self.schema(of: suite, for: readLimits, at: self.cursor)
             }
         }
@@ -137,15 +137,15 @@ extension State {
     }
 
     /// Answers with data about the suite in the path; with the parameter `at`, about a past version of the suite.
-    /// Answers with 304 if the client has the current version.
-    private func show(
+    /// Answers with 304 if the client has this version. `response` makes the answer from the suite and the current state.
+    private func suiteRendering(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?,
         cost: @escaping @Sendable (Suite, Cost) -> Cost,
         _ response: @escaping @Sendable (Suite, State) -> Response
     ) throws(Problem) -> Rendering {
         let name = try request.suite(in: bytes)
         if let moment = request.query.moment(.at) {
-            return try past(at: moment, request, bytes, source) { suite, state, _ in
+            return try pastRendering(at: moment, request, bytes, source) { suite, state, _ in
                 ReadResult(tag: suite.listingTag(for: request.caller, pendingIn: nil), cost: { _ in .zero }) {
                     response(suite, state)
                 }

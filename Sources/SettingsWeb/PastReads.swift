@@ -15,10 +15,10 @@ extension State {
     }
 
     /// Answers a read of a past version of a setting or a suite.
-    func past(
+    func pastRendering(
         _ reading: Reading, at moment: Moment, _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?
     ) throws(Problem) -> Rendering {
-        try past(at: moment, request, bytes, source) { suite, state, revision throws(Problem) in
+        try pastRendering(at: moment, request, bytes, source) { suite, state, revision throws(Problem) in
             try reading.result(of: suite, at: Cursor(epoch: state.epoch, revision: revision), published: state.cursor)
         }
     }
@@ -30,7 +30,7 @@ extension State {
     ///   - moment: a revision or a time.
     ///   - source: makes a reader of past files; nil to read only the history in memory.
     ///   - read: makes the result from the past version, the current state, and the revision of the past version.
-    func past(
+    func pastRendering(
         at moment: Moment, _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?,
         _ read: @escaping @Sendable (Suite, State, Revision) throws(Problem) -> ReadResult
     ) throws(Problem) -> Rendering {
@@ -44,9 +44,9 @@ extension State {
         }
         return Rendering(alwaysInBackground: true, isUpperBound: true, cost: cost) {
             do throws(Problem) {
-                let view = self.pastReader(source)
-                let revision = try view.revision(at: moment, of: name)
-                guard let suite = try view.suite(name, at: revision) else {
+                let reader = self.pastReader(source)
+                let revision = try reader.revision(at: moment, of: name)
+                guard let suite = try reader.suite(name, at: revision) else {
                     throw self.recentPast.unknownSuite(name, for: readLimits, at: revision)
                 }
                 let result = try read(suite, self, revision)

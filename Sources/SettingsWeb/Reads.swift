@@ -23,7 +23,7 @@ extension APIHandler {
                 throw Problem(
                     .badRequest, "at and wait cannot be combined, because the past does not change; remove one of them")
             }
-            let past = try state.past(reading, at: moment, request, bytes, service.past)
+            let past = try state.pastRendering(reading, at: moment, request, bytes, service.past)
             return renderAnswer(
                 past, to: ticket, for: ClientKey(of: request.caller, exchange),
                 as: request.backgroundKey(in: bytes, on: state), on: scheduler(for: request))

@@ -62,12 +62,12 @@ extension APIHandler {
             body: copiedBody.withUnsafeBufferPointer { Array($0) }, exchange: exchange, client: client,
             reservation: reservation)
         setWaiting(id, for: .revisionWait(wait))
-        // With peers, the request waits for the end of the log, which is not known until `setEnd` is called.
+        // With peers, the request waits for the end of the log, which is not known until `setEndOfLog` is called.
         revisionQueue.append(id, until: peers == nil ? cursor : nil)
         loop.setAlarm(id, at: deadline(in: UInt64(seconds) * 1_000_000_000, of: request.caller))
         if let peers {
             let mailbox = mailbox
-            peers.findEndOfLog { end in mailbox.run { $0.setEnd(end, cursor, for: id) } }
+            peers.findEndOfLog { end in mailbox.run { $0.setEndOfLog(end, cursor, for: id) } }
         }
         // The revision may have been published after the state was read, so the queue is checked again.
         runLater { $0.serveRequestsWhoseRevisionIsPublished() }
@@ -77,7 +77,7 @@ extension APIHandler {
     /// Continues a request with `Settings-Fresh` when the end of the shared log (the cursor of its last commit) is
     /// known. If the daemon could not read the end, `end` is nil, and the wait ends. `cursor` is the cursor of
     /// `Settings-At-Least`, if the request also has this field.
-    private func setEnd(_ end: Cursor?, _ cursor: Cursor?, for id: Ticket) {
+    private func setEndOfLog(_ end: Cursor?, _ cursor: Cursor?, for id: Ticket) {
         guard let entry = requests.entry(id), case .revisionWait(let wait) = entry.request else { return }
         guard let end else { return endWait(id, wait, of: entry.caller) }
         if let cursor { revisionQueue.extend(id, until: cursor) }
@@ -98,6 +98,7 @@ extension APIHandler {
     }
 
     private func serve(_ id: Ticket, _ wait: RevisionWait, of caller: Caller?) {
+        // Removes the alarm.
         loop.setAlarm(id, at: .max)
         guard isAdmitted(caller) else { return refuse(id, wait, of: caller, because: .credentialEnded) }
         // Ends the wait, so that the request no longer counts as a watcher. As a `.serverOperation`, it stays in the

@@ -216,10 +216,10 @@ extension WriteRequest {
     fileprivate func memory(on state: State) -> Int { state.cost(of: self, within: .unlimited).cost.bytes }
 
     /// Adds the data from past files that an undo or a restore needs. Throws if the daemon no longer has the data.
-    fileprivate func completed(with view: any PastReading) throws(Problem) -> WriteRequest {
+    fileprivate func completed(with reader: any PastReading) throws(Problem) -> WriteRequest {
         var write = self
         do throws(Problem) {
-            try view.readPast(for: &write)
+            try reader.readPast(for: &write)
         } catch {
             // The store decides two kinds of writes without the data. A write with a request key (`Idempotency-Key`)
             // may repeat an answered write. An undo in all suites by a caller that may not read everything must not

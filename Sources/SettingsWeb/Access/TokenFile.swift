@@ -114,7 +114,8 @@ extension TokenFile {
         }
         let user = ProcessUser.identifier
         let acceptsAnyOwner = acceptsAnyOwnerForRoot && ProcessUser.isRoot
-        // A group of this process may have read permission for a file of root: the group cannot change the file.
+        // A group of this process may have read permission for a file of root: the group cannot change the file. The
+        // mask 0o037 has all other permissions of the group and of other users.
         let isReadableByGroup =
             status.owner == 0 && status.mode & 0o037 == 0
             && (acceptsAnyOwner || ProcessUser.isMember(ofGroup: status.group))

@@ -59,7 +59,7 @@ struct ClientComparison {
 
     /// True if the client has not applied a commit up to the target that concerns the client. If the commits are not
     /// known, true if the applied revision is before the target.
-    mutating func lacks(_ target: Revision, _ client: SuiteClient) -> Bool {
+    mutating func lacksCommits(upTo target: Revision, _ client: SuiteClient) -> Bool {
         guard let missing = missingCommits(of: client) else { return !client.hasApplied(target) }
         return missing.first.map { $0.revision <= target } ?? false
     }
@@ -114,7 +114,9 @@ extension Service {
             }
             let listed = self.clients.read(name, on: state) { $0.clients(of: name, at: $1) }
             var comparison = ClientComparison(listed, in: suite, on: state)
-            let shown = listed.filter { listed in target.map { comparison.lacks($0.revision, listed.client) } ?? true }
+            let shown = listed.filter { listed in
+                target.map { comparison.lacksCommits(upTo: $0.revision, listed.client) } ?? true
+            }
             let now = self.clients.now
             let descriptions = shown.map { comparison.description(of: $0, at: now) }
                 .sorted { $0.name.text.precedesInBytes($1.name.text) }

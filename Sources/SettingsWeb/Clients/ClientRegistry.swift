@@ -65,7 +65,7 @@ package final class ClientRegistry: Sendable {
     {
         let now = clock.now()
         return table.withLock { table in
-            table.adopt(state)
+            table.adoptEpoch(of: state)
             table.removeExpired(of: suite, at: now)
             return body(table, now)
         }

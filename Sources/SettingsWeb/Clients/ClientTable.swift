@@ -97,7 +97,7 @@ extension ClientTable {
     mutating func record(
         _ received: ReceivedReport, of names: [SuiteName], startsWatch: Bool, on state: State, at now: Time
     ) throws(ClientNameConflict) -> [ClientPresence] {
-        adopt(state)
+        adoptEpoch(of: state)
         for name in names { try checkName(of: received, in: name, at: now) }
         return names.map { record(received, of: $0, startsWatch: startsWatch, on: state, at: now) }
     }
@@ -154,7 +154,7 @@ extension ClientTable {
     }
 
     /// Forgets the states that clients have reported to this daemon, if `state` belongs to another epoch.
-    mutating func adopt(_ state: State) {
+    mutating func adoptEpoch(of state: State) {
         let newEpoch = state.baseCursor.epoch
         guard epoch != newEpoch else { return }
         epoch = newEpoch

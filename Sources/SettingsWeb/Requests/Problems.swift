@@ -40,6 +40,7 @@ extension Problem {
         }
     }
 
+    /// The error for a method that the resource does not support.
     init(methodOf head: RequestHead, _ bytes: Span<UInt8>, at resource: Resource) {
         let (method, allowed) = (bytes.text(in: head.methodName), resource.allowed)
         self.init(

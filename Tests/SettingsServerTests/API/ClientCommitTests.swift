@@ -13,14 +13,15 @@ import Testing
 struct ClientCommitTests {
     private static let suites = ["app", "net"]
     private static let keys = ["a", "b", "c.d"]
+    private static let commitCount: Int64 = 60
 
-    /// Returns a random history of both suites, and all of its commits.
+    /// Returns a state after random commits in both suites, and these commits.
     private func history(
         _ random: inout SeededGenerator, limits: History.Limits
     ) throws -> (state: State, commits: [Commit]) {
         var state = State(epoch: try #require(Epoch("e0")), limits: limits)
         var commits: [Commit] = []
-        for number in 1...Int64(60) {
+        for number in 1...Self.commitCount {
             let revision = try #require(Revision(number))
             let time = Timestamp(milliseconds: number)
             let suite = try SuiteName(random.pick(Self.suites))
@@ -43,6 +44,7 @@ struct ClientCommitTests {
         return (state, commits)
     }
 
+    /// The keys that a client watches: a key, a prefix, a key that never changes, or all keys.
     private func filters() throws -> [KeyFilter] {
         [
             KeyFilter(keys: [try KeyName("a")], prefixes: []), KeyFilter(keys: [], prefixes: ["c."]),
@@ -53,9 +55,10 @@ struct ClientCommitTests {
     @Test(
         "A client has applied a revision if no commit after its report concerns it, also if commits were evicted",
         arguments: 0..<20)
-    func model(seed: UInt64) throws {
+    func randomHistory(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var limits = History.Limits()
+        // With an odd seed, the history evicts most commits.
         if seed % 2 == 1 { (limits.commits, limits.suiteCommits) = (20, 5) }
         let (state, commits) = try history(&random, limits: limits)
         let name = try SuiteName("app")
@@ -64,7 +67,8 @@ struct ClientCommitTests {
         var table = ClientTable(forgetTime: 90)
         let time = ClientTable.Time(monotonic: 1, wall: Timestamp(milliseconds: 1))
         for number in 0..<60 {
-            let applied = Cursor(epoch: state.epoch, revision: try #require(Revision(Int64(random.below(61)))))
+            let revision = try #require(Revision(Int64(random.below(Int(Self.commitCount) + 1))))
+            let applied = Cursor(epoch: state.epoch, revision: revision)
             let received = ReceivedReport(
                 name: try #require(ClientName("n\(number)")), report: ClientReport(applied: applied), caller: nil,
                 peer: .unknown, readLimits: nil, filter: random.pick(filters))
@@ -72,7 +76,7 @@ struct ClientCommitTests {
         }
         let listed = table.clients(of: name, at: 1)
         var comparison = ClientComparison(listed, in: suite, on: state)
-        for number in 0...Int64(60) {
+        for number in 0...Self.commitCount {
             let target = try #require(Revision(number))
             var requirement = CommitRequirement(of: target, in: suite, on: state)
             requirement.search(ConvergenceTally(table, requirement, at: 1).unsearchedSubjects, on: state)
@@ -84,14 +88,15 @@ struct ClientCommitTests {
                 }
                 let context: Comment = "seed \(seed), target \(target), client \(client.name) at \(applied)"
                 let outcome = requirement.outcome(of: client)
+                // The history has all commits after the applied revision.
                 let isKnown = applied >= state.oldestAvailable(of: name)
                 #expect((outcome == .applied) == missing.isEmpty || !isKnown, context)
                 #expect(outcome != .applied || missing.isEmpty, context)
-                let lacksTarget = comparison.lacks(target, client)
+                let lacksTarget = comparison.lacksCommits(upTo: target, client)
                 #expect(lacksTarget == !missing.isEmpty || !isKnown, context)
-                guard isKnown, number == 60 else { continue }
-                let known = comparison.missingCommits(of: client)
-                let found = try #require(known)
+                guard isKnown, number == Self.commitCount else { continue }
+                let missingCommits = comparison.missingCommits(of: client)
+                let found = try #require(missingCommits)
                 #expect(found.count == missing.count && found.first?.revision == missing.first?.revision, context)
             }
         }
