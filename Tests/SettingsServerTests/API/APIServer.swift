@@ -17,10 +17,10 @@ final class APIServer {
     private let port: UInt16
     private let watchers: WatcherCount
     let policies = PolicyBoard()
-    private let parsing: WorkScheduler
+    private let parsingScheduler: WorkScheduler
     let rendering: WorkScheduler
-    private let gate = DispatchSemaphore(value: 0)
-    private var isBlocked = false
+    private let parsingGate = DispatchSemaphore(value: 0)
+    private var isParsingBlocked = false
     private var isStopped = false
 
     init(
@@ -39,11 +39,12 @@ final class APIServer {
             State(epoch: epoch, limits: limits), log: log, limits: writeLimits,
             clock: { Timestamp(milliseconds: 1) })
         let budget = MemoryBudget(limit: 256 << 20)
+        // No obstacle prevents writes.
         let service = Service(
             store: store, policies: policies,
             budget: budget, peers: peers, warn: warn, clock: { Timestamp(milliseconds: 1) }, obstacle: { nil })
         watchers = service.watchers
-        parsing = service.parsingScheduler
+        parsingScheduler = service.parsingScheduler
         rendering = service.renderingScheduler
         server = try HTTPServer(
             listeners: listeners, loopCount: 1, budget: budget, clock: clock,
@@ -55,11 +56,11 @@ final class APIServer {
         if !isStopped { server.stop(within: 0) {} }
     }
 
-    /// Waits until this number of background jobs are queued. Running jobs do not count.
-    func awaitWork(_ count: Int) throws {
+    /// Waits until exactly this number of background jobs are queued. Running jobs do not count.
+    func awaitQueuedJobs(_ count: Int) throws {
         try eventually {
             settle()
-            return parsing.count + rendering.count == count
+            return parsingScheduler.count + rendering.count == count
         }
     }
 
@@ -85,20 +86,20 @@ final class APIServer {
     /// Blocks the parsing of large bodies from now on.
     func blockParsing() {
         let isRunning = DispatchSemaphore(value: 0)
-        parsing.submit(
-            WorkScheduler.Work { [gate] _ in
+        parsingScheduler.submit(
+            WorkScheduler.Work { [parsingGate] _ in
                 isRunning.signal()
-                gate.patientWait()
+                parsingGate.patientWait()
             })
         isRunning.patientWait()
-        isBlocked = true
+        isParsingBlocked = true
     }
 
     /// Continues the parsing of large bodies. Does nothing if the parsing is not blocked.
     func unblockParsing() {
-        guard isBlocked else { return }
-        isBlocked = false
-        gate.signal()
+        guard isParsingBlocked else { return }
+        isParsingBlocked = false
+        parsingGate.signal()
     }
 
     /// Begins to stop the server, with a time limit in seconds. Calls `completion` when the server has stopped.
@@ -109,15 +110,15 @@ final class APIServer {
 
     /// Runs the body while the event loop is blocked.
     func whileLoopIsBlocked(_ body: () throws -> Void) rethrows {
-        let (isBlocked, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (isBlocked, mayContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         for loop in server.loops {
             loop.run {
                 isBlocked.signal()
-                isOver.patientWait()
+                mayContinue.patientWait()
             }
         }
         isBlocked.patientWait()
-        defer { isOver.signal() }
+        defer { mayContinue.signal() }
         try body()
     }
 

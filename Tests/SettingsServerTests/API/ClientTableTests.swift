@@ -42,6 +42,7 @@ struct ClientTableTests {
     /// The revision of the state.
     private static let published: Int64 = 10
 
+    /// Returns a state in which the three suites were created by the commits 8, 9 and 10.
     private static func state() throws -> State {
         var state = State(epoch: try #require(Epoch("e0")), limits: History.Limits())
         for (index, suite) in suites.enumerated() {
@@ -53,6 +54,7 @@ struct ClientTableTests {
         return state
     }
 
+    /// A report without a watch (`filter`), from a caller that may read everything (`readLimits`).
     private static func receivedReport(
         _ name: String, _ caller: String, _ report: ClientReport
     ) throws -> ReceivedReport {
@@ -66,7 +68,7 @@ struct ClientTableTests {
     }
 
     @Test("After any reports, watches and pauses, the table has the clients of the model", arguments: 0..<40)
-    func model(seed: UInt64) throws {
+    func randomSteps(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let state = try Self.state()
         var table = ClientTable(forgetTime: Self.forgetTime, limits: Self.limits)
@@ -100,6 +102,7 @@ struct ClientTableTests {
             } else {
                 let (suite, name) = (random.pick(Self.suites), random.pick(["a", "b", "c", "d", "e"]))
                 let caller = random.chance(oneIn: 6) ? "token:y" : "token:x"
+                // The client may report a revision up to two commits after the state.
                 let applied: Int64? = random.chance(oneIn: 3) ? nil : Int64(random.below(13))
                 let isOtherEpoch = random.chance(oneIn: 8)
                 let failed: Int64? = random.chance(oneIn: 3) ? Int64(random.below(13)) : nil
@@ -111,9 +114,9 @@ struct ClientTableTests {
                 let isRefused = index.map { isPresent(clients[$0]) && clients[$0].caller != caller } ?? false
                 let (received, suiteName) = (try Self.receivedReport(name, caller, report), try SuiteName(suite))
                 do throws(ClientNameConflict) {
-                    let seen = try table.record(
+                    let presences = try table.record(
                         received, of: [suiteName], startsWatch: startsWatch, on: state, at: time)
-                    #expect(!isRefused && seen.count == 1)
+                    #expect(!isRefused && presences.count == 1)
                     if let known = index, clients[known].caller != caller {
                         clients.remove(at: known)
                         index = nil
@@ -145,8 +148,8 @@ struct ClientTableTests {
                             clients[index].watches += 1
                             watches.append(
                                 Watch(
-                                    suite: suite, name: name, presence: seen[0], added: added["\(suite) \(name)"] ?? -1)
-                            )
+                                    suite: suite, name: name, presence: presences[0],
+                                    added: added["\(suite) \(name)"] ?? -1))
                         }
                     }
                 } catch {
@@ -175,7 +178,7 @@ struct ClientTableTests {
     @Test("The table has at most 10,000 clients of a suite and 100,000 in all, and drops the client seen longest ago")
     func limits() throws {
         let state = try Self.state()
-        var table = ClientTable(forgetTime: 90_000_000_000)
+        var table = ClientTable(forgetTime: ClientRegistry.defaultForgetTime)
         func record(_ name: String, _ suite: String, at now: UInt64) throws {
             let time = ClientTable.Time(monotonic: now, wall: Timestamp(milliseconds: 1))
             _ = try table.record(
@@ -186,6 +189,7 @@ struct ClientTableTests {
         let names = Set(table.clients(of: try SuiteName("app"), at: 0).map(\.client.name.text))
         #expect(names.count == 10_000 && table.droppedCount == 2)
         #expect(!names.contains("n0") && !names.contains("n1") && names.contains("n2"))
+        // With the 10,000 clients of app, the table would have 100,001 clients.
         for number in 0..<90_001 { try record("n\(number)", "s\(number % 10)", at: UInt64(20_000 + number)) }
         #expect(table.count == 100_000 && table.droppedCount == 3)
         #expect(table.count(of: try SuiteName("app")) == 9_999)
@@ -211,13 +215,14 @@ struct ClientTableTests {
     func records() throws {
         let (time, suite, state) = (ManualClock(), try SuiteName("app"), try Self.state())
         let registry = ClientRegistry(
-            forgetTime: 90_000_000_000, clock: time.clock, wallClock: { Timestamp(milliseconds: 1) })
+            forgetTime: ClientRegistry.defaultForgetTime, clock: time.clock, wallClock: { Timestamp(milliseconds: 1) })
         /// Returns true if the registry makes new records.
         func makesRecords(on state: State) -> Bool {
+            // The registry stores the time at which it made the records.
             time.advance(nanoseconds: 1)
-            let end = time.clock.now()
+            let now = time.clock.now()
             _ = registry.records(on: state)
-            return registry.cachedRecords.withLock { $0?.time } == end
+            return registry.cachedRecords.withLock { $0?.time } == now
         }
         func report(_ name: String) throws {
             _ = try registry.record(Self.receivedReport(name, "token:x", ClientReport()), of: suite, on: state)
@@ -225,8 +230,10 @@ struct ClientTableTests {
         try report("a")
         #expect(makesRecords(on: state))
         #expect(!makesRecords(on: state))
+        // The clients of another daemon are not in the records of this daemon.
         registry.receive([(daemon: "b", records: registry.records(on: state), age: .zero)], on: state)
         #expect(!makesRecords(on: state))
+        // The registry keeps the records of one state.
         #expect(makesRecords(on: try Self.nextState(after: state)))
         #expect(makesRecords(on: state))
         try report("b")
@@ -239,7 +246,7 @@ struct ClientTableTests {
     func oldRecords() throws {
         let (time, suite, state) = (ManualClock(), try SuiteName("app"), try Self.state())
         let registry = ClientRegistry(
-            forgetTime: 90_000_000_000, clock: time.clock, wallClock: { Timestamp(milliseconds: 1) })
+            forgetTime: ClientRegistry.defaultForgetTime, clock: time.clock, wallClock: { Timestamp(milliseconds: 1) })
         func report(as caller: String) throws {
             let received = try Self.receivedReport("a", caller, ClientReport())
             _ = try registry.record(received, of: suite, on: state)
@@ -274,7 +281,9 @@ struct ClientTableTests {
         }
         for name in ["a", "b", "c", "d"] { try report(name, 8, on: state, at: 1_000) }
         for name in ["b", "c", "d"] { try report(name, 8, on: state, at: 1_100) }
-        // The client a is gone when the measurement begins, and returns. The client b reports its old state again.
+        // The suite has the revision 8 in `state` and 11 in `next`. At 1,110, when the measurement begins, the client a
+        // is gone, because `forgetTime` has passed since its report. The clients a, b and d report the old state again.
+        // `counts` has a 1 if 50, 95 or 100 percent of the clients b, c and d have applied the revision 11.
         let steps: [(name: String, revision: Int64, counts: [Int])] = [
             ("b", 8, [0, 0, 0]), ("a", 11, [0, 0, 0]), ("b", 11, [0, 0, 0]), ("b", 8, [0, 0, 0]), ("b", 11, [0, 0, 0]),
             ("c", 11, [1, 0, 0]), ("a", 8, [1, 0, 0]), ("a", 11, [1, 0, 0]), ("d", 11, [1, 1, 1]),

@@ -12,13 +12,14 @@ import Testing
 
 @Suite(.ownThread)
 struct LargeBodyTests {
-    /// A text that is long enough to be parsed in the background.
-    static let long = "\"" + String(repeating: "a", count: APIRequest.largeBodySize) + "\""
+    /// A JSON text that is long enough to be parsed in the background.
+    static let longText = "\"" + String(repeating: "a", count: APIRequest.largeBodySize) + "\""
 
     static func patch(_ path: String, _ body: String) -> String {
         "PATCH" + put(path, body).dropFirst(3)
     }
 
+    /// A PUT of a path below `/v1/suites/`. `fields` are further header fields, each with its line break.
     static func put(_ path: String, _ body: String, _ fields: String = "") -> String {
         "PUT /v1/suites/\(path) HTTP/1.1\r\nHost: localhost\r\n\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }
@@ -27,9 +28,10 @@ struct LargeBodyTests {
         "GET /v1/suites/\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
     }
 
-    /// The daemon renders the answer in the background if a suite has this number of keys.
-    static let longCount = Int(Cost.loopLimit.microseconds / Cost.renderedUnit.microseconds) / 4 + 1
+    /// The number of keys of a suite that is rendered in the background. Each key counts as at least four units.
+    static let keyCountOfLargeSuite = Int(Cost.loopLimit.microseconds / Cost.renderedUnit.microseconds) / 4 + 1
 
+    /// A schema that is long enough to be parsed in the background.
     static let schema =
         #"{"additionalProperties":false,"properties":{"#
         + (0..<2000).map { #""key\#($0)":{"type":"integer","default":\#($0)}"# }.joined(separator: ",") + "}}"
@@ -38,8 +40,8 @@ struct LargeBodyTests {
         "While a large body is parsed, other connections of the loop get answers",
         arguments: ["app/keys/a", "app", "app/schema"])
     func others(target: String) throws {
-        let bodies = ["app": "{\"a\":\(Self.long)}", "app/schema": Self.schema]
-        let body = bodies[target] ?? Self.long
+        let bodies = ["app": "{\"a\":\(Self.longText)}", "app/schema": Self.schema]
+        let body = bodies[target] ?? Self.longText
         let server = try APIServer()
         let (writer, other) = (try server.connect(), try server.connect())
         server.blockParsing()
@@ -57,28 +59,29 @@ struct LargeBodyTests {
         let client = try server.connect()
         server.blockParsing()
         try client.send(
-            Self.put("app/keys/a", "1") + Self.put("app/keys/a", Self.long) + Self.put("app/keys/a", "2")
-                + Self.put("app/keys/a", Self.long) + Self.get("app/keys/a?raw") + Self.put("app/keys/a", "3")
+            Self.put("app/keys/a", "1") + Self.put("app/keys/a", Self.longText) + Self.put("app/keys/a", "2")
+                + Self.put("app/keys/a", Self.longText) + Self.get("app/keys/a?raw") + Self.put("app/keys/a", "3")
                 + Self.get("app/keys/a?raw"))
         #expect(try client.readResponse().status == 201)
         server.settle()
         #expect(server.store.state.revision == Revision(1))
         server.unblockParsing()
+        // The second to the fourth PUT and the first GET.
         for _ in 0..<3 { #expect(try client.readResponse().status == 200) }
-        #expect(try client.readResponse().text == Self.long.dropFirst().dropLast())
+        #expect(try client.readResponse().text == Self.longText.dropFirst().dropLast())
         #expect(try client.readResponse().status == 200)
         #expect(try client.readResponse().text == "3")
     }
 
-    @Test("A large body that is not JSON or not a schema is refused with its error")
+    @Test("A large body that is not JSON, not a schema of a suite, or compressed is refused")
     func mistakes() throws {
         let server = try APIServer()
         let client = try server.connect()
-        let open = "[" + String(repeating: " ", count: APIRequest.largeBodySize)
-        #expect(try client.exchange(Self.put("app/keys/a", open)).status == 400)
-        let wrong = #"{"type":"array","x-note":\#(Self.long)}"#
-        #expect(try client.exchange(Self.put("app/schema", wrong)).status == 422)
-        #expect(try client.exchange(Self.put("app/keys/a", Self.long, "Content-Encoding: gzip\r\n")).status == 415)
+        let unclosedArray = "[" + String(repeating: " ", count: APIRequest.largeBodySize)
+        #expect(try client.exchange(Self.put("app/keys/a", unclosedArray)).status == 400)
+        let schemaOfArray = #"{"type":"array","x-note":\#(Self.longText)}"#
+        #expect(try client.exchange(Self.put("app/schema", schemaOfArray)).status == 422)
+        #expect(try client.exchange(Self.put("app/keys/a", Self.longText, "Content-Encoding: gzip\r\n")).status == 415)
     }
 
     @Test("A large body that was received completely is answered before the server stops")
@@ -86,8 +89,8 @@ struct LargeBodyTests {
         let server = try APIServer()
         let client = try server.connect()
         server.blockParsing()
-        try client.send(Self.put("app/keys/a", Self.long))
-        try server.awaitWork(1)
+        try client.send(Self.put("app/keys/a", Self.longText))
+        try server.awaitQueuedJobs(1)
         let stopped = DispatchSemaphore(value: 0)
         server.stop(within: 60) { stopped.signal() }
         server.settle()
@@ -98,13 +101,13 @@ struct LargeBodyTests {
         #expect(server.store.state.revision == Revision(1))
     }
 
-    /// The number of bodies like `megabyte` that one client may have in the queue for parsing. These bodies take half
-    /// of the memory for bodies.
+    /// The number of bodies like `megabyte` that the daemon receives from one client before they are parsed. They take
+    /// half of the memory for large bodies, and one client may use at most half.
     private static let admittedCount = 13
     private static let megabyte = "\"" + String(repeating: "a", count: 1_000_000) + "\""
 
     @Test(
-        "If the bodies of a client use all their memory, another large body is refused and a small body is accepted"
+        "While large bodies use the memory share of their client, a small body is accepted, and another large body waits"
     )
     func waitingBytes() throws {
         let time = ManualClock()
@@ -113,7 +116,7 @@ struct LargeBodyTests {
         let waiting = try (0..<Self.admittedCount).map { _ in try server.connect() }
         for (number, client) in waiting.enumerated() {
             try client.send(Self.put("app/keys/k\(number)", Self.megabyte))
-            try server.awaitWork(number + 1)
+            try server.awaitQueuedJobs(number + 1)
         }
         let late = try server.connect()
         // The daemon does not read this connection, so sending the whole body would block.
@@ -134,10 +137,11 @@ struct LargeBodyTests {
     }
 
     @Test(
-        "The body of a second client is parsed before the waiting bodies of a client that uses all its memory"
+        "The body of a second client is parsed before the later bodies of a client that uses all its share of the memory"
     )
     func fairness() throws {
         let server = try APIServer()
+        // The test is a trusted proxy, so `X-Forwarded-For` determines the client.
         var policies = Policies()
         policies.proxies.ranges = [try #require(AddressRange("127.0.0.1"))]
         server.policies.post(policies)
@@ -145,15 +149,17 @@ struct LargeBodyTests {
         let many = try (0..<Self.admittedCount).map { _ in try server.connect() }
         for (number, client) in many.enumerated() {
             try client.send(Self.put("many/keys/k\(number)", Self.megabyte, "X-Forwarded-For: 192.0.2.1\r\n"))
-            try server.awaitWork(number + 1)
+            try server.awaitQueuedJobs(number + 1)
         }
         let further = try server.connect()
         let request = Self.put("many/keys/further", Self.megabyte, "X-Forwarded-For: 192.0.2.1\r\n")
+        // The daemon does not receive this body before another body of the client is parsed.
         try further.send(String(request.prefix(100_000)))
         let other = try server.connect()
         try other.send(Self.put("other/keys/k", Self.megabyte, "X-Forwarded-For: 192.0.2.2\r\n"))
-        try server.awaitWork(Self.admittedCount + 1)
+        try server.awaitQueuedJobs(Self.admittedCount + 1)
         server.unblockParsing()
+        // The scheduler takes one body of each client in turn, so this body is parsed second.
         #expect(try JSONValue(parsing: other.readResponse().text)["revision"] == 2)
         try further.send(String(request.dropFirst(100_000)))
         for client in many + [further] { #expect(try client.readResponse().status == 201) }
@@ -164,10 +170,10 @@ struct LargeBodyTests {
         let server = try APIServer()
         server.blockParsing()
         let (leaving, staying) = (try server.connect(), try server.connect())
-        try leaving.send(Self.put("app/keys/a", Self.long))
-        try server.awaitWork(1)
-        try staying.send(Self.put("app/keys/b", Self.long))
-        try server.awaitWork(2)
+        try leaving.send(Self.put("app/keys/a", Self.longText))
+        try server.awaitQueuedJobs(1)
+        try staying.send(Self.put("app/keys/b", Self.longText))
+        try server.awaitQueuedJobs(2)
         leaving.reset()
         // These requests run on the same event loop, so the loop has handled the reset before it answers them.
         for _ in 0..<2 { #expect(try server.connect().exchange(Self.get("app")).status == 404) }
@@ -179,19 +185,19 @@ struct LargeBodyTests {
     @Test("An expensive answer is refused while too many answers for the client wait")
     func refusedAnswers() throws {
         let server = try APIServer()
-        let members = (0..<Self.longCount).map { #""key\#($0)":1"# }.joined(separator: ",")
+        let members = (0..<Self.keyCountOfLargeSuite).map { #""key\#($0)":1"# }.joined(separator: ",")
         let writer = try server.connect()
         #expect(try writer.exchange(Self.patch("app", "{\(members)}")).status < 300)
         let gate = DispatchSemaphore(value: 0)
         let scheduler = server.rendering
         scheduler.submit(WorkScheduler.Work { _ in gate.patientWait() })
         // Waits until the blocking job runs: a running job does not count as queued.
-        try server.awaitWork(0)
+        try server.awaitQueuedJobs(0)
         let leaving = try server.connect()
         try leaving.send(Self.get("app?prefix=k"))
         let staying = try server.connect()
         try staying.send(Self.get("app"))
-        try server.awaitWork(2)
+        try server.awaitQueuedJobs(2)
         leaving.reset()
         let client = ClientKey.address(.tcp(try #require(IPAddress("127.0.0.1")), port: 0))
         while !scheduler.isFull(for: client) { scheduler.submit(WorkScheduler.Work(client: client) { _ in }) }
@@ -201,7 +207,7 @@ struct LargeBodyTests {
         #expect(try writer.exchange(Self.get("app/keys/key1")).status == 200)
         gate.signal()
         let whole = try JSONValue(parsing: staying.readResponse().text)
-        #expect(whole["values"]?.object?.count == Self.longCount)
+        #expect(whole["values"]?.object?.count == Self.keyCountOfLargeSuite)
         #expect(try writer.exchange(Self.get("app")).status == 200)
     }
 }

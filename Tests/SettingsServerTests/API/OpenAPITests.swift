@@ -71,11 +71,11 @@ struct OpenAPITests {
 
     @Test("Pages of other origins can send and read exactly the fields that the OpenAPI document lists")
     func fields() {
-        let answers = document["components"]?["headers"]?.object?.members.map(\.name)
-        #expect(answers == CrossOrigin.answerFields)
+        let answerFields = document["components"]?["headers"]?.object?.members.map(\.name)
+        #expect(answerFields == CrossOrigin.answerFields)
         let parameters = document["components"]?["parameters"]?.object?.members.map(\.value) ?? []
-        let requests = parameters.filter { $0["in"] == "header" }.compactMap { $0["name"]?.string }
-        #expect(Set(requests) == Set(CrossOrigin.requestFields))
+        let requestFields = parameters.filter { $0["in"] == "header" }.compactMap { $0["name"]?.string }
+        #expect(Set(requestFields) == Set(CrossOrigin.requestFields))
     }
 
     private func parameters(of node: JSONValue?) -> [JSONValue] {

@@ -92,7 +92,7 @@ struct PeersTests {
         #expect(try json(client.readResponse()) == ["daemons": 3, "cursor": "e0.7"])
     }
 
-    @Test("While the staleness is set, each answer has the field `Settings-Stale` with its seconds")
+    @Test("After `setStale`, each answer has the field `Settings-Stale` with these seconds, until `setStale(nil)`")
     func stale() throws {
         let server = try APIServer()
         let client = try server.connect()

@@ -45,16 +45,19 @@ struct ResponseCacheTests {
         #expect(try body("a", after: 1, at: 5) == nil)
     }
 
-    @Test("An answer that exceeds a limit of the cache removes all other answers")
-    mutating func bounds() throws {
+    @Test("An answer that does not fit into 8 MiB or 64 answers removes the others, and a larger answer is not cached")
+    mutating func limits() throws {
+        // Two of these answers fit into the cache.
         let long = [UInt8](repeating: 0, count: 3 << 20)
         for suite in ["a", "b", "c"] { try keep(long, suite, at: 1) }
         #expect(try ["a", "b", "c"].map { try body($0, at: 1) != nil } == [false, false, true])
+        // A newer answer with the same key replaces the older answer, so the cache has one answer.
         for _ in 0..<5 { try keep(long, "c", at: 2) }
         try keep(long, "d", at: 2)
         #expect(try body("c", at: 2) != nil)
         try keep([UInt8](repeating: 0, count: 9 << 20), "e", at: 2)
         #expect(try body("e", at: 2) == nil)
+        // The cache is emptied once, when it has 64 answers.
         for number in 0..<100 { try keep([1], "s\(number)", at: 3) }
         #expect(try body("s0", at: 3) == nil)
         #expect(try body("s99", at: 3) == [1])

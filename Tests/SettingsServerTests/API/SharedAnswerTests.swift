@@ -22,14 +22,15 @@ struct SharedAnswerTests {
         let gate = DispatchSemaphore(value: 0)
         server.rendering.submit(WorkScheduler.Work { _ in gate.patientWait() })
         // Waits until the job runs: a running job does not count as queued.
-        try server.awaitWork(0)
+        try server.awaitQueuedJobs(0)
+        // Two equal requests share a job, and the third request has another job.
         let paths = [target, target, "/diff?from=0"]
         let clients = try paths.map { path in
             let client = try server.connect()
             try client.send("GET /v1/suites/app\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
             return client
         }
-        try server.awaitWork(2)
+        try server.awaitQueuedJobs(2)
         server.settle()
         #expect(server.rendering.count == 2)
         gate.signal()
@@ -40,8 +41,9 @@ struct SharedAnswerTests {
 
     @Test(
         "An answer that waits for rendering retains no evicted commits, and shows the state at the time of rendering")
-    func keepsNothing() throws {
+    func evictedCommits() throws {
         var limits = History.Limits()
+        // The history has room for about 70 of the values below.
         (limits.bytes, limits.suiteCommits) = (4 << 20, 0)
         let server = try APIServer(history: limits)
         let writer = try server.connect()
@@ -56,16 +58,17 @@ struct SharedAnswerTests {
         try put(1...20)
         let gate = DispatchSemaphore(value: 0)
         server.rendering.submit(WorkScheduler.Work { _ in gate.patientWait() })
-        try server.awaitWork(0)
+        // Waits until the job runs.
+        try server.awaitQueuedJobs(0)
         let observer = try server.connect()
         try observer.send("GET /v1/suites/app/observe?since=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        try server.awaitWork(1)
-        weak let early = server.store.state.history.commit(try #require(Revision(2)))
-        #expect(early != nil)
+        try server.awaitQueuedJobs(1)
+        weak let evictedCommit = server.store.state.history.commit(try #require(Revision(2)))
+        #expect(evictedCommit != nil)
         try put(21...100)
         try eventually {
             server.settle()
-            return early == nil
+            return evictedCommit == nil
         }
         gate.signal()
         let answer = try observer.readResponse()

@@ -19,6 +19,7 @@ struct TopicIndexTests {
     }
 
     private static let suites = ["app", "net", "zz"]
+    /// Names of keys, and prefixes. The two spellings of é are different names.
     private static let texts = ["a", "a.b", "a.b.c", "b", "é", "e\u{301}", "ab"]
 
     private func revision(_ number: Int64) -> Revision { Revision(number) ?? .zero }
@@ -49,13 +50,13 @@ struct TopicIndexTests {
     }
 
     @Test("After any additions and removals, the index finds the watchers that a commit concerns", arguments: 0..<20)
-    func model(seed: UInt64) throws {
+    func randomSteps(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var index = TopicIndex(MemoryBudget(limit: 1 << 20))
         var watchers: [IndexedWatcher] = []
-        for number in 0..<600 {
-            if watchers.isEmpty || random.chance(oneIn: number < 400 ? 3 : 8) == false {
-                let ticket = Ticket(slot: UInt32(number), generation: 1, number: 1)
+        for step in 0..<600 {
+            if watchers.isEmpty || random.chance(oneIn: step < 400 ? 3 : 8) == false {
+                let ticket = Ticket(slot: UInt32(step), generation: 1, number: 1)
                 let (topic, position) = try index.add(ticket, try subject(&random))
                 watchers.append(IndexedWatcher(ticket: ticket, topic: topic, position: position))
             } else {
@@ -71,7 +72,7 @@ struct TopicIndexTests {
             index.collectTopics(matching: 0..<commit.changes.count, of: commit, into: &found)
             let woken = found.values.flatMap(\.members)
             let wanted = watchers.filter { $0.topic.subject.matches(commit) }.map(\.ticket)
-            #expect(woken.count == wanted.count && Set(woken) == Set(wanted), "seed \(seed), step \(number)")
+            #expect(woken.count == wanted.count && Set(woken) == Set(wanted), "seed \(seed), step \(step)")
         }
         for position in watchers.indices.reversed() {
             let last = watchers[position]

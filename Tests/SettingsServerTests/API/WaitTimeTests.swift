@@ -11,6 +11,8 @@ import Testing
 @Suite(.ownThread)
 struct WaitTimeTests {
     private let time = ManualClock()
+    /// The maximum time in nanoseconds from a deadline until the event loop handles the deadline.
+    private static let maximumDelay: UInt64 = 50_000_000
 
     private func observe(_ query: String, _ fields: String = "") -> String {
         "GET /v1/suites/app/observe\(query) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n"
@@ -55,7 +57,7 @@ struct WaitTimeTests {
             // The probability that all forty clients draw the same half of the interval is 2^-39.
             #expect((1..<clients.count).contains(server.watcherCount))
         }
-        advance(server, to: seconds * TransportLimits.second + 50_000_000, from: &now)
+        advance(server, to: seconds * TransportLimits.second + Self.maximumDelay, from: &now)
         #expect(server.watcherCount == 0)
         for client in clients {
             let answer = try client.readResponse()
@@ -65,15 +67,15 @@ struct WaitTimeTests {
     }
 
     @Test("A long poll without `wait` waits for 27 to 30 seconds")
-    func usual() throws {
+    func defaultWait() throws {
         let server = try serverWithSetting()
         let client = try server.connect()
         try client.send(observe("?since=1"))
         try server.awaitWatchers(1)
         var now: UInt64 = 0
-        advance(server, to: 26_999_999_999, from: &now)
+        advance(server, to: 27 * TransportLimits.second - 1, from: &now)
         #expect(server.watcherCount == 1)
-        advance(server, to: 30_050_000_000, from: &now)
+        advance(server, to: 30 * TransportLimits.second + Self.maximumDelay, from: &now)
         #expect(try client.readResponse().status == 200)
     }
 
@@ -84,6 +86,7 @@ struct WaitTimeTests {
         let stream = try EventStreamReader(server.connect(), Array(request.utf8))
         #expect(try stream.event()?.type == "missing")
         let length = stream.received.count
+        // This commit has the revision 2.
         #expect(try server.connect().exchange(LargeBodyTests.put("app/keys/b", "1")).status < 300)
         var now: UInt64 = 0
         advance(server, to: 14_900_000_000, from: &now)
@@ -126,6 +129,7 @@ struct WaitTimeTests {
         let writer = try server.connect()
         var now: UInt64 = 0
         for round in 1...5 {
+            // 14 seconds after the last event, no keep-alive is due: the keep-alive interval is 15 seconds.
             advance(server, to: UInt64(round) * 14_000_000_000, from: &now)
             #expect(!client.isReadable)
             #expect(try writer.exchange(LargeBodyTests.put("app/keys/a", "\(round + 1)")).status == 200)
@@ -169,9 +173,9 @@ struct WaitTimeTests {
         try client.send("GET /v1/suites/app\(path) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n")
         try server.awaitWatchers(1)
         var now: UInt64 = 0
-        advance(server, to: 17_999_999_999, from: &now)
+        advance(server, to: 18 * TransportLimits.second - 1, from: &now)
         #expect(server.watcherCount == 1)
-        advance(server, to: 20_050_000_000, from: &now)
+        advance(server, to: 20 * TransportLimits.second + Self.maximumDelay, from: &now)
         #expect(try client.readResponse().status == status)
     }
 }

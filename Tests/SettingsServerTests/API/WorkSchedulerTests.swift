@@ -11,6 +11,7 @@ struct WorkSchedulerTests {
     private let log = EventLog()
     private let gate = DispatchSemaphore(value: 0)
     private let time = ManualClock()
+    /// The work of a scheduler may reserve seven eighths of the limit: 700 bytes.
     private let budget = MemoryBudget(limit: 800)
 
     private func scheduler(maximumPerClient: Int = 100) -> WorkScheduler {
@@ -21,7 +22,7 @@ struct WorkSchedulerTests {
 
     private func client(_ name: some StringProtocol) -> ClientKey { .caller(String(name)) }
 
-    /// A job that records its name, or the reason why it was refused.
+    /// A job that records its name, or the reason why it was refused. The first letter of the name is the client.
     private func work(_ name: String, bytes: Int = 0, isMandatory: Bool = false) -> WorkScheduler.Work {
         var work = WorkScheduler.Work(client: client(name.prefix(1)), bytes: { bytes }) { [log] _ in log.add(name) }
         if !isMandatory { work.refuse = { [log] in log.add("\(name) \($0)") } }
@@ -54,6 +55,7 @@ struct WorkSchedulerTests {
             if name.last == "!" { work.isWanted = { false } }
             scheduler.submit(work)
         }
+        // The jobs of another client, which `done` leaves out. The test waits until the last job of each client has run.
         scheduler.submit(work("z"))
         scheduler.submit(work("z end"))
         gate.signal()
@@ -99,6 +101,7 @@ struct WorkSchedulerTests {
         work.input = input
         let scheduler = scheduler()
         scheduler.submit(work)
+        // The work has reserved only 100 further bytes, and returned them at its end.
         #expect(log.wait(for: "a"))
         scheduler.submit(self.work("b", bytes: 100))
         #expect(log.wait(for: "b"))

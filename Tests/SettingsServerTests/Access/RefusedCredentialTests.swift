@@ -12,12 +12,12 @@ struct RefusedCredentialTests {
     private let time = ManualClock()
     private let lines = EventLog()
     private let server: APIServer
-    private let expired: String
+    private let expiredToken: String
 
     init() throws {
         directory = try TemporaryDirectory()
         let file = directory.path + "/tokens.json"
-        expired = try TokenFile.change(at: file) { (tokens: inout TokenFile) throws(ConfigurationError) in
+        expiredToken = try TokenFile.change(at: file) { (tokens: inout TokenFile) throws(ConfigurationError) in
             try tokens.create("ci", [.everything], expires: Timestamp(milliseconds: 5), now: Timestamp(milliseconds: 0))
         }
         server = try APIServer(clock: time.clock, warn: { [lines] in lines.add($0) })
@@ -29,21 +29,22 @@ struct RefusedCredentialTests {
         server.policies.post(policies)
     }
 
-    private func ask(_ fields: String, target: String = "GET /v1") throws -> Int {
+    /// Sends a request with these header fields, each with its line break. Returns the status of the answer.
+    private func status(_ fields: String, to methodAndPath: String = "GET /v1") throws -> Int {
         let client = try server.connect()
-        try client.send("\(target) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n")
+        try client.send("\(methodAndPath) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n")
         return try client.readResponse().status
     }
 
     @Test("The log line of a refused credential names the client and the reason, and contains no part of the token")
     func names() throws {
-        #expect(try ask("Authorization: Bearer \(expired)\r\nX-Forwarded-For: 192.0.2.7\r\n") == 401)
+        #expect(try status("Authorization: Bearer \(expiredToken)\r\nX-Forwarded-For: 192.0.2.7\r\n") == 401)
         time.advance(seconds: 1)
-        #expect(try ask("X-API-Key: wrong-0123456789\r\n") == 401)
+        #expect(try status("X-API-Key: wrong-0123456789\r\n") == 401)
         time.advance(seconds: 1)
-        // The request is refused before its body is read.
-        let body = "Authorization: Basic x\r\nX-Forwarded-For: 192.0.2.8\r\nContent-Length: 16777217\r\n"
-        #expect(try ask(body, target: "PUT /v1/suites/app/keys/a") == 401)
+        // The body would exceed the limit of 16 MiB by a byte. The request is refused before its body is sent.
+        let large = "Authorization: Basic x\r\nX-Forwarded-For: 192.0.2.8\r\nContent-Length: 16777217\r\n"
+        #expect(try status(large, to: "PUT /v1/suites/app/keys/a") == 401)
         #expect(
             lines.all.map { String($0.prefix { $0 != ";" }) } == [
                 "cannot authenticate token:ci from 192.0.2.7: the token expired at 1970-01-01T00:00:00.005Z",
@@ -53,21 +54,21 @@ struct RefusedCredentialTests {
                 the field Authorization must be the word Bearer and a token
                 """,
             ])
-        #expect(!lines.all.contains { $0.contains(expired) || $0.contains("0123456789") })
+        #expect(!lines.all.contains { $0.contains(expiredToken) || $0.contains("0123456789") })
     }
 
     @Test("An event loop logs at most one refused credential per second, with the number of unlogged refusals")
     func rate() throws {
-        for _ in 0..<3 { #expect(try ask("Authorization: Bearer wrong\r\n") == 401) }
+        for _ in 0..<3 { #expect(try status("Authorization: Bearer wrong\r\n") == 401) }
         #expect(lines.all.count == 1)
         time.advance(seconds: 1)
-        for _ in 0..<2 { #expect(try ask("Authorization: Bearer wrong\r\n") == 401) }
+        for _ in 0..<2 { #expect(try status("Authorization: Bearer wrong\r\n") == 401) }
         #expect(lines.all.count == 2)
         #expect(lines.all.last?.hasSuffix(" (the log left out 2 more refusals)") == true, "\(lines.all)")
     }
 
     @Test("A request without a credential is not logged") func missing() throws {
-        #expect(try ask("") == 401)
+        #expect(try status("") == 401)
         #expect(lines.all == [])
     }
 }

@@ -17,11 +17,13 @@ struct TokenCommandTests {
         directory = try TemporaryDirectory()
     }
 
-    private func token(_ words: String...) throws -> ChildProcess.End {
+    /// Runs `settingsd token` with these arguments.
+    private func runTokenCommand(_ words: String...) throws -> ChildProcess.End {
         try ChildProcess.run(["token"] + words + ["--access.tokens", file, "--data", data])
     }
 
-    private func ask(_ port: UInt16, _ token: String) throws -> Int {
+    /// Returns the status of the answer to a request with the token.
+    private func status(_ port: UInt16, _ token: String) throws -> Int {
         let client = try RawClient(port: port)
         try client.send("GET /v1/suites HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\n\r\n")
         return try client.readResponse().status
@@ -29,7 +31,7 @@ struct TokenCommandTests {
 
     @Test("A running daemon accepts a new token at once and refuses a revoked token at once")
     func tokens() throws {
-        let first = try token("create", "first", "--grant", "*:read")
+        let first = try runTokenCommand("create", "first", "--grant", "*:read")
         #expect(first.code == 0)
         #expect(
             first.errors
@@ -38,59 +40,63 @@ struct TokenCommandTests {
         let daemon = try DaemonProcess(data: data, options: ["--access.tokens", file])
         _ = try daemon.process.line(containing: "info access control: on, 1 token, 0 users")
         let text = first.output.trimmingCharacters(in: .newlines)
-        #expect(try ask(daemon.port, text) == 200)
-        let second = try token("create", "second", "--grant=app:read", "--grant", "b.*:write", "--expires", "90d")
+        #expect(try status(daemon.port, text) == 200)
+        let second = try runTokenCommand(
+            "create", "second", "--grant=app:read", "--grant", "b.*:write", "--expires", "90d")
         #expect(second.errors.contains("sent SIGHUP"), "\(second.errors)")
         _ = try daemon.process.line(containing: "info access control: on, 2 tokens, 0 users")
-        #expect(try ask(daemon.port, second.output.trimmingCharacters(in: .newlines)) == 200)
-        let list = try token("list").output
+        #expect(try status(daemon.port, second.output.trimmingCharacters(in: .newlines)) == 200)
+        let list = try runTokenCommand("list").output
         let rows = list.split(separator: "\n")
         #expect(rows.count == 2)
         #expect(rows[0] == "first\tnever expires\t*:read", "\(list)")
         #expect(rows[1].hasPrefix("second\tuntil 20") && rows[1].hasSuffix("\tapp:read b.*:write"), "\(list)")
         #expect(!list.contains("settingsd_"))
-        #expect(try token("revoke", "first").code == 0)
-        try eventually { try ask(daemon.port, text) != 200 }
-        #expect(try ask(daemon.port, text) == 401)
+        #expect(try runTokenCommand("revoke", "first").code == 0)
+        try eventually { try status(daemon.port, text) != 200 }
+        #expect(try status(daemon.port, text) == 401)
         daemon.process.signal(SIGTERM)
         let end = try daemon.process.end()
         #expect(!end.errors.contains(text), "the log contains the token")
     }
 
+    /// Returns the elements of `settingsd token list --json`, by the name of the token.
     private func list() throws -> [String: JSONValue] {
-        let rows = try JSONValue(parsing: Array(token("list", "--json").output.utf8)).array ?? []
+        let rows = try JSONValue(parsing: Array(runTokenCommand("list", "--json").output.utf8)).array ?? []
         return Dictionary(rows.map { ($0["name"]?.string ?? "", $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     @Test("After a reload or a stop, the JSON list has the last use of each used token, and null for other tokens")
     func lastUse() throws {
-        let first = try token("create", "first", "--grant", "*:read").output.trimmingCharacters(in: .newlines)
-        let second = try token("create", "second", "--grant", "a:write", "--expires", "90d").output
+        let first = try runTokenCommand("create", "first", "--grant", "*:read").output.trimmingCharacters(in: .newlines)
+        let second = try runTokenCommand("create", "second", "--grant", "a:write", "--expires", "90d").output
         #expect(try list()["first"]?["lastUsed"] == .null)
         let start = Timestamp.now()
         func isRecent(_ row: JSONValue?) -> Bool {
             row?["lastUsed"]?.string.flatMap { Timestamp($0) }.map { $0 >= start && $0 <= Timestamp.now() } ?? false
         }
         let daemon = try DaemonProcess(data: data, options: ["--access.tokens", file])
-        #expect(try ask(daemon.port, first) == 200)
-        #expect(try ask(daemon.port, "wrong") == 401)
-        #expect(try token("create", "third", "--grant", "*:read").code == 0)
+        #expect(try status(daemon.port, first) == 200)
+        #expect(try status(daemon.port, "wrong") == 401)
+        #expect(try runTokenCommand("create", "third", "--grant", "*:read").code == 0)
         _ = try daemon.process.line(containing: "configuration was reloaded")
         var rows = try list()
         #expect(rows.count == 3)
         #expect(rows["first"]?["expires"] == .null && rows["second"]?["grants"] == ["a:write"])
         #expect(rows["second"]?["created"]?.string ?? "" < rows["second"]?["expires"]?.string ?? "")
         #expect(isRecent(rows["first"]) && rows["second"]?["lastUsed"] == .null, "\(rows)")
-        #expect(try ask(daemon.port, second.trimmingCharacters(in: .newlines)) == 200)
+        #expect(try status(daemon.port, second.trimmingCharacters(in: .newlines)) == 200)
         try daemon.stop()
         rows = try list()
         #expect(isRecent(rows["first"]) && isRecent(rows["second"]) && rows["third"]?["lastUsed"] == .null, "\(rows)")
         #expect(try ChildProcess.run(["check", data]).code == 0)
-        _ = try token("revoke", "first")
-        _ = try token("create", "first", "--grant", "*:read")
+        _ = try runTokenCommand("revoke", "first")
+        _ = try runTokenCommand("create", "first", "--grant", "*:read")
         #expect(try list()["first"]?["lastUsed"] == .null)
     }
 
+    /// Incorrect arguments of `settingsd token`, with the exit code (64: command line, 78: configuration) and a part of
+    /// the error.
     static let mistakes: [(words: [String], code: Int32, hint: String)] = [
         ([], 64, "needs a second word"), (["creat"], 64, "did you mean create?"), (["create"], 64, "needs a name"),
         (["create", "a"], 64, "without a grant"), (["create", "a", "--grant", "app:reed"], 64, "did you mean read?"),
@@ -114,16 +120,16 @@ struct TokenCommandTests {
         #expect(try ChildProcess.run(["token", "list"]).errors.contains("--access.tokens FILE"))
     }
 
-    @Test("A daemon on a network address requires access control or an explicit option")
+    @Test("A daemon on a network address requires access control or the option --open-to-network")
     func network() throws {
-        let options = ["--listen", "0.0.0.0:0", "--data", data, "--log", "warning"]
-        let refused = try ChildProcess.run(options)
+        let addressAndData = ["--listen", "0.0.0.0:0", "--data", data]
+        let refused = try ChildProcess.run(addressAndData + ["--log", "warning"])
         #expect(refused.code == 78)
         #expect(refused.errors.contains("is open to the network") && refused.errors.contains("--open-to-network"))
         #expect(refused.errors.contains("settingsd token create NAME"))
-        #expect(try token("create", "a", "--grant", "*:read").code == 0)
+        #expect(try runTokenCommand("create", "a", "--grant", "*:read").code == 0)
         for more in [["--open-to-network"], ["--access.tokens", file, "--log", "info"]] {
-            let process = try ChildProcess(Array(options.dropLast(2)) + more)
+            let process = try ChildProcess(addressAndData + more)
             _ = try process.line(containing: more.count == 1 ? "warning 0.0.0.0:" : "has no TLS")
             process.signal(SIGTERM)
             #expect(try process.end().code == 0)

@@ -12,6 +12,7 @@ import Testing
 /// The daemon warns of tokens that expire within a week and shows the next expiry.
 @Suite(.ownThread)
 struct TokenExpiryTests {
+    /// A day in milliseconds.
     private static let day: Int64 = 86_400_000
     private let directory: TemporaryDirectory
     private let file: String
@@ -21,6 +22,7 @@ struct TokenExpiryTests {
         file = directory.path + "/tokens.json"
     }
 
+    /// Creates a token that expires after this number of days; nil for a token without an expiry.
     private func create(_ name: String, days: Int64?, now: Timestamp = Timestamp(milliseconds: 0)) throws {
         _ = try TokenFile.change(at: file) { (tokens: inout TokenFile) throws(ConfigurationError) in
             let expires = days.map { Timestamp(milliseconds: now.milliseconds + $0 * Self.day) }
@@ -28,6 +30,7 @@ struct TokenExpiryTests {
         }
     }
 
+    /// Returns the policy of a daemon on this day after 1970-01-01.
     private func policy(day: Int64) throws -> AccessPolicy {
         var options = AccessOptions()
         options.tokens = file
@@ -57,6 +60,7 @@ struct TokenExpiryTests {
         for number in 0..<12 { try create("t\(number)", days: 8) }
         let warning = try #require(try policy(day: 7).expiryWarning)
         #expect(warning.contains(" and 2 more;"), "\(warning)")
+        // Ten names mean ten separators and eleven components.
         #expect(warning.components(separatedBy: " at ").count == 11, "\(warning)")
     }
 

@@ -28,9 +28,11 @@ struct TokenFileTests {
     func create() throws {
         let tokens = [try create("a"), try create("b", ["b.*:read,write", "c/k:read"])]
         #expect(Set(tokens).count == 2)
-        #expect(tokens.allSatisfy { $0.hasPrefix("settingsd_") && $0.utf8.count == 10 + 43 })
+        // A token is a prefix and 32 random bytes as 43 characters of base64url.
+        let prefix = "settingsd_"
+        #expect(tokens.allSatisfy { $0.hasPrefix(prefix) && $0.utf8.count == prefix.utf8.count + 43 })
         let text = try String(contentsOfFile: path, encoding: .utf8)
-        for token in tokens { #expect(!text.contains(token.dropFirst(10))) }
+        for token in tokens { #expect(!text.contains(token.dropFirst(prefix.utf8.count))) }
         let file = try TokenFile(at: path)
         #expect(file.tokens.map(\.name) == ["a", "b"])
         #expect(file.tokens[1].digest == SHA256(Array(tokens[1].utf8).span))
@@ -65,10 +67,11 @@ struct TokenFileTests {
     @Test("A token file that other users can read is refused", arguments: [0o604, 0o640, 0o620, 0o666])
     func modes(mode: Int) throws {
         _ = try create("a")
-        // A token file of root may be readable by a group of the process, so the test sets another group.
+        // A token file of root may be readable by a group of the process, so the test sets another group (1).
         if getuid() == 0, mode == 0o640 { #expect(chown(path, 0, 1) == 0) }
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
         #expect { try TokenFile(at: path) } throws: { "\($0)".contains("chmod 600") }
+        // A command of root accepts a file of root that any group can read.
         guard getuid() != 0 || mode != 0o640 else { return }
         #expect { try create("b") } throws: { "\($0)".contains("chmod 600") }
     }
@@ -93,6 +96,7 @@ struct TokenFileTests {
     @Test("A token file of more than 4 MiB is not read, and a change that would exceed 4 MiB is refused")
     func length() throws {
         _ = try create("a")
+        // With these grants four times, a token takes more than 1 MiB, so four tokens exceed 4 MiB.
         let grants = try (0..<4096).map { try Grant("\(String(repeating: "a", count: 60))\($0):read") }
         func createLarge(_ name: String) throws {
             try TokenFile.change(at: path) { (file: inout TokenFile) throws(ConfigurationError) in
@@ -131,10 +135,11 @@ struct TokenFileTests {
     @Test(
         "If the directory's owner replaces the temporary file by a link, the command of root changes no other file",
         .enabled(if: getuid() == 0))
-    func exchangedDraft() throws {
+    func replacedTemporaryFile() throws {
         let victim = try directory.file("victim", "of root")
         let folder = directory.path + "/folder"
         #expect(mkdir(folder, 0o755) == 0 && chown(folder, 1, 1) == 0)
+        // The closure runs while the command has the temporary file `tokens.json.new` open. User 1 owns the directory.
         try? TokenFile.change(at: folder + "/tokens.json") { (_: inout TokenFile) throws(ConfigurationError) in
             unlink(folder + "/tokens.json.new")
             symlink(victim, folder + "/tokens.json.new")

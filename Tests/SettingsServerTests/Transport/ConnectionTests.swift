@@ -32,6 +32,7 @@ struct ConnectionTests {
     func `A client that expects 100 Continue gets it once`() throws {
         let server = try TestServer()
         let client = try server.connect()
+        // The last four bytes are the body.
         let request = Array(post("/a", "body", "Expect: 100-continue").utf8)
         try client.send(Array(request.dropLast(4)))
         #expect(try client.readResponse().status == 100)
@@ -74,6 +75,7 @@ struct ConnectionTests {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/later") + get("/after"))
+        // While this request is postponed, the server does not read the connection.
         #expect(server.script.log.wait(for: "postponed /after"))
         client.endSending()
         #expect(server.script.log.wait(for: "half-closed"))
@@ -91,7 +93,8 @@ struct ConnectionTests {
         #expect(server.script.log.wait(for: "handled /later"))
         client.reset()
         #expect(server.script.log.wait(for: "closed"))
-        // The ticket stays invalid after another connection has taken the slot.
+        // The ticket of the closed connection stays invalid after another connection has taken its slot. So the first
+        // answer below, to the older request, has no effect.
         let other = try server.connect()
         try other.send(get("/later"))
         #expect(server.script.log.wait(for: "handled /later", times: 2))

@@ -2,11 +2,13 @@ import HTTPServer
 import TestSupport
 import Testing
 
+/// The default time limits: 10 seconds to receive a head, or 1024 further bytes of a body; 75 seconds without a request;
+/// 30 seconds in which the client reads nothing; 2 seconds until the client closes after its last answer.
 @Suite(.ownThread)
 struct DeadlineTests {
-    /// Sends a complete request and the beginning of another request at once. When the answer arrives, the server has
-    /// also read the beginning.
-    private func begin(_ beginning: String, _ server: TestServer) throws -> RawClient {
+    /// Connects, and sends a complete request and the beginning of another request at once. When the answer to the first
+    /// request arrives, the server has also read the beginning.
+    private func connect(to server: TestServer, sending beginning: String) throws -> RawClient {
         let client = try server.connect()
         #expect(try client.exchange(get("/a") + beginning).text == "GET /a ")
         return client
@@ -16,7 +18,7 @@ struct DeadlineTests {
     func `A client that sends a request too slowly gets 408`(beginning: String) throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
-        let client = try begin(beginning, server)
+        let client = try connect(to: server, sending: beginning)
         time.advance(seconds: 9)
         server.checkDeadlines()
         server.settle()
@@ -33,7 +35,8 @@ struct DeadlineTests {
     func `A head in small pieces gets no additional time`() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
-        let client = try begin("GET /slow HT", server)
+        let client = try connect(to: server, sending: "GET /slow HT")
+        // Nine bytes in nine seconds.
         for byte in "TP/1.1\r\nA".utf8 {
             time.advance(seconds: 1)
             try client.send([byte])
@@ -68,7 +71,7 @@ struct DeadlineTests {
     func `An idle connection is closed without an answer`(lineBreak: String) throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
-        let client = try begin(lineBreak, server)
+        let client = try connect(to: server, sending: lineBreak)
         time.advance(seconds: 74)
         server.checkDeadlines()
         #expect(try client.exchange(get("/a")).status == 200)
@@ -85,7 +88,7 @@ struct DeadlineTests {
     func `A connection with a pending request is not idle`() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
-        let client = try begin(get("/later"), server)
+        let client = try connect(to: server, sending: get("/later"))
         #expect(server.script.log.wait(for: "handled /later"))
         for _ in 0..<10 {
             time.advance(seconds: 60)
@@ -129,6 +132,7 @@ struct DeadlineTests {
         for _ in 0..<10 {
             // The answer is much larger than the buffers of the kernel, so the server sends most of it after the client
             // begins to read.
+            // 500 kB in 0.9 seconds are more than the minimum rate of 64 KiB per second.
             var count = 0
             while count < 500_000, let part = try client.readBodyPart(of: head) { count += part.count }
             time.advance(seconds: 0.9)

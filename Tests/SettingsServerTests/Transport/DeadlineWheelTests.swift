@@ -7,10 +7,11 @@ import Testing
 struct DeadlineWheelTests {
     // All times are in nanoseconds.
     private let second = TransportLimits.second
-    private let tick: UInt64 = 250_000_000
+    private let tickLength: UInt64 = 250_000_000
 
+    /// A wheel with a range of 512 ticks: 128 seconds.
     private func makeWheel(_ now: UInt64) -> DeadlineWheel {
-        DeadlineWheel(now: now, tickLength: tick, tickCount: 512)
+        DeadlineWheel(now: now, tickLength: tickLength, tickCount: 512)
     }
 
     @Test
@@ -18,7 +19,7 @@ struct DeadlineWheelTests {
         var wheel = makeWheel(0)
         var dueTick = wheel.insert(1, at: 1000 * second, now: 0)
         var now: UInt64 = 0
-        while dueTick < 1000 * second / tick {
+        while dueTick < 1000 * second / tickLength {
             now = wheel.wakeTime
             #expect(now <= 1000 * second)
             #expect(wheel.removeExpired(now: now)?.identifiers == [1])
@@ -30,12 +31,15 @@ struct DeadlineWheelTests {
 
     @Test
     func `Many distant deadlines are not returned before the first deadline`() {
-        let fine: UInt64 = 10_000_000
-        var wheel = DeadlineWheel(now: 0, tickLength: fine, tickCount: 8192)
-        for name in UInt64(0)..<10_000 { _ = wheel.insert(name, at: 30 * second + name * fine / 10, now: name) }
-        #expect(wheel.wakeTime == 30 * second + fine)
-        #expect(wheel.removeExpired(now: 30 * second + fine)?.identifiers == Array(0..<10))
-        #expect(wheel.wakeTime == 30 * second + 2 * fine)
+        let shortTickLength: UInt64 = 10_000_000
+        var wheel = DeadlineWheel(now: 0, tickLength: shortTickLength, tickCount: 8192)
+        // Ten deadlines are in each tick.
+        for number in UInt64(0)..<10_000 {
+            _ = wheel.insert(number, at: 30 * second + number * shortTickLength / 10, now: number)
+        }
+        #expect(wheel.wakeTime == 30 * second + shortTickLength)
+        #expect(wheel.removeExpired(now: 30 * second + shortTickLength)?.identifiers == Array(0..<10))
+        #expect(wheel.wakeTime == 30 * second + 2 * shortTickLength)
     }
 
     @Test
@@ -43,20 +47,20 @@ struct DeadlineWheelTests {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SeededGenerator(seed: seed)
         var wheel = makeWheel(0)
-        var expected: [UInt64: UInt64] = [:]
+        var expectedTicks: [UInt64: UInt64] = [:]
         var now: UInt64 = 0
-        for name in UInt64(0)..<5000 {
+        for identifier in UInt64(0)..<5000 {
             now += UInt64.random(in: 0..<second, using: &generator)
             let deadline = now + UInt64.random(in: 0..<(100 * second), using: &generator)
-            let dueTick = wheel.insert(name, at: deadline, now: now)
-            #expect(dueTick == deadline / tick, "seed \(seed)")
-            expected[name] = dueTick
-            while let (tick, names) = wheel.removeExpired(now: now) {
-                for name in names {
-                    #expect(expected.removeValue(forKey: name) == tick, "seed \(seed)")
+            let dueTick = wheel.insert(identifier, at: deadline, now: now)
+            #expect(dueTick == deadline / tickLength, "seed \(seed)")
+            expectedTicks[identifier] = dueTick
+            while let (tick, identifiers) = wheel.removeExpired(now: now) {
+                for identifier in identifiers {
+                    #expect(expectedTicks.removeValue(forKey: identifier) == tick, "seed \(seed)")
                 }
             }
-            let late = expected.values.contains { ($0 + 1) * tick <= now }
+            let late = expectedTicks.values.contains { ($0 + 1) * tickLength <= now }
             #expect(!late, "seed \(seed)")
         }
     }

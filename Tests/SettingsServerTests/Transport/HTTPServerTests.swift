@@ -47,13 +47,13 @@ struct HTTPServerTests {
 
     @Test
     func `A shortage of descriptors is logged once, even if single connections are accepted during it`() throws {
-        let free = Atomic(0)
+        let freeDescriptors = Atomic(0)
         let server = try TestServer(accept: { listener in
-            guard free.load(ordering: .sequentiallyConsistent) > 0 else {
+            guard freeDescriptors.load(ordering: .sequentiallyConsistent) > 0 else {
                 return .exhausted(SystemError(call: "accept4", code: EMFILE))
             }
             guard case .connection(let socket, let peer) = listener.accept() else { return .nothing }
-            free.subtract(1, ordering: .sequentiallyConsistent)
+            freeDescriptors.subtract(1, ordering: .sequentiallyConsistent)
             return .connection(socket, peer: peer)
         })
         let clients = try (0..<3).map { _ in try server.connect() }
@@ -61,16 +61,16 @@ struct HTTPServerTests {
         #expect(server.script.log.wait(for: "paused"))
         // The connections are accepted in the order of their arrival.
         for client in clients {
-            free.add(1, ordering: .sequentiallyConsistent)
+            freeDescriptors.add(1, ordering: .sequentiallyConsistent)
             #expect(try client.readResponse().status == 200)
         }
         #expect(server.script.log.all.filter { !$0.hasPrefix("handled") } == ["paused"])
-        free.add(10, ordering: .sequentiallyConsistent)
+        freeDescriptors.add(10, ordering: .sequentiallyConsistent)
         #expect(server.script.log.wait(for: "resumed"))
         #expect(server.script.log.all.filter { !$0.hasPrefix("handled") } == ["paused", "resumed"])
     }
 
-    @Test("A blocked loop gets at most 128 connections, and connections that are reset meanwhile do not reach a loop")
+    @Test("The acceptor passes at most 128 connections to a blocked loop, and later skips connections that were reset")
     func blockedLoop() throws {
         let accepted = Atomic(0)
         let aborted = Atomic(0)
@@ -86,12 +86,14 @@ struct HTTPServerTests {
             }
         })
         let gate = server.blockLoop()
+        // 128 connections are accepted at once, 32 later, and 40 are reset before they are accepted.
         let clients = try (0..<200).map { _ in
             let client = try server.connect()
             try client.send(get("/a"))
             return client
         }
         try eventually { accepted.load(ordering: .sequentiallyConsistent) >= 128 }
+        // When this closure runs, the acceptor has stopped accepting.
         let hasRun = DispatchSemaphore(value: 0)
         server.server.runOnAcceptorQueue { hasRun.signal() }
         hasRun.patientWait()
@@ -146,7 +148,7 @@ struct HTTPServerTests {
         }
         gate.signal()
         let answered = halfClosed.count { (try? $0.readResponse().text) == "GET /slow " }
-        // The loop serves some connections before all connections have arrived.
+        // The limit is 512. The loop serves some further connections before all half-closes have arrived.
         #expect((512..<580).contains(answered))
         #expect(try server.connect().exchange(get("/b")).status == 200)
     }
@@ -155,6 +157,7 @@ struct HTTPServerTests {
     func `A stop ends while the acceptor waits for a loop`() throws {
         let server = try TestServer()
         let gate = server.blockLoop()
+        // A loop has at most 128 connections that it has not begun to serve.
         let clients = try (0..<140).map { _ in try server.connect() }
         // Waits until the loop has the connections, because stopping earlier would reset them.
         try eventually { server.server.loops[0].arrivalCount == 128 }

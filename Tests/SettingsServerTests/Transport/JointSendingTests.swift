@@ -11,7 +11,7 @@ import Testing
 /// (`ParallelSend`).
 @Suite(.ownThread)
 struct JointSendingTests {
-    private static let count = 2 * ParallelSend.minimumConnections
+    private static let connectionCount = 2 * ParallelSend.minimumConnections
 
     /// The kinds of exchanges, which differ in the request and the answer.
     private enum Kind: Int, CaseIterable {
@@ -39,23 +39,24 @@ struct JointSendingTests {
         }
     }
 
+    /// Opens connections and sends a request on each. Returns them when all requests wait for an answer of the test.
     private func connect(
         _ server: TestServer, receiveBuffer: Int32? = nil, _ request: (Int) -> String = { get("/later\($0)") }
     ) throws -> (clients: [RawClient], exchanges: [Exchange]) {
         OpenFileLimit.raise()
-        let clients = try (0..<Self.count).map { number in
+        let clients = try (0..<Self.connectionCount).map { number in
             let client = try server.connect(receiveBuffer: receiveBuffer)
             try client.send(request(number))
             return client
         }
-        let exchanges = try (0..<Self.count).map { number in
+        let exchanges = try (0..<Self.connectionCount).map { number in
             #expect(server.script.log.wait(for: "handled /later\(number)"))
             return try #require(server.script.removePending("/later\(number)"))
         }
         return (clients, exchanges)
     }
 
-    /// Answers all exchanges in one iteration.
+    /// Answers all exchanges in one iteration of the event loop.
     private func answer(_ exchanges: [Exchange], _ response: @escaping @Sendable (Int) -> Response) {
         exchanges[0].loop.run {
             for (number, exchange) in exchanges.enumerated() {
@@ -65,9 +66,9 @@ struct JointSendingTests {
     }
 
     @Test(arguments: [true, false])
-    func `Each client of a joint send gets its answer in the requested form`(isShared: Bool) throws {
+    func `A joint send answers each request as its method, version and Connection field demand`(isShared: Bool) throws {
         let server = try TestServer()
-        let kinds = (0..<Self.count).map { Kind.allCases[$0 % Kind.allCases.count] }
+        let kinds = (0..<Self.connectionCount).map { Kind.allCases[$0 % Kind.allCases.count] }
         let (clients, exchanges) = try connect(server) { kinds[$0].request($0) }
         let shared = Script.response("shared")
         answer(exchanges) { isShared ? shared : Script.response("to \($0)") }
@@ -91,7 +92,7 @@ struct JointSendingTests {
     func `Closed connections do not affect a joint send`() throws {
         let server = try TestServer()
         let (clients, exchanges) = try connect(server)
-        let disconnected = Set(stride(from: 0, to: Self.count, by: 3))
+        let disconnected = Set(stride(from: 0, to: Self.connectionCount, by: 3))
         // The clients disconnect while this work blocks the loop, so the loop has not seen the resets when it sends.
         let (waiting, mayContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         exchanges[0].loop.run {

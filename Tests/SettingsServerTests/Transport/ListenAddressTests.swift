@@ -27,9 +27,9 @@ struct ListenAddressTests {
         ("unix:/a\0b", "begin with /"),
         ("unix:/" + String(repeating: "x", count: 107), "108 bytes, more than 107"),
     ])
-    func `An invalid address is refused with the reason`(text: String, part: String) {
+    func `An invalid address is refused with the reason`(text: String, reason: String) {
         let error = #expect(throws: ListenError.self) { try ListenAddress(text) }
-        #expect(error?.description.contains(part) == true)
+        #expect(error?.description.contains(reason) == true)
         #expect(error?.description.contains(text) == true)
     }
 
@@ -60,6 +60,7 @@ struct ListenAddressTests {
         let taken = try #require(try Listener.open(.tcp(host: "::1", port: 0)).first)
         let port = taken.address.port
         let error = #expect(throws: ListenError.self) { try Listener.open(Self.bothFamilies(port: port)) }
+        // Error 98 is EADDRINUSE.
         #expect(error?.description.contains("[::1]:\(port)") == true && error?.description.contains("error 98") == true)
         #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
     }

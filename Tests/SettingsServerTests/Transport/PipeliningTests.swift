@@ -70,7 +70,7 @@ struct PipeliningTests {
         let other = try server.connect()
         for _ in 0..<100 { #expect(try other.exchange(get("/b")).text == "GET /b ") }
         #expect(server.script.log.count("handled /big") == 1)
-        // The loop does not read the connection, so only the buffers of the kernel accept data.
+        // The loop does not read the connection, so only the buffers of the kernel accept data: less than 64 MiB.
         let flood = [UInt8](get("/c").utf8)
         var sent = 0
         while sent < 64 << 20 {
@@ -96,6 +96,7 @@ struct PipeliningTests {
         gate.signal()
         #expect(try other.readResponse().text == "GET /short ")
         for client in many { #expect(try client.readResponse().text == "GET /slow ") }
+        // In the order of arrival, the short request would be handled after all 100 long requests.
         #expect(try #require(server.script.log.all.firstIndex(of: "handled /short")) < 50)
     }
 
@@ -112,6 +113,7 @@ struct PipeliningTests {
         for client in many {
             for _ in 0..<5 { #expect(try client.readResponse().text == "GET /slow ") }
         }
+        // In the order of arrival, the short request would be handled after all 100 slow requests.
         #expect(try #require(server.script.log.all.firstIndex(of: "handled /short")) < 30)
     }
 }

@@ -8,7 +8,8 @@ import TestSupport
 ///
 /// A request for `/later…` is answered when the test calls `answer`, `/after` when all earlier requests are answered,
 /// `/big` with eight megabytes, `/last` with an answer after which the connection closes, and `/slow` after two
-/// milliseconds of work. Any other request is answered with its method, path and body.
+/// milliseconds of work. The answer to any other request is the first three letters of its method, its path and its
+/// body, separated by spaces: `GET /a `.
 final class ScriptedHandler: RequestHandler {
     static let bigLength = 8 << 20
 

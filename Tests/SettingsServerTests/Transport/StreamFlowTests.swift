@@ -12,27 +12,27 @@ struct StreamFlowTests {
 
     /// Connects, and begins a stream as the answer to the last request.
     ///
-    /// - Parameter before: Requests that the client sends before the request for the stream.
+    /// - Parameter earlier: requests that the client sends before the request for the stream.
     private func beginStream(
-        _ server: TestServer, after before: String = "", receiveBuffer: Int32? = 4096
+        _ server: TestServer, after earlier: String = "", receiveBuffer: Int32? = 4096
     ) throws -> (RawClient, Exchange) {
         let client = try server.connect(receiveBuffer: receiveBuffer)
-        try client.send(before + get("/later"))
+        try client.send(earlier + get("/later"))
         #expect(server.script.log.wait(for: "handled /later"))
         let exchange = try #require(server.script.removePending("/later"))
         #expect(try server.onLoop(exchange) { $0.beginStream($1, Response(status: 200, contentType: .eventStream)) })
-        if before.isEmpty { _ = try client.readHead() }
+        if earlier.isEmpty { _ = try client.readHead() }
         return (client, exchange)
     }
 
-    /// The unsent bytes of a stream from earlier iterations.
+    /// The number of unsent bytes of a stream. Pushing no bytes returns this number.
     private func unsentBytes(_ server: TestServer, _ exchange: Exchange) throws -> Int {
         server.settle()
         return try server.onLoop(exchange) { $0.push($1, []) }
     }
 
     /// Pushes pieces until the kernel accepts no more. Returns the number of pieces.
-    private func fill(_ server: TestServer, _ exchange: Exchange) throws -> Int {
+    private func fillSocketBuffer(_ server: TestServer, _ exchange: Exchange) throws -> Int {
         for count in 1...1000 {
             try server.onLoop(exchange) { _ = $0.push($1, Self.piece) }
             if try unsentBytes(server, exchange) > 0 { return count }
@@ -47,15 +47,15 @@ struct StreamFlowTests {
         limits.streamBytes = 1000
         let server = try TestServer(limits: limits)
         let (client, exchange) = try beginStream(server)
-        let pieces = try fill(server, exchange)
-        let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let pieces = try fillSocketBuffer(server, exchange)
+        let (isBlocked, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         exchange.loop.run {
-            entered.signal()
+            isBlocked.signal()
             gate.patientWait()
             exchange.loop.push(exchange.ticket, Self.piece)
             exchange.loop.push(exchange.ticket, Array("last".utf8))
         }
-        entered.patientWait()
+        isBlocked.patientWait()
         // The loop is blocked, so it does not know yet that the kernel accepts data again.
         for _ in 0..<(pieces - 1) { _ = try client.readChunk() }
         gate.signal()
@@ -73,7 +73,7 @@ struct StreamFlowTests {
             log.add("asked")
         }
         #expect(server.script.log.wait(for: "drained"))
-        let pieces = try fill(server, exchange)
+        let pieces = try fillSocketBuffer(server, exchange)
         try server.onLoop(exchange) { $0.notifyWhenDrained($1) }
         server.settle()
         #expect(server.script.log.all == ["handled /later", "asked", "drained"])
@@ -122,6 +122,7 @@ struct StreamFlowTests {
             loop.beginStream(ticket, Script.response("begin"))
             for _ in 0..<2 { loop.push(ticket, state) }
         }
+        // An event has 1000 bytes: 993 bytes and 7 bytes of a chunk frame. So ten events reach the limit.
         let event = [UInt8](repeating: 0x2E, count: 993)
         for _ in 0..<10 {
             server.settle()
@@ -157,7 +158,7 @@ struct StreamFlowTests {
         limits.streamTime = 1
         let server = try TestServer(limits: limits)
         let (client, exchange) = try beginStream(server)
-        _ = try fill(server, exchange)
+        _ = try fillSocketBuffer(server, exchange)
         try server.onLoop(exchange) { loop, ticket in
             for _ in 0..<65 { loop.push(ticket, Self.piece) }
         }
@@ -187,6 +188,7 @@ struct StreamFlowTests {
         }
         #expect(try unsentBytes(server, exchange) > Self.piece.count)
         for _ in 0..<2 { try server.onLoop(exchange) { _ = $0.push($1, Array(Self.piece[..<6000])) } }
+        // Both requests of the connection are closed.
         #expect(server.script.log.wait(for: "closed", times: 2))
         client.close()
     }

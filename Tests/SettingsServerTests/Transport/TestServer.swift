@@ -66,7 +66,7 @@ final class TestServer {
         return gate
     }
 
-    /// Runs code for a request on its loop. Returns the result when the code has ended.
+    /// Calls the closure on the loop of the request. Waits for its result.
     func onLoop<Result: Sendable>(
         _ exchange: Exchange, _ work: @escaping @Sendable (EventLoop, Ticket) -> Result
     ) throws -> Result {
@@ -81,6 +81,7 @@ final class TestServer {
         return try #require(result.withLock { $0 })
     }
 
+    /// Makes the loops check their deadlines, because the clock of a test does not wake them.
     func checkDeadlines() {
         server.checkDeadlines()
     }

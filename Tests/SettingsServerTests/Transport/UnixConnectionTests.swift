@@ -50,6 +50,7 @@ struct UnixConnectionTests {
         try first.send(get("/first"))
         try second.send(get("/second"))
         try eventually { server.server.connectionCount == 2 }
+        // The acceptor does not wait for the name.
         let isFree = DispatchSemaphore(value: 0)
         server.server.runOnAcceptorQueue { isFree.signal() }
         isFree.patientWait()
@@ -135,7 +136,7 @@ struct UnixConnectionTests {
         try beginUpload(closing)
         #expect(try server.onLoop(exchange) { _, _ in connection.object?.backlog?.waitReason == .memory })
         closing.close()
-        // The connection owns the socket.
+        // The connection owns the socket, so its release closes the descriptor.
         try eventually {
             server.settle()
             return connection.object == nil

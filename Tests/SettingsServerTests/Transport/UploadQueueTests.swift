@@ -4,17 +4,18 @@ import Testing
 @testable import HTTPServer
 
 struct UploadQueueTests {
-    /// All bodies together may take 1000 bytes, and the bodies of one client 500 bytes.
+    /// All bodies together may take 1000 bytes, an eighth of the capacity, and the bodies of one client 500 bytes. The
+    /// capacity is seven eighths of the limit.
     private let budget = MemoryBudget(limit: 8 * 1000 * 8 / 7 + 8)
 
     private static func client(_ letter: Character) -> ClientKey { .caller(String(letter)) }
 
-    private static func connection(_ name: UInt64, loop: Int = 0) -> UploadQueue.ConnectionID {
-        UploadQueue.ConnectionID(loop: loop, identifier: name)
+    private static func connection(_ number: UInt64, loop: Int = 0) -> UploadQueue.ConnectionID {
+        UploadQueue.ConnectionID(loop: loop, identifier: number)
     }
 
     /// Steps: `a1=400` asks for 400 bytes for connection 1 of the client `a`; `!1` ends connection 1; `.` admits
-    /// waiting bodies for which there is memory.
+    /// waiting bodies for which there is memory. `admitted` has the connections in the order of their admission.
     @Test(
         "Bodies are admitted within their share of the memory, round-robin over clients",
         arguments: [
