@@ -157,6 +157,7 @@ final class Connection {
     private func hasFinished(_ context: LoopContext) -> Bool {
         guard unsent == nil, pendingAnswers.isEmpty else { return false }
         guard acceptsRequests, let backlog else { return !acceptsRequests || inputEnded || context.isStopping }
+        // During a stop, the connection waits for the rest of a request of which a byte has arrived (`hasBegun`).
         return backlog.waitReason == .bytes && (inputEnded || context.isStopping && !backlog.parser.hasBegun)
     }
 

@@ -24,6 +24,7 @@ package final class APIHandler: RequestHandler {
     let loop: EventLoop
     let mailbox: LoopMailbox
     private(set) var policies: Policies
+    /// Checks the host name and the origin that requests name.
     var hosts: HostCheck
     /// Checks requests from web pages of other origins (CORS).
     private(set) var origins: CrossOrigin

@@ -127,8 +127,8 @@ extension APIHandler {
     }
 
     /// Does work for a request in the background. The work returns a continuation, which runs on the event loop. If the
-    /// connection closes before the work starts, neither of them runs. If the connection closes later, the continuation
-    /// does not run.
+    /// connection closes before the work starts, neither the work nor the continuation runs. If the connection closes
+    /// later, the continuation does not run.
     ///
     /// - Parameters:
     ///   - client: the client in whose queue the work waits; nil for the queue of the daemon itself.

@@ -17,6 +17,7 @@ enum UnfinishedRequest {
     indirect case revisionWait(RevisionWait)
     /// A long poll, which is a GET of `…/observe`, or a GET of a setting or a suite with the parameter `wait`.
     case watcher(Watcher)
+    /// An event stream.
     case stream(Watcher)
     /// A request that waits until clients have applied a state.
     case convergence(ConvergenceWait)

@@ -104,6 +104,7 @@ extension APIHandler {
             do throws(Problem) {
                 let request = try makeRequest()
                 let cost = store.state.cost(of: request, within: WriteRequest.maximumCost)
+                // While the daemon stops, the store refuses writes that exceed the threshold, so that it can stop soon.
                 let time = max(request.estimatedTime(cost, isValidationCostly: false), PendingWrite.costlyThreshold + 1)
                 mailbox.run { $0.enqueuePrepared(request, id, reservation, estimatedTime: time) }
             } catch {
@@ -199,7 +200,7 @@ extension WriteRequest {
     /// The time per byte to render the journal line and the answer.
     private static let nanosecondsPerByte: UInt64 = 16
     /// The assumed nanoseconds for a validation that takes more steps than an event loop may spend.
-    private static let costlyCheckTime: UInt64 = 100_000_000
+    private static let assumedValidationTime: UInt64 = 100_000_000
 
     /// The nanoseconds that deciding the write is estimated to take.
     ///
@@ -207,7 +208,7 @@ extension WriteRequest {
     fileprivate func estimatedTime(_ cost: WriteCost, isValidationCostly: Bool) -> UInt64 {
         let time =
             PendingWrite.minimumTime + UInt64(cost.cost.microseconds * 1000) + UInt64(size) * Self.nanosecondsPerByte
-        if isValidationCostly { return max(time, Self.costlyCheckTime) }
+        if isValidationCostly { return max(time, Self.assumedValidationTime) }
         // The number of validation steps is unknown before the validation, so the estimate assumes a costly write.
         return cost.checksValues ? max(time, PendingWrite.costlyThreshold) : time
     }

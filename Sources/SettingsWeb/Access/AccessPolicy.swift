@@ -141,14 +141,14 @@ package final class AccessPolicy: Sendable {
     ///   - field: the range in `bytes` of the field `Authorization`; nil if the request does not have the field.
     ///   - key: the range of the field `X-API-Key`, which is used only if the request does not have the field
     ///     `Authorization`.
-    ///   - peer: the user that the kernel reports for a Unix domain socket; nil for other sockets.
+    ///   - user: the user that the kernel reports for a Unix domain socket; nil for other sockets.
     ///   - recent: the event loop's cache of recently used tokens.
     ///   - identified: set to the caller of the request, even if this method throws because the token has expired.
     func caller(
-        authorization field: Range<Int>?, key: Range<Int>?, in bytes: Span<UInt8>, from peer: PeerUser?,
+        authorization field: Range<Int>?, key: Range<Int>?, in bytes: Span<UInt8>, from user: PeerUser?,
         recent: inout RecentTokens, identified: inout Caller?
     ) throws(Problem) -> Caller {
-        let caller = try findCaller(authorization: field, key: key, in: bytes, from: peer, recent: &recent)
+        let caller = try findCaller(authorization: field, key: key, in: bytes, from: user, recent: &recent)
         identified = caller
         if let expires = caller.expires, caller.hasExpired(at: clock()) {
             throw .unauthorized("the token expired at \(expires); create a new token with settingsd token create")
@@ -166,10 +166,10 @@ package final class AccessPolicy: Sendable {
     func hasToken(_ digest: SHA256) -> Bool { tokens[digest] != nil }
 
     private func findCaller(
-        authorization field: Range<Int>?, key: Range<Int>?, in bytes: Span<UInt8>, from peer: PeerUser?,
+        authorization field: Range<Int>?, key: Range<Int>?, in bytes: Span<UInt8>, from user: PeerUser?,
         recent: inout RecentTokens
     ) throws(Problem) -> Caller {
-        guard let range = field ?? key else { return peer.map(caller(of:)) ?? anonymous }
+        guard let range = field ?? key else { return user.map(caller(of:)) ?? anonymous }
         let value = bytes.extracting(range)
         let found = try recent.caller(of: field == nil ? .apiKey : .authorization, value) { () throws(Problem) in
             var token = value
@@ -193,7 +193,7 @@ package final class AccessPolicy: Sendable {
         let current: Caller? =
             switch caller.credential {
             case .token(let digest): tokens[digest]
-            case .user(let peer): self.caller(of: peer)
+            case .user(let user): self.caller(of: user)
             case .none: anonymous
             }
         return current.map { $0.grants == caller.grants && $0.expires == caller.expires } ?? false
@@ -206,11 +206,11 @@ package final class AccessPolicy: Sendable {
     }
 
     /// Returns the caller for a user. A user without grants gets the grants of callers without a credential.
-    private func caller(of peer: PeerUser) -> Caller {
-        let granted = (users[peer.id] ?? []) + peer.groups.flatMap { groups[$0] ?? [] }
+    private func caller(of user: PeerUser) -> Caller {
+        let granted = (users[user.id] ?? []) + user.groups.flatMap { groups[$0] ?? [] }
         let hasOwnGrants = !granted.isEmpty
         return Caller(
-            peer.callerName, hasOwnGrants ? Grants(granted) : anonymous.grants, .user(peer), hasOwnGrants: hasOwnGrants)
+            user.callerName, hasOwnGrants ? Grants(granted) : anonymous.grants, .user(user), hasOwnGrants: hasOwnGrants)
     }
 
     /// Returns the range of the token in `Bearer abc`, ignoring the case of `Bearer`; nil for another format.

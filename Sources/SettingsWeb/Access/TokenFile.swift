@@ -27,7 +27,7 @@ package struct TokenFile: Sendable {
     package mutating func create(
         _ name: String, _ grants: [Grant], expires: Timestamp?, now: Timestamp
     ) throws(ConfigurationError) -> String {
-        guard Self.isName(name) else {
+        guard Self.isValidName(name) else {
             throw ConfigurationError(
                 "cannot use the name \(JSONValue.string(name).briefPhrase) for a token",
                 remedy: "use 1 to 64 of the characters A-Z a-z 0-9 . _ -, and no dot at the start")
@@ -61,7 +61,7 @@ package struct TokenFile: Sendable {
     private func position(of name: String) -> Int? { tokens.firstIndex { $0.name.hasSameBytes(as: name) } }
 
     /// A token name consists of the same characters as the name of a suite.
-    private static func isName(_ text: String) -> Bool {
+    private static func isValidName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count) && (try? SuiteName(text)) != nil
     }
 

@@ -139,6 +139,7 @@ extension Service {
         }
     }
 
+    /// The estimated cost of comparing a client with commits.
     private func comparisonCost(of commits: Int) -> Cost {
         Cost(microseconds: Double(commits) * 0.25)
     }

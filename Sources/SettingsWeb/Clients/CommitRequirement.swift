@@ -15,7 +15,7 @@ struct CommitRequirement {
 
     /// The search for the last commit up to the target that matches a subject.
     private struct Search {
-        /// The revision that a client with the subject must have applied. Too high until the search is complete.
+        /// The revision that a client with the subject must have applied; until the search is complete, an upper bound.
         var required: Revision
         var isComplete: Bool
     }

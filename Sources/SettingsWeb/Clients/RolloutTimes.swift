@@ -16,7 +16,7 @@ struct RolloutProgress: Sendable {
     private var awaitedClients: Set<UInt32> = []
     private var clientCount = 0
     /// The number of elements of ``RolloutTimes/percentages`` that were reached.
-    private var reachedShares = 0
+    private var reachedPercentages = 0
 
     /// The maximum number of clients of a suite for which every commit is measured. The start of a measurement visits
     /// all clients, so with more clients, it could take most of the time of an event loop.
@@ -45,13 +45,15 @@ struct RolloutProgress: Sendable {
     mutating func recordReport(of client: SuiteClient, at now: Timestamp, in times: inout RolloutTimes) {
         guard client.hasApplied(target), awaitedClients.remove(client.number) != nil else { return }
         let appliedCount = clientCount - awaitedClients.count
-        let shares = RolloutTimes.percentages
-        while reachedShares < shares.count, appliedCount * 100 >= clientCount * shares[reachedShares] {
+        let percentages = RolloutTimes.percentages
+        while reachedPercentages < percentages.count,
+            appliedCount * 100 >= clientCount * percentages[reachedPercentages]
+        {
             // If the clock was set after the commit, the difference may be negative or too large for the histogram.
             // Therefore it is at least 0 and at most about 140 years.
             let milliseconds = min(max(0, now.milliseconds - committed.milliseconds), 1 << 42)
-            times.histograms[reachedShares].add(UInt64(milliseconds) * 1_000_000)
-            reachedShares += 1
+            times.histograms[reachedPercentages].add(UInt64(milliseconds) * 1_000_000)
+            reachedPercentages += 1
         }
     }
 }

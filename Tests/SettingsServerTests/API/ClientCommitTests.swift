@@ -69,6 +69,7 @@ struct ClientCommitTests {
         for number in 0..<60 {
             let revision = try #require(Revision(Int64(random.below(Int(Self.commitCount) + 1))))
             let applied = Cursor(epoch: state.epoch, revision: revision)
+            // The clients may read everything, so `readLimits` is nil.
             let received = ReceivedReport(
                 name: try #require(ClientName("n\(number)")), report: ClientReport(applied: applied), caller: nil,
                 peer: .unknown, readLimits: nil, filter: random.pick(filters))
@@ -79,10 +80,12 @@ struct ClientCommitTests {
         for number in 0...Self.commitCount {
             let target = try #require(Revision(number))
             var requirement = CommitRequirement(of: target, in: suite, on: state)
+            // Searches for the commits that decide about clients that watch a part of the suite.
             requirement.search(ConvergenceTally(table, requirement, at: 1).unsearchedSubjects, on: state)
             for client in listed.map(\.client) {
                 let applied = try #require(client.applied)
                 let missing = commits.filter { commit in
+                    // A client without a subject watches the whole suite.
                     let subject = client.subject?.subject ?? WatchSubject(name)
                     return commit.revision > applied && commit.revision <= target && subject.matches(commit)
                 }
