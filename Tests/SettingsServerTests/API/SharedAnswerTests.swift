@@ -9,6 +9,7 @@ import Testing
 
 @Suite(.ownThread)
 struct SharedAnswerTests {
+    /// The ends of paths below `/v1/suites/app` whose answers the daemon always renders in the background.
     static let targets = ["?at=1", "/keys?at=1", "/history?key=a", "/diff?from=1"]
 
     @Test("Requests with the same path and query for a past state share one rendered answer", arguments: targets)

@@ -25,6 +25,7 @@ struct RefusedCredentialTests {
         options.tokens = file
         var policies = Policies()
         policies.access = try AccessPolicy(options, clock: { Timestamp(milliseconds: 10) })
+        // The test is a trusted proxy, so `X-Forwarded-For` determines the address of the client.
         policies.proxies.ranges = [AddressRange("127.0.0.1")].compactMap(\.self)
         server.policies.post(policies)
     }

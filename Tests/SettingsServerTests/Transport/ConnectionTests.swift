@@ -2,6 +2,8 @@ import HTTPServer
 import TestSupport
 import Testing
 
+/// `ScriptedHandler` answers `/later` when the test calls `answer`, `/after` after all earlier requests, and `/big` with
+/// eight megabytes. After the answer to `/last`, the connection closes. The log of the script has the calls of the handler.
 @Suite(.ownThread)
 struct ConnectionTests {
     @Test(arguments: [

@@ -4,6 +4,9 @@ import Testing
 
 /// The default time limits: 10 seconds to receive a head, or 1024 further bytes of a body; 75 seconds without a request;
 /// 30 seconds in which the client reads nothing; 2 seconds until the client closes after its last answer.
+///
+/// `ScriptedHandler` answers `/later` when the test calls `answer`, and `/big` with eight megabytes. After the answer to
+/// `/last`, the connection closes.
 @Suite(.ownThread)
 struct DeadlineTests {
     /// Connects, and sends a complete request and the beginning of another request at once. When the answer to the first

@@ -7,6 +7,8 @@ import Testing
 
 @testable import HTTPServer
 
+/// `ScriptedHandler` answers `/later…` when the test calls `answer`, `/slow` after two milliseconds of work, and `/big`
+/// with eight megabytes. The log of the script has the calls of the handler and the events of the server.
 @Suite(.ownThread)
 struct HTTPServerTests {
     @Test
@@ -117,10 +119,11 @@ struct HTTPServerTests {
         }
         let open = try server.connect()
         try open.send(get("/open"))
+        // Waits until the acceptor has accepted all 21 connections, and the kernel of the server has all of their bytes.
         try eventually {
             server.server.loops[0].arrivalCount == 21 && (halfClosed + [open]).allSatisfy(\.isAllAcknowledged)
         }
-        // A connection is counted just before it is passed to the loop.
+        // `arrivalCount` counts a connection just before the acceptor passes it to the loop.
         let hasRun = DispatchSemaphore(value: 0)
         server.server.runOnAcceptorQueue { hasRun.signal() }
         hasRun.patientWait()

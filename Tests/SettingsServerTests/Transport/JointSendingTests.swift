@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPServer
 
 /// Joint sends: the event loop sends the answers of hundreds of connections in one iteration, with several threads
-/// (`ParallelSend`).
+/// (`ParallelSend`). `ScriptedHandler` leaves requests for `/later…` to the test, which answers them.
 @Suite(.ownThread)
 struct JointSendingTests {
     private static let connectionCount = 2 * ParallelSend.minimumConnections

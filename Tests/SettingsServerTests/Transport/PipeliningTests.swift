@@ -3,6 +3,8 @@ import HTTPServer
 import TestSupport
 import Testing
 
+/// `ScriptedHandler` answers `/later…` when the test calls `answer`, `/slow` after two milliseconds of work, and `/big`
+/// with eight megabytes. After the answer to `/last`, the connection closes. The log of the script has the handled paths.
 @Suite(.ownThread)
 struct PipeliningTests {
     @Test

@@ -5,7 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Streams to clients that read slowly.
+/// Streams to clients that read slowly. `ScriptedHandler` leaves requests for `/later…` to the test, which begins a stream
+/// as the answer. The log of the script has the calls of the handler, such as `drained` and `closed`.
 @Suite(.ownThread)
 struct StreamFlowTests {
     private static let piece = [UInt8](repeating: 0x2E, count: 64 * 1024)

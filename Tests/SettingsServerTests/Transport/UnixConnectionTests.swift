@@ -6,7 +6,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// The differences between connections over Unix domain sockets and connections over TCP.
+/// The differences between connections over Unix domain sockets and connections over TCP. `ScriptedHandler` leaves
+/// requests for `/later…` to the test, and answers other requests at once.
 @Suite(.ownThread)
 struct UnixConnectionTests {
     private let directory: TemporaryDirectory
