@@ -128,11 +128,11 @@ extension Connection {
             guard phase == .open else { return }
         }
         // Release the memory that a burst of requests needed, because the connection may now be idle for a long time.
-        if pendingAnswers.isEmpty, pendingAnswers.capacity > Self.keptCapacity { pendingAnswers = [] }
+        if pendingAnswers.isEmpty, pendingAnswers.capacity > Self.maximumIdleCapacity { pendingAnswers = [] }
     }
 
-    /// The capacity of `pendingAnswers` that an idle connection keeps.
-    private static let keptCapacity = 4
+    /// The maximum capacity of `pendingAnswers` of an idle connection.
+    private static let maximumIdleCapacity = 4
 
     /// Renders a response into the loop's output buffer. A long body is sent from its own memory instead.
     func render(_ response: Response, _ format: AnswerFormat, isLastPending: Bool, _ context: LoopContext) {

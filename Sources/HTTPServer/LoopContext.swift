@@ -9,7 +9,7 @@ package final class LoopContext {
     /// The maximum number of bytes that one read returns.
     package static let readSize = 64 * 1024
     /// The loop releases the memory of an emptied output buffer if its capacity in bytes exceeds this number.
-    private static let keptOutputCapacity = 1024 * 1024
+    private static let maximumEmptyOutputCapacity = 1024 * 1024
     /// The nanoseconds after which the loop tries again to admit large request bodies that wait for memory.
     private static let admissionInterval: UInt64 = 5_000_000
     /// The nanoseconds between two checks of the rates of all transfers.
@@ -166,7 +166,7 @@ package final class LoopContext {
     }
 
     func emptyOutput() {
-        if output.capacity > Self.keptOutputCapacity {
+        if output.capacity > Self.maximumEmptyOutputCapacity {
             output = []
             output.reserveCapacity(Self.readSize)
         } else {

@@ -160,7 +160,7 @@ extension APIHandler {
     private func answerRequests(
         with computed: BackgroundAnswers.ComputedAnswer, for key: BackgroundAnswers.Key
     ) {
-        backgroundAnswers.keep(computed, for: key)
+        backgroundAnswers.insert(computed, for: key)
         for id in backgroundAnswers.removeJob(key) {
             // For an event stream, the computed answer is the next piece of the stream.
             if case .answerKey(_, _, let revision) = key, case .stream(let watcher)? = requests[id] {

@@ -9,8 +9,8 @@ internal import SettingsStorage
 /// Answers to requests before their bodies are received.
 ///
 /// The HTTP server *rejects* a request that it cannot process, for example because the request is malformed or too
-/// large. The API *refuses* a valid request because of its head, for example if the caller (its sender) lacks rights, or
-/// if the setting is locked.
+/// large. The API *refuses* a valid request because of its head, for example if the caller (its sender) lacks rights,
+/// or if the setting is locked.
 extension APIHandler {
     /// Returns the answer to a request that the HTTP server rejects. If the body is too large, a refusal takes
     /// precedence, so that only callers who may send the request learn the size limit.

@@ -137,7 +137,8 @@ extension State {
     }
 
     /// Answers with data about the suite in the path; with the parameter `at`, about a past version of the suite.
-    /// Answers with 304 if the client has this version. `response` makes the answer from the suite and the current state.
+    /// Answers with 304 if the client has this version. `response` makes the answer from the suite and the current
+    /// state.
     private func suiteRendering(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?,
         cost: @escaping @Sendable (Suite, Cost) -> Cost,
@@ -235,7 +236,8 @@ extension Suite {
 
     /// Lists the keys that begin with a prefix, in ascending order.
     ///
-    /// A page also ends at about 64 MB of text, because a schema that applies to many keys is repeated for each key.
+    /// A page ends at `limit` keys, or earlier at about 64 MB of text, because a schema that applies to many keys is
+    /// repeated for each key.
     func listing(
         prefix: String, after: String?, limit: Int, for caller: Caller? = nil, pendingIn state: State? = nil
     ) -> KeyListing {

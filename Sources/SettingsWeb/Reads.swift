@@ -209,7 +209,7 @@ extension APIHandler {
             let body = SuiteState(contents: shown, revision: revision, cursor: cursor).jsonBytes()
             response = Response(json: body, cursor: cursor, tag: tag)
         }
-        cache.keep(
+        cache.insert(
             ResponseCache.Entry(revision: revision, cursor: cursor, response: response, prefixLength: prefix.count),
             for: answerKey)
         return response

@@ -82,7 +82,7 @@ struct BackgroundAnswers {
     }
 
     /// Stores an answer for requests that arrive while a connection is still sending the answer.
-    mutating func keep(_ answer: ComputedAnswer, for key: Key) {
+    mutating func insert(_ answer: ComputedAnswer, for key: Key) {
         if case .request = key { return }
         if recentAnswers.count >= Self.maximumRecentAnswers {
             recentAnswers = recentAnswers.filter { $0.value.body != nil }

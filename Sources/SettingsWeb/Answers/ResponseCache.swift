@@ -50,7 +50,7 @@ struct ResponseCache {
     }
 
     /// Adds an entry. Replaces the entry of the same answer key.
-    mutating func keep(_ entry: Entry, for answerKey: AnswerKey) {
+    mutating func insert(_ entry: Entry, for answerKey: AnswerKey) {
         last = nil
         if let replaced = entries.removeValue(forKey: answerKey) { bytes -= replaced.response.body.count }
         let size = entry.response.body.count

@@ -169,7 +169,8 @@ extension ClientRegistry {
         let now = now.monotonic
         var clients = PeerClients()
         for peer in peers {
-            // The clock of the age also counts the time of a suspended machine, so the age may exceed `now`.
+            // The age includes time in which this machine was suspended, and `now` does not, so the age may exceed
+            // `now`.
             let age = UInt64(max(0, peer.age / .nanoseconds(1)))
             let source = PeerClients.Source(daemon: peer.daemon, time: now - min(now, age))
             clients.add(peer.records, from: source, epoch: state.baseCursor.epoch)

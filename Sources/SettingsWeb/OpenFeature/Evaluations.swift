@@ -85,7 +85,7 @@ extension APIHandler {
                 as: .answerKey(answerKey, clientRevision: .zero, revision: state.revision))
         }
         let response = rendering.make()
-        cache.keep(ResponseCache.Entry(revision: revision, cursor: cursor, response: response), for: answerKey)
+        cache.insert(ResponseCache.Entry(revision: revision, cursor: cursor, response: response), for: answerKey)
         return .answer(response)
     }
 }

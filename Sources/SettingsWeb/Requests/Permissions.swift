@@ -48,7 +48,8 @@ extension Resource {
 
 extension AccessPolicy {
     /// Returns the caller if it has the right that the method and the path require; nil if they require no right.
-    /// Otherwise throws 401 or 403, also for an unknown path, so that the error does not reveal which paths exist.
+    /// Throws 401 or 403 if the caller lacks the right, even for an unknown path, so that the error does not reveal
+    /// which paths exist.
     ///
     /// - Parameters:
     ///   - user: the user at the other end of a Unix domain socket; nil for another socket.

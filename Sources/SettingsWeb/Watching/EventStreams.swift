@@ -10,12 +10,13 @@ internal import SettingsStorage
 ///
 /// A stream catches up first: it sends the state, or the commits after the revision that the client knows, in pieces,
 /// each piece when the kernel has accepted the previous piece. Then the stream is live: it sends each event at once.
-/// `isCatchingUp` is true until then, also in the phase `rendering`. The `answerKind` of a watcher is the content
-/// of the next piece: the state (`stateEvent`) or commits (`commitEvents`). `isReset` tells the client to discard the
-/// settings that it has. The style of the events is `settings`, or `refetchRequests` for OpenFeature: each event only
-/// asks the client to fetch the flags again. A cursor is an epoch, which names a history, and a revision, which is the
-/// number of a commit. The notifier has compared all commits up to `comparedRevision` with all subjects. To evaluate a
-/// stream is to send its new events. `needsEvaluation` is true if a compared commit matches and may be unsent.
+/// `isCatchingUp` is true until the stream is live: in the phases `catchingUp` and `rendering`. The `answerKind` of a
+/// watcher is the content of the next piece: the state (`stateEvent`) or commits (`commitEvents`). `isReset` tells the
+/// client to discard the settings that it has. The style of the events is `settings`, or `refetchRequests` for
+/// OpenFeature: each event only asks the client to fetch the flags again. A cursor is an epoch, which names a history,
+/// and a revision, which is the number of a commit. The notifier has compared all commits up to `comparedRevision` with
+/// all subjects. To evaluate a stream is to send its new events. `needsEvaluation` is true if a compared commit matches
+/// and may be unsent.
 extension WatchNotifier {
     /// The size of a piece in bytes. A larger event is sent as one piece.
     private static let pieceBytes = 64 << 10

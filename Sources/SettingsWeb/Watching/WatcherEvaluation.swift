@@ -138,7 +138,7 @@ extension WatchNotifier {
     func cache(_ response: Response, for answerKey: AnswerKey, after revision: Revision, on state: State) {
         let entry = ResponseCache.Entry(
             clientRevision: revision, revision: state.revision, cursor: state.cursor, response: response)
-        handler.cache.keep(entry, for: answerKey)
+        handler.cache.insert(entry, for: answerKey)
     }
 
     /// Answers a watcher with an answer that other watchers may share.

@@ -19,28 +19,28 @@ struct ResponseCacheTests {
 
     private func revision(_ number: Int64) -> Revision { Revision(number) ?? .zero }
 
-    private mutating func keep(_ body: [UInt8], _ suite: String, after known: Int64 = 0, at number: Int64) throws {
+    private mutating func insert(_ body: [UInt8], _ suite: String, after known: Int64 = 0, at number: Int64) throws {
         let epoch = try #require(Epoch("e0"))
         let entry = ResponseCache.Entry(
             clientRevision: revision(known), revision: revision(number),
             cursor: Cursor(epoch: epoch, revision: revision(number)), response: Response(status: 200, body: body))
-        cache.keep(entry, for: try answerKey(suite))
+        cache.insert(entry, for: try answerKey(suite))
     }
 
     private mutating func body(_ suite: String, after known: Int64 = 0, at number: Int64) throws -> [UInt8]? {
         cache.response(to: try answerKey(suite), after: revision(known), at: revision(number))?.body
     }
 
-    @Test("The cache finds an answer by key and revisions until it keeps a newer answer with the same key")
+    @Test("The cache finds an answer by key and revisions until it gets a newer answer with the same key")
     mutating func keys() throws {
-        try keep([1], "a", after: 1, at: 5)
+        try insert([1], "a", after: 1, at: 5)
         for _ in 0..<2 {
             #expect(try body("a", after: 1, at: 5) == [1])
             #expect(try body("a", after: 2, at: 5) == nil)
             #expect(try body("a", after: 1, at: 6) == nil)
             #expect(try body("b", after: 1, at: 5) == nil)
         }
-        try keep([2], "a", after: 1, at: 6)
+        try insert([2], "a", after: 1, at: 6)
         #expect(try body("a", after: 1, at: 6) == [2])
         #expect(try body("a", after: 1, at: 5) == nil)
     }
@@ -49,16 +49,16 @@ struct ResponseCacheTests {
     mutating func limits() throws {
         // Two of these answers fit into the cache.
         let long = [UInt8](repeating: 0, count: 3 << 20)
-        for suite in ["a", "b", "c"] { try keep(long, suite, at: 1) }
+        for suite in ["a", "b", "c"] { try insert(long, suite, at: 1) }
         #expect(try ["a", "b", "c"].map { try body($0, at: 1) != nil } == [false, false, true])
         // A newer answer with the same key replaces the older answer, so the cache has one answer.
-        for _ in 0..<5 { try keep(long, "c", at: 2) }
-        try keep(long, "d", at: 2)
+        for _ in 0..<5 { try insert(long, "c", at: 2) }
+        try insert(long, "d", at: 2)
         #expect(try body("c", at: 2) != nil)
-        try keep([UInt8](repeating: 0, count: 9 << 20), "e", at: 2)
+        try insert([UInt8](repeating: 0, count: 9 << 20), "e", at: 2)
         #expect(try body("e", at: 2) == nil)
         // The cache is emptied once, when it has 64 answers.
-        for number in 0..<100 { try keep([1], "s\(number)", at: 3) }
+        for number in 0..<100 { try insert([1], "s\(number)", at: 3) }
         #expect(try body("s0", at: 3) == nil)
         #expect(try body("s99", at: 3) == [1])
     }
