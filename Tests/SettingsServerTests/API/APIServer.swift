@@ -59,7 +59,7 @@ final class APIServer {
     /// Waits until exactly this number of background jobs are queued. Running jobs do not count.
     func awaitQueuedJobs(_ count: Int) throws {
         try eventually {
-            settle()
+            awaitPublication()
             return parsingScheduler.count + rendering.count == count
         }
     }
@@ -69,7 +69,7 @@ final class APIServer {
     /// Waits until there is this number of watchers.
     func awaitWatchers(_ count: Int) throws {
         try eventually {
-            settle()
+            awaitPublication()
             return watcherCount == count
         }
     }
@@ -123,10 +123,10 @@ final class APIServer {
     }
 
     /// Waits until all earlier commits are published, and the event loops have handled the publication.
-    func settle() {
+    func awaitPublication() {
         let isIdle = DispatchSemaphore(value: 0)
         store.whenIdle { _ in isIdle.signal() }
         isIdle.patientWait()
-        server.settle()
+        server.awaitLoops()
     }
 }

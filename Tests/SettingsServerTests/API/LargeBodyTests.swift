@@ -63,7 +63,7 @@ struct LargeBodyTests {
                 + Self.put("app/keys/a", Self.longText) + Self.get("app/keys/a?raw") + Self.put("app/keys/a", "3")
                 + Self.get("app/keys/a?raw"))
         #expect(try client.readResponse().status == 201)
-        server.settle()
+        server.awaitPublication()
         #expect(server.store.state.revision == Revision(1))
         server.unblockParsing()
         // The second to the fourth PUT and the first GET.
@@ -93,7 +93,7 @@ struct LargeBodyTests {
         try server.awaitQueuedJobs(1)
         let stopped = DispatchSemaphore(value: 0)
         server.stop(within: 60) { stopped.signal() }
-        server.settle()
+        server.awaitPublication()
         server.unblockParsing()
         #expect(try client.readResponse().status == 201)
         client.close()
@@ -107,7 +107,7 @@ struct LargeBodyTests {
     private static let megabyte = "\"" + String(repeating: "a", count: 1_000_000) + "\""
 
     @Test(
-        "While large bodies use the memory share of their client, a small body is accepted, and another large body waits"
+        "While large bodies use the memory share of a client, a small body is accepted, and another large body waits"
     )
     func waitingBytes() throws {
         let time = ManualClock()
@@ -137,7 +137,7 @@ struct LargeBodyTests {
     }
 
     @Test(
-        "The body of a second client is parsed before the later bodies of a client that uses all its share of the memory"
+        "The body of a second client is parsed before the later bodies of a client that uses its whole share of memory"
     )
     func fairness() throws {
         let server = try APIServer()

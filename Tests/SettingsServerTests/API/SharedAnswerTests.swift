@@ -32,7 +32,7 @@ struct SharedAnswerTests {
             return client
         }
         try server.awaitQueuedJobs(2)
-        server.settle()
+        server.awaitPublication()
         #expect(server.rendering.count == 2)
         gate.signal()
         let answers = try clients.map { try $0.readResponse() }
@@ -68,7 +68,7 @@ struct SharedAnswerTests {
         #expect(evictedCommit != nil)
         try put(21...100)
         try eventually {
-            server.settle()
+            server.awaitPublication()
             return evictedCommit == nil
         }
         gate.signal()

@@ -28,11 +28,11 @@ struct WaitTimeTests {
 
     /// Moves the clock, and waits until the event loop has handled the new time.
     private func advance(_ server: APIServer, to nanoseconds: UInt64, from last: inout UInt64) {
-        server.settle()
+        server.awaitPublication()
         time.advance(nanoseconds: nanoseconds - last)
         last = nanoseconds
         server.checkDeadlines()
-        server.settle()
+        server.awaitPublication()
     }
 
     @Test(
@@ -154,7 +154,7 @@ struct WaitTimeTests {
             time.advance(nanoseconds: 15_100_000_000)
         }
         #expect(try stream.event()?.lastEventID == "e0.2")
-        server.settle()
+        server.awaitPublication()
         #expect(try server.connect().exchange(LargeBodyTests.put("app/keys/a", "3")).status == 200)
         #expect(try stream.event()?.lastEventID == "e0.3")
         // A cursor without changes is an `id` line alone, after the empty line that ends an event.

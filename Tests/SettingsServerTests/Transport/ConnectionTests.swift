@@ -2,8 +2,9 @@ import HTTPServer
 import TestSupport
 import Testing
 
-/// `ScriptedHandler` answers `/later` when the test calls `answer`, `/after` after all earlier requests, and `/big` with
-/// eight megabytes. After the answer to `/last`, the connection closes. The log of the script has the calls of the handler.
+/// `ScriptedHandler` answers `/later` when the test calls `answer`, `/after` after all earlier requests, and `/big`
+/// with eight megabytes. After the answer to `/last`, the connection closes. The log of the script has the calls of the
+/// handler.
 @Suite(.ownThread)
 struct ConnectionTests {
     @Test(arguments: [
@@ -101,7 +102,7 @@ struct ConnectionTests {
         try other.send(get("/later"))
         #expect(server.script.log.wait(for: "handled /later", times: 2))
         server.script.answer("/later")
-        server.settle()
+        server.awaitLoops()
         server.script.answer("/later")
         #expect(try other.readResponse().text == "/later")
         #expect(try other.exchange(get("/b")).text == "GET /b ")

@@ -2,15 +2,15 @@ import HTTPServer
 import TestSupport
 import Testing
 
-/// The default time limits: 10 seconds to receive a head, or 1024 further bytes of a body; 75 seconds without a request;
-/// 30 seconds in which the client reads nothing; 2 seconds until the client closes after its last answer.
+/// The default time limits: 10 seconds to receive a head, or 1024 further bytes of a body; 75 seconds without a
+/// request; 30 seconds in which the client reads nothing; 2 seconds until the client closes after its last answer.
 ///
-/// `ScriptedHandler` answers `/later` when the test calls `answer`, and `/big` with eight megabytes. After the answer to
-/// `/last`, the connection closes.
+/// `ScriptedHandler` answers `/later` when the test calls `answer`, and `/big` with eight megabytes. After the answer
+/// to `/last`, the connection closes.
 @Suite(.ownThread)
 struct DeadlineTests {
-    /// Connects, and sends a complete request and the beginning of another request at once. When the answer to the first
-    /// request arrives, the server has also read the beginning.
+    /// Connects, and sends a complete request and the beginning of another request at once. When the answer to the
+    /// first request arrives, the server has also read the beginning.
     private func connect(to server: TestServer, sending beginning: String) throws -> RawClient {
         let client = try server.connect()
         #expect(try client.exchange(get("/a") + beginning).text == "GET /a ")
@@ -24,7 +24,7 @@ struct DeadlineTests {
         let client = try connect(to: server, sending: beginning)
         time.advance(seconds: 9)
         server.checkDeadlines()
-        server.settle()
+        server.awaitLoops()
         #expect(server.server.connectionCount == 1)
         time.advance(seconds: 2)
         server.checkDeadlines()
@@ -43,7 +43,7 @@ struct DeadlineTests {
         for byte in "TP/1.1\r\nA".utf8 {
             time.advance(seconds: 1)
             try client.send([byte])
-            server.settle()
+            server.awaitLoops()
         }
         time.advance(seconds: 2)
         server.checkDeadlines()
@@ -80,7 +80,7 @@ struct DeadlineTests {
         #expect(try client.exchange(get("/a")).status == 200)
         time.advance(seconds: 74)
         server.checkDeadlines()
-        server.settle()
+        server.awaitLoops()
         #expect(server.server.connectionCount == 1)
         time.advance(seconds: 2)
         server.checkDeadlines()
@@ -97,7 +97,7 @@ struct DeadlineTests {
             time.advance(seconds: 60)
             server.checkDeadlines()
         }
-        server.settle()
+        server.awaitLoops()
         server.script.answer("/later")
         #expect(try client.readResponse().text == "/later")
         time.advance(seconds: 76)
@@ -116,7 +116,7 @@ struct DeadlineTests {
         #expect(try other.exchange(get("/a")).status == 200)
         time.advance(seconds: 31)
         server.checkDeadlines()
-        server.settle()
+        server.awaitLoops()
         #expect(server.server.connectionCount == 1)
         #expect(throws: RawClient.Failure.reset) { try client.readUntilClose() }
         #expect(try other.exchange(get("/a")).status == 200)
@@ -140,14 +140,14 @@ struct DeadlineTests {
             while count < 500_000, let part = try client.readBodyPart(of: head) { count += part.count }
             time.advance(seconds: 0.9)
             server.checkDeadlines()
-            server.settle()
+            server.awaitLoops()
             #expect(server.server.connectionCount == 1)
         }
         // The pause of at most 20 seconds is shorter than the send timeout.
         for _ in 0..<10 where server.server.connectionCount > 0 {
             time.advance(seconds: 2)
             server.checkDeadlines()
-            server.settle()
+            server.awaitLoops()
         }
         #expect(throws: RawClient.Failure.reset) { try client.readUntilClose() }
     }
@@ -161,7 +161,7 @@ struct DeadlineTests {
         #expect(try client.readUntilClose().isEmpty)
         time.advance(seconds: 3)
         server.checkDeadlines()
-        server.settle()
+        server.awaitLoops()
         #expect(server.server.connectionCount == 0)
     }
 }

@@ -119,7 +119,8 @@ struct HTTPServerTests {
         }
         let open = try server.connect()
         try open.send(get("/open"))
-        // Waits until the acceptor has accepted all 21 connections, and the kernel of the server has all of their bytes.
+        // Waits until the acceptor has accepted all 21 connections, and the kernel of the server has all of their
+        // bytes.
         try eventually {
             server.server.loops[0].arrivalCount == 21 && (halfClosed + [open]).allSatisfy(\.isAllAcknowledged)
         }
@@ -210,9 +211,9 @@ struct HTTPServerTests {
         let client = try server.connect(receiveBuffer: 4096)
         try client.send(get("/big"))
         #expect(server.script.log.wait(for: "handled /big"))
-        server.settle()
+        server.awaitLoops()
         server.stop(within: 60)
-        server.settle()
+        server.awaitLoops()
         #expect(!server.script.log.all.contains("stopped"))
         #expect(try client.readResponse().body.count == ScriptedHandler.bigLength)
         #expect(try client.readUntilClose().isEmpty)
@@ -232,7 +233,7 @@ struct HTTPServerTests {
         #expect(try client.readUntilClose().isEmpty)
         // An answer after the end of the server is discarded.
         server.script.answer("/later")
-        server.settle()
+        server.awaitLoops()
     }
 
     @Test

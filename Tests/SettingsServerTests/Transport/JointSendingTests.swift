@@ -115,7 +115,7 @@ struct JointSendingTests {
         let (clients, exchanges) = try connect(server, receiveBuffer: 1)
         let long = String(repeating: "0123456789abcdef", count: ParallelSend.maximumPieceLength / 16)
         answer(exchanges) { _ in Script.response(long) }
-        server.settle()
+        server.awaitLoops()
         for client in clients { #expect(try client.readResponse().text == long) }
         for client in clients { #expect(try client.exchange(get("/b")).text == "GET /b ") }
     }
@@ -136,7 +136,7 @@ struct JointSendingTests {
                         exchange.ticket, Array("data: \(number) \(round)\n\n".utf8), isLast: round == 9)
                 }
             }
-            server.settle()
+            server.awaitLoops()
         }
         for (number, client) in clients.enumerated() {
             #expect(try client.readHead().status == 200)

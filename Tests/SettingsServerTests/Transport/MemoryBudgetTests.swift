@@ -3,9 +3,9 @@ import Testing
 @testable import HTTPServer
 
 struct MemoryBudgetTests {
-    /// Steps: `+300` reserves 300 bytes, `+300/500` reserves 300 bytes if at most 500 bytes are then used, `c300` charges
-    /// 300 bytes, `-` releases the oldest reservation, `=200` resizes the oldest reservation. The result is the number of
-    /// used bytes, after `no` if a reservation was refused.
+    /// Steps: `+300` reserves 300 bytes, `+300/500` reserves 300 bytes if at most 500 bytes are then used, `c300`
+    /// charges 300 bytes, `-` releases the oldest reservation, `=200` resizes the oldest reservation. The result is the
+    /// number of used bytes, after `no` if a reservation was refused.
     @Test(
         "Memory is reserved up to seven eighths of the limit and charged without limit",
         arguments: [

@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 /// `ScriptedHandler` answers `/later…` when the test calls `answer`, `/slow` after two milliseconds of work, and `/big`
-/// with eight megabytes. After the answer to `/last`, the connection closes. The log of the script has the handled paths.
+/// with eight megabytes. After the answer to `/last`, the connection closes. The log of the script has the handled
+/// paths.
 @Suite(.ownThread)
 struct PipeliningTests {
     @Test
@@ -15,7 +16,7 @@ struct PipeliningTests {
             "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
         let bytes = Array((get("/a") + post("/b", "body") + chunked + get("/d")).utf8)
         for split in 1..<bytes.count {
-            try client.send(bytes, splitAt: [split], after: server.settle)
+            try client.send(bytes, splitAt: [split], after: server.awaitLoops)
             let answers = try (0..<4).map { _ in try client.readResponse().text }
             #expect(answers == ["GET /a ", "POS /b body", "POS /c abcde", "GET /d "], "split at \(split)")
         }
@@ -40,7 +41,7 @@ struct PipeliningTests {
         let client = try server.connect()
         try client.send((0..<6).map { get("/later\($0)") }.joined())
         #expect(server.script.log.wait(for: "handled /later3"))
-        server.settle()
+        server.awaitLoops()
         #expect(server.script.log.all.count == 4)
         for number in 0..<6 {
             #expect(server.script.log.wait(for: "handled /later\(number)"))

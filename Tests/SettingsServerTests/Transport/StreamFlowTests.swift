@@ -5,8 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Streams to clients that read slowly. `ScriptedHandler` leaves requests for `/later…` to the test, which begins a stream
-/// as the answer. The log of the script has the calls of the handler, such as `drained` and `closed`.
+/// Streams to clients that read slowly. `ScriptedHandler` leaves requests for `/later…` to the test, which begins a
+/// stream as the answer. The log of the script has the calls of the handler, such as `drained` and `closed`.
 @Suite(.ownThread)
 struct StreamFlowTests {
     private static let piece = [UInt8](repeating: 0x2E, count: 64 * 1024)
@@ -28,7 +28,7 @@ struct StreamFlowTests {
 
     /// The number of unsent bytes of a stream. Pushing no bytes returns this number.
     private func unsentBytes(_ server: TestServer, _ exchange: Exchange) throws -> Int {
-        server.settle()
+        server.awaitLoops()
         return try server.onLoop(exchange) { $0.push($1, []) }
     }
 
@@ -76,12 +76,12 @@ struct StreamFlowTests {
         #expect(server.script.log.wait(for: "drained"))
         let pieces = try fillSocketBuffer(server, exchange)
         try server.onLoop(exchange) { $0.notifyWhenDrained($1) }
-        server.settle()
+        server.awaitLoops()
         #expect(server.script.log.all == ["handled /later", "asked", "drained"])
         for _ in 0..<pieces { _ = try client.readChunk() }
         #expect(server.script.log.wait(for: "drained", times: 2))
         try server.onLoop(exchange) { _ = $0.push($1, Self.piece) }
-        server.settle()
+        server.awaitLoops()
         #expect(server.script.log.count("drained") == 2)
     }
 
@@ -126,10 +126,10 @@ struct StreamFlowTests {
         // An event has 1000 bytes: 993 bytes and 7 bytes of a chunk frame. So ten events reach the limit.
         let event = [UInt8](repeating: 0x2E, count: 993)
         for _ in 0..<10 {
-            server.settle()
+            server.awaitLoops()
             try server.onLoop(exchange) { _ = $0.push($1, event) }
         }
-        server.settle()
+        server.awaitLoops()
         #expect(server.script.log.count("closed") == 0)
         _ = try client.readHead()
         #expect(try client.readChunk() == "begin")
@@ -139,10 +139,10 @@ struct StreamFlowTests {
         #expect(try unsentBytes(server, exchange) == 0)
         try server.onLoop(exchange) { _ = $0.push($1, state) }
         for _ in 0..<10 {
-            server.settle()
+            server.awaitLoops()
             try server.onLoop(exchange) { _ = $0.push($1, event) }
         }
-        server.settle()
+        server.awaitLoops()
         #expect(server.script.log.count("closed") == 0)
         try server.onLoop(exchange) { _ = $0.push($1, event) }
         #expect(server.script.log.wait(for: "closed"))
@@ -167,7 +167,7 @@ struct StreamFlowTests {
         #expect(try unsentBytes(server, exchange) > 0)
         let event = [UInt8](repeating: 0x2E, count: limits.streamBytes + 1)
         try server.onLoop(exchange) { _ = $0.push($1, event) }
-        server.settle()
+        server.awaitLoops()
         #expect(server.script.log.count("closed") == 0)
         try server.onLoop(exchange) { _ = $0.push($1, Self.piece) }
         #expect(server.script.log.wait(for: "closed"))
@@ -213,7 +213,7 @@ struct StreamFlowTests {
         isReset.signal()
         // On a busy machine, the kernel may report the reset only after the loop has sent the end.
         let deadline = ContinuousClock.now + .seconds(Deadline.patience)
-        repeat { server.settle() } while server.server.connectionCount > 0 && ContinuousClock.now < deadline
+        repeat { server.awaitLoops() } while server.server.connectionCount > 0 && ContinuousClock.now < deadline
         #expect(server.server.connectionCount == 0)
         #expect(try server.connect().exchange(get("/a")).text == "GET /a ")
     }

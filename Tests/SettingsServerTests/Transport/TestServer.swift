@@ -49,8 +49,8 @@ final class TestServer {
     }
 
     /// Waits until all work that was passed to the loops is done.
-    func settle() {
-        server.settle()
+    func awaitLoops() {
+        server.awaitLoops()
     }
 
     /// Blocks the first loop until the returned semaphore is signalled. Returns when the loop is blocked, so that its
@@ -96,7 +96,7 @@ final class TestServer {
 
 extension HTTPServer {
     /// Waits until all work that was passed to the loops is done, and the iterations with this work have ended.
-    func settle() {
+    func awaitLoops() {
         for loop in loops + loops {
             let done = DispatchSemaphore(value: 0)
             loop.run { done.signal() }

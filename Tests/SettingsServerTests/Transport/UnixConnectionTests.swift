@@ -91,7 +91,7 @@ struct UnixConnectionTests {
         #expect(server.script.log.wait(for: "handled /later2"))
         client.close()
         #expect(server.script.log.wait(for: "closed", times: 2))
-        server.settle()
+        server.awaitLoops()
         #expect(server.server.connectionCount == 0)
     }
 
@@ -107,7 +107,7 @@ struct UnixConnectionTests {
         }
         #expect(server.script.log.wait(for: "handled /later"))
         #expect(server.script.log.wait(for: "closed"))
-        server.settle()
+        server.awaitLoops()
         #expect(server.server.connectionCount == 0)
     }
 
@@ -139,7 +139,7 @@ struct UnixConnectionTests {
         closing.close()
         // The connection owns the socket, so its release closes the descriptor.
         try eventually {
-            server.settle()
+            server.awaitLoops()
             return connection.object == nil
         }
         #expect(server.server.connectionCount == 2)
