@@ -7,7 +7,7 @@ internal import SettingsModel
 internal import SettingsStorage
 
 /// Checks the host, the origin, the credential and the request rate before a request is served. A caller is the sender
-/// of a request, as the credential identifies it.
+/// of a request, as the credential identifies it. `head` contains ranges of `bytes`, the received bytes of the request.
 extension APIHandler {
     /// Checks and serves a request. The request is answered, recorded in the table of unfinished requests, or postponed
     /// until the earlier requests of the connection are answered.

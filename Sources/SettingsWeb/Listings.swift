@@ -5,7 +5,8 @@ internal import SettingsModel
 internal import SettingsStorage
 
 /// Lists of suites and keys, and reads of schemas. Each answer contains the cursor of the current state, which is its
-/// epoch and revision. The cursor does not select a page of a list: the parameters `after` and `limit` do.
+/// epoch and revision. The cursor does not select a page of a list: the parameters `after` and `limit` do. `request`
+/// contains ranges of `bytes`, the received bytes of the request.
 extension State {
     /// The maximum number of suites on a page with dropped suites, which bounds the memory of a search in past files.
     private static let maximumWithDropped = 10_000

@@ -7,7 +7,8 @@ package import SettingsStorage
 /// Makes a reader of the history: of the recent commits in memory, and of the past files, which have the older commits.
 package typealias PastSource = @Sendable (State) -> any PastReading
 
-/// Reads of past versions of settings and suites, and of the list of commits.
+/// Reads of past versions of settings and suites, and of the list of commits. `readLimits` are the grants of a caller
+/// that may not read everything; nil if the caller may read everything. `request` contains ranges of `bytes`.
 extension State {
     /// Returns a reader that also reads past files; if there is no source, a reader of the history in memory.
     func pastReader(_ source: PastSource?) -> any PastReading {

@@ -6,6 +6,7 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
+/// Reads. `request` and `head` contain ranges of `bytes`, the received bytes of the request.
 extension APIHandler {
     /// Answers a read that `plainSetting` and `plainSuite` do not answer.
     func read(

@@ -6,7 +6,8 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Serves requests whose callers (senders) have the rights that their methods and paths require.
+/// Serves requests whose callers (senders) have the rights that their methods and paths require. `head` and `request`
+/// contain ranges of `bytes`, the received bytes of the request.
 extension APIHandler {
     /// Serves a request of an admitted caller, or of any caller without access control.
     ///

@@ -19,6 +19,7 @@ struct ClientComparison {
     /// The commits of the suite after the lowest applied revision. A revision counts only if the history has all later
     /// commits.
     private let commits: [RetainedCommit]
+    /// Counts the cost of the comparisons, up to a limit of a second.
     private var meter = CostMeter(within: Cost(microseconds: 1_000_000))
 
     init(_ clients: [ListedClient], in suite: Suite, on state: State) {

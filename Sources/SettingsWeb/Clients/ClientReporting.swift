@@ -82,6 +82,7 @@ extension APIHandler {
         }
         let report = try Self.parse(body)
         try report.check()
+        // A cursor for a caller that may not read everything contains a digest of its grants (`readLimits`).
         let state = service.store.state.withGrantsDigest(of: request.caller?.readLimits)
         let parameters = ClientParameters(name: name, report: report)
         let received = ReceivedReport(parameters, of: request.caller, exchange, watching: nil)

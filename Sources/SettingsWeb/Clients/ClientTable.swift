@@ -155,6 +155,7 @@ extension ClientTable {
 
     /// Forgets the states that clients have reported to this daemon, if `state` belongs to another epoch.
     mutating func adoptEpoch(of state: State) {
+        // `baseCursor` is the cursor without a digest of grants.
         let newEpoch = state.baseCursor.epoch
         guard epoch != newEpoch else { return }
         epoch = newEpoch

@@ -130,6 +130,7 @@ extension APIHandler {
             let next = loop.now &+ duration * (Self.evaluationTimeDivisor - 1)
             nextConvergenceEvaluation = max(nextConvergenceEvaluation, next)
         }
+        // A cursor for a caller that may not read everything contains a digest of its grants (`readLimits`).
         let state = service.store.state.withGrantsDigest(of: caller?.readLimits)
         guard state.hasSuite(wait.suite) else { throw state.unknownSuite(wait.suite, for: caller?.readLimits) }
         try state.check(wait.target, .target)
@@ -167,6 +168,7 @@ extension State {
 
     fileprivate func check(_ target: Cursor, _ parameter: Parameter) throws(Problem) {
         guard !hasReached(target) else { return }
+        // `baseCursor` is the cursor without a digest of grants.
         guard baseCursor.epoch.isBase(of: target.epoch) else {
             throw Problem(
                 .badRequest,

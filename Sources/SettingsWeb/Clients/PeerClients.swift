@@ -124,6 +124,7 @@ extension ClientRegistry {
 
     /// Returns the records from which the other daemons learn which clients report to this daemon.
     package func records(on state: State) -> [[UInt8]] {
+        // `baseCursor` is the cursor without a digest of grants.
         let (version, cursor, time) = (ownVersion, state.baseCursor, now.monotonic)
         if let cached = cachedRecords.withLock(\.self), cached.version == version, cached.cursor == cursor,
             time &- cached.time < Self.recordLifetime
