@@ -18,7 +18,7 @@ final class APIServer {
     private let watchers: WatcherCount
     let policies = PolicyBoard()
     private let parsingScheduler: WorkScheduler
-    let rendering: WorkScheduler
+    let renderingScheduler: WorkScheduler
     private let parsingGate = DispatchSemaphore(value: 0)
     private var isParsingBlocked = false
     private var isStopped = false
@@ -45,7 +45,7 @@ final class APIServer {
             budget: budget, peers: peers, warn: warn, clock: { Timestamp(milliseconds: 1) }, obstacle: { nil })
         watchers = service.watchers
         parsingScheduler = service.parsingScheduler
-        rendering = service.renderingScheduler
+        renderingScheduler = service.renderingScheduler
         server = try HTTPServer(
             listeners: listeners, loopCount: 1, budget: budget, clock: clock,
             makeHandler: { APIHandler(service, on: $0) })
@@ -60,7 +60,7 @@ final class APIServer {
     func awaitQueuedJobs(_ count: Int) throws {
         try eventually {
             awaitPublication()
-            return parsingScheduler.count + rendering.count == count
+            return parsingScheduler.count + renderingScheduler.count == count
         }
     }
 

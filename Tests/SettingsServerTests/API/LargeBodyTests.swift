@@ -46,6 +46,7 @@ struct LargeBodyTests {
         let (writer, other) = (try server.connect(), try server.connect())
         server.blockParsing()
         try writer.send(Self.put(target, body))
+        // The suite does not exist before the large write.
         for _ in 0..<3 { #expect(try other.exchange(Self.get("app")).status == 404) }
         #expect(try other.exchange(Self.put("other/keys/a", "1")).status == 201)
         server.unblockParsing()
@@ -189,7 +190,7 @@ struct LargeBodyTests {
         let writer = try server.connect()
         #expect(try writer.exchange(Self.patch("app", "{\(members)}")).status < 300)
         let gate = DispatchSemaphore(value: 0)
-        let scheduler = server.rendering
+        let scheduler = server.renderingScheduler
         scheduler.submit(WorkScheduler.Work { _ in gate.patientWait() })
         // Waits until the blocking job runs: a running job does not count as queued.
         try server.awaitQueuedJobs(0)

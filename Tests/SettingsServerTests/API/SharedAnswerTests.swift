@@ -21,7 +21,7 @@ struct SharedAnswerTests {
             #expect(try first.readResponse().status < 300)
         }
         let gate = DispatchSemaphore(value: 0)
-        server.rendering.submit(WorkScheduler.Work { _ in gate.patientWait() })
+        server.renderingScheduler.submit(WorkScheduler.Work { _ in gate.patientWait() })
         // Waits until the job runs: a running job does not count as queued.
         try server.awaitQueuedJobs(0)
         // Two equal requests share a job, and the third request has another job.
@@ -33,7 +33,7 @@ struct SharedAnswerTests {
         }
         try server.awaitQueuedJobs(2)
         server.awaitPublication()
-        #expect(server.rendering.count == 2)
+        #expect(server.renderingScheduler.count == 2)
         gate.signal()
         let answers = try clients.map { try $0.readResponse() }
         #expect(answers.allSatisfy { $0.status == 200 })
@@ -58,7 +58,7 @@ struct SharedAnswerTests {
         }
         try put(1...20)
         let gate = DispatchSemaphore(value: 0)
-        server.rendering.submit(WorkScheduler.Work { _ in gate.patientWait() })
+        server.renderingScheduler.submit(WorkScheduler.Work { _ in gate.patientWait() })
         // Waits until the job runs.
         try server.awaitQueuedJobs(0)
         let observer = try server.connect()

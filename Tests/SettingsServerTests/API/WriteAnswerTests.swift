@@ -3,7 +3,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// Answers to writes over a commit log whose flushes the test holds back.
+/// Answers to writes over a commit log in which each flush waits for `releaseFlush`.
 @Suite(.ownThread)
 struct WriteAnswerTests {
     private let log = ScriptedLog(isGated: true)
@@ -40,6 +40,7 @@ struct WriteAnswerTests {
         "A write that does not become durable is refused, and the next write is decided on the published state",
         arguments: [CommitLogError.Outcome.notDone, .unknown])
     func failure(outcome: CommitLogError.Outcome) throws {
+        // The next flush fails because the disk is full.
         log.failNext(outcome, .full)
         try client.send(LargeBodyTests.put("app/keys/a", "2"))
         log.releaseFlush()

@@ -30,7 +30,7 @@ struct DeadlineWheelTests {
     }
 
     @Test
-    func `Many distant deadlines are not returned before the first deadline`() {
+    func `The wheel wakes at the first of many distant deadlines, and returns only the deadlines of its tick`() {
         let shortTickLength: UInt64 = 10_000_000
         var wheel = DeadlineWheel(now: 0, tickLength: shortTickLength, tickCount: 8192)
         // Ten deadlines are in each tick.

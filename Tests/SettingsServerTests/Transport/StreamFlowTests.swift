@@ -45,6 +45,8 @@ struct StreamFlowTests {
     @Test
     func `A piece that is pushed when the socket becomes writable is sent`() throws {
         var limits = TransportLimits()
+        // Each piece exceeds this limit, but the lag must last for `streamTime` (2 seconds) before the server
+        // disconnects.
         limits.streamBytes = 1000
         let server = try TestServer(limits: limits)
         let (client, exchange) = try beginStream(server)
@@ -60,6 +62,7 @@ struct StreamFlowTests {
         // The loop is blocked, so it does not know yet that the kernel accepts data again.
         for _ in 0..<(pieces - 1) { _ = try client.readChunk() }
         gate.signal()
+        // The last piece of `fillSocketBuffer`, and the piece that was pushed after it.
         for _ in 0..<2 { #expect(try client.readChunk()?.utf8.count == Self.piece.count) }
         #expect(try client.readChunk() == "last")
     }
