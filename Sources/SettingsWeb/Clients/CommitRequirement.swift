@@ -29,7 +29,8 @@ struct CommitRequirement {
 
     init(of target: Revision, in suite: Suite, on state: State) {
         (self.suite, self.target) = (suite.id, target)
-        // If the history does not have the last commit up to the target, the commit is not after `oldestAvailable`.
+        // The history has all commits after `oldestAvailable`. So if it does not have the last commit up to the target,
+        // this commit is not after `oldestAvailable`.
         lastCommit =
             suite.revision <= target
             ? suite.revision

@@ -29,8 +29,8 @@ enum EventText {
         return refetch(Cursor(epoch: epoch, revision: commit.revision), tag, commit.time)
     }
 
-    /// OpenFeature's event when other streams get the state, or the event that the suite does not exist: the suite is
-    /// new or missing, or the history no longer has all commits after the cursor of the client.
+    /// OpenFeature's event if no commit is sent: the suite is new or does not exist, or the history no longer has all
+    /// commits after the cursor of the client. A stream of settings sends the state or the event `missing` then.
     static func refetch(_ subject: WatchSubject, on state: State) -> [UInt8] {
         refetch(
             state.cursor, state.suite(subject.suites[0])?.tag(for: subject.readLimits) ?? EntityTag(.zero), state.time)
