@@ -55,6 +55,7 @@ struct TopicIndexTests {
         var index = TopicIndex(MemoryBudget(limit: 1 << 20))
         var watchers: [IndexedWatcher] = []
         for step in 0..<600 {
+            // Adds a watcher in two of three steps, and later in seven of eight steps; otherwise removes a watcher.
             if watchers.isEmpty || random.chance(oneIn: step < 400 ? 3 : 8) == false {
                 let ticket = Ticket(slot: UInt32(step), generation: 1, number: 1)
                 let (topic, position) = try index.add(ticket, try subject(&random))

@@ -26,7 +26,8 @@ struct WaitTimeTests {
         return server
     }
 
-    /// Moves the clock, and waits until the event loop has handled the new time.
+    /// Moves the clock to a time after the start of the test, and waits until the event loop has handled the new time.
+    /// `last` is the time of the previous call, and is set to the new time.
     private func advance(_ server: APIServer, to nanoseconds: UInt64, from last: inout UInt64) {
         server.awaitPublication()
         time.advance(nanoseconds: nanoseconds - last)

@@ -4,6 +4,7 @@ import Synchronization
 
 /// A clock that only the test advances.
 final class ManualClock: Sendable {
+    /// The time in nanoseconds, which begins at an arbitrary value.
     private let time = Atomic<UInt64>(1_000 * TransportLimits.second)
 
     var clock: MonotonicClock { MonotonicClock { self.time.load(ordering: .sequentiallyConsistent) } }
