@@ -13,7 +13,7 @@ struct CommitListTests {
         RetainedCommit(Commit(revision: try revision(number), time: Timestamp(milliseconds: 0)), size: 1)
     }
 
-    private static func all(_ list: CommitList) -> [Revision] {
+    private static func revisions(in list: CommitList) -> [Revision] {
         var found: [Revision] = []
         _ = list.forEach(after: .zero) { commit in
             found.append(commit.revision)
@@ -29,12 +29,13 @@ struct CommitListTests {
             var list = CommitList()
             var model: [Revision] = []
             var copies: [(list: CommitList, model: [Revision])] = []
-            // In some phases, most changes are removals, so that the list becomes empty.
-            var growth = 3
+            // The mean number of appends among four changes. In some phases, most changes are removals, so that the list
+            // becomes empty.
+            var appendsOfFour = 3
             for number in 1...1_500 {
-                if random.chance(oneIn: 100) { growth = random.pick([1, 2, 3, 4]) }
+                if random.chance(oneIn: 100) { appendsOfFour = random.pick([1, 2, 3, 4]) }
                 if random.chance(oneIn: 200) { copies.append((list, model)) }
-                if random.below(4) < growth {
+                if random.below(4) < appendsOfFour {
                     list.append(try Self.commit(number * 2))
                     model.append(try Self.revision(number * 2))
                 } else if random.chance(oneIn: 2) {
@@ -50,8 +51,8 @@ struct CommitListTests {
                 try #require(list.first?.revision == model.first && list.last?.revision == model.last, seed)
                 if random.chance(oneIn: 10) { try expectSameSearches(list, model, upTo: number * 2 + 3, &random) }
             }
-            try #require(Self.all(list) == model, seed)
-            for copy in copies { try #require(Self.all(copy.list) == copy.model, seed) }
+            try #require(Self.revisions(in: list) == model, seed)
+            for copy in copies { try #require(Self.revisions(in: copy.list) == copy.model, seed) }
         }
     }
 
@@ -63,7 +64,7 @@ struct CommitListTests {
             let isRemoved = list.remove(try Self.revision(number))
             #expect(isRemoved)
         }
-        #expect(Self.all(list).map(\.number) == (1...125).map { $0 * 16 })
+        #expect(Self.revisions(in: list).map(\.number) == (1...125).map { $0 * 16 })
         for number in 1...125 { #expect(list.popFirst()?.revision.number == Int64(number * 16)) }
         #expect(list.isEmpty && list.popFirst() == nil && list.first == nil && list.last == nil)
     }

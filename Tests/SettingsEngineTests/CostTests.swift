@@ -20,6 +20,7 @@ struct CostTests {
     @Test("An estimate stops once it exceeds the time or the memory of its limit")
     func limits() {
         let value = JSONValue.array(Array(repeating: 1, count: 1_000))
+        // Each limit allows about ten units. The estimate may exceed the limit by a few units.
         let limits = [
             10 * Cost.renderedUnit, Cost(microseconds: .infinity, bytes: 80), Cost(microseconds: 0.6, bytes: .max),
         ]
@@ -40,6 +41,7 @@ struct CostTests {
                     key: try KeyName(key), stored: 1, valueSource: valueSource, revision: .zero,
                     modified: Timestamp(milliseconds: 0)))
         }
+        // A record costs four units, and one unit for the value 1.
         for number in 0..<100 { try put("k\(number)", .stored) }
         #expect(suite.renderingCost(within: .unlimited) == 500 * .renderedUnit)
         try put("invalid", .invalid)
@@ -68,6 +70,7 @@ struct CostTests {
         #expect((20_000...25_000).contains(bytes(1)))
         #expect((950_000...1_100_000).contains(bytes(100)))
         #expect((60_000...100_000).contains(bytes(100, pageBytes: 100_000)))
+        // With a filter, the estimate includes all commits, because the page may skip many commits.
         let filter = KeyFilter(keys: [try KeyName("k1")], prefixes: [])
         #expect(bytes(1, filter) == bytes(100, filter) && bytes(1, filter) <= 1_100_000)
     }

@@ -14,7 +14,7 @@ struct GrantTests {
     ]
 
     @Test("A grant is written in its canonical form, which parses to the same grant", arguments: written)
-    func form(text: String, canonical: String) throws {
+    func canonicalForm(text: String, canonical: String) throws {
         #expect(try Grant(text).description == canonical)
         #expect(try Grant(canonical) == Grant(text))
     }

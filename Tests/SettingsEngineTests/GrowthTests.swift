@@ -7,6 +7,7 @@ import Testing
 /// Limits on values that grow by operations in place, such as appending to a text.
 @Suite(.ownThread)
 struct GrowthTests {
+    /// A state in which the suite `app` has the key `k` with a value.
     private func state(holding value: JSONValue) throws -> State {
         var state = State(epoch: try #require(Epoch("e0")))
         let put = WriteRequest(.setting(try operation(.set(value))))
@@ -34,7 +35,7 @@ struct GrowthTests {
         #expect(problem?.code == .invalidOperation)
     }
 
-    @Test("A transaction that repeatedly builds a large value is refused")
+    @Test("A transaction may build a value of 8 MB ten times, but not 10,000 times")
     func repetition() throws {
         let state = try state(holding: .string(String(repeating: "x", count: 8 << 20)))
         let concat = try operation(.change(.concat("y")))

@@ -4,13 +4,13 @@ import SettingsModel
 
 /// A simple model of `History`: one array, in which every query searches linearly.
 ///
-/// Each suite has a log: the commits that affect the suite and are later than `evictedThrough`. Each suite protects its
-/// newest commits from eviction. An eviction removes a commit from the logs of suites; the history drops a commit that
-/// is in no log.
+/// Each suite has a log: the commits that change the suite and are later than the revision `evictedThrough` of the log.
+/// Each suite protects its newest commits from eviction (removal). An eviction removes a commit from the logs of suites.
+/// The history removes a commit that is in no log.
 struct HistoryModel {
     struct Entry {
         let commit: RetainedCommit
-        /// The suites that the commit affects.
+        /// The suites that the commit changes.
         let suites: Set<SuiteName>
         /// True if the commit is in the list `History.older`: the history would have evicted the commit, but a suite
         /// protected it.
@@ -20,7 +20,7 @@ struct HistoryModel {
     }
 
     struct Log {
-        /// The newest revision that was removed from the log.
+        /// The highest revision that was removed from the log.
         var evictedThrough: Revision
         /// The revision of the last commit of the suite that was larger than the limit of the whole history.
         var lastOversized = Revision.zero
@@ -53,11 +53,11 @@ struct HistoryModel {
     }
 
     private func protects(_ suite: SuiteName, _ entry: Entry) -> Bool {
-        Self.protected(entriesInLog(of: suite), limits).contains { $0.revision == entry.revision }
+        Self.protectedEntries(in: entriesInLog(of: suite), limits).contains { $0.revision == entry.revision }
     }
 
-    /// The newest commits of a suite, which the suite protects from eviction.
-    static func protected(_ entries: [Entry], _ limits: History.Limits) -> [Entry] {
+    /// The newest of the commits of a suite: the commits that the suite protects from eviction.
+    static func protectedEntries(in entries: [Entry], _ limits: History.Limits) -> [Entry] {
         var newest: [Entry] = []
         var size = 0
         for entry in entries.reversed() {
@@ -72,8 +72,9 @@ struct HistoryModel {
         entry.suites.contains { suite in logs[suite].map { entry.revision > $0.evictedThrough } ?? false }
     }
 
-    /// True if the commits are within the share of the limits that is reserved for protected commits.
-    static func fits(_ entries: [Entry], _ limits: History.Limits) -> Bool {
+    /// True if the commits are within the share of the limits that protected commits may use: the limits minus
+    /// `newestPercent` of them.
+    static func fitProtectedShare(_ entries: [Entry], _ limits: History.Limits) -> Bool {
         entries.count <= limits.commits - limits.commits * limits.newestPercent / 100
             && entries.reduce(0) { $0 + $1.commit.size } <= limits.bytes - limits.bytes * limits.newestPercent / 100
     }
@@ -91,7 +92,7 @@ struct HistoryModel {
             for suite in entry.suites where logs[suite] == nil {
                 logs[suite] = Log(evictedThrough: oldestAvailableWithoutLog)
             }
-            evictBeyondLimits(after: entry)
+            evictBeyondLimits(afterAppending: entry)
         }
         let remaining = Set(entries.map(\.revision))
         let evicted = before.filter { !remaining.contains($0) }
@@ -99,13 +100,14 @@ struct HistoryModel {
         return evicted
     }
 
-    private mutating func evictBeyondLimits(after newest: Entry) {
+    private mutating func evictBeyondLimits(afterAppending newest: Entry) {
         for suite in newest.suites {
             let unprotected = entriesInLog(of: suite).filter { $0.isInOlderList && !protects(suite, $0) }
             for entry in unprotected { logs[suite]?.evictedThrough = entry.revision }
         }
         entries = entries.filter { entry in !entry.isInOlderList || isInLog(entry) }
         if exceeds(limits.commits, limits.bytes) {
+            // As in `History.Limits.slightlyReduced`, an eviction continues until the history is 1/1024 below its limits.
             while exceeds(limits.commits - limits.commits / 1024, limits.bytes - limits.bytes / 1024) { evictOldest() }
         }
         for (suite, log) in logs where entriesInLog(of: suite).isEmpty {
@@ -120,11 +122,11 @@ struct HistoryModel {
 
     private mutating func evictOldest() {
         let older = entries.filter(\.isInOlderList)
-        let recent = entries.firstIndex { !$0.isInOlderList }
-        if let recent, older.isEmpty || Self.fits(older, limits) {
-            let entry = entries[recent]
+        let firstRecent = entries.firstIndex { !$0.isInOlderList }
+        if let firstRecent, older.isEmpty || Self.fitProtectedShare(older, limits) {
+            let entry = entries[firstRecent]
             for suite in entry.suites where !protects(suite, entry) { logs[suite]?.evictedThrough = entry.revision }
-            if isInLog(entry) { entries[recent].isInOlderList = true } else { entries.remove(at: recent) }
+            if isInLog(entry) { entries[firstRecent].isInOlderList = true } else { entries.remove(at: firstRecent) }
         } else {
             let entry = entries.removeFirst()
             for suite in entry.suites where (logs[suite]?.evictedThrough ?? entry.revision) < entry.revision {

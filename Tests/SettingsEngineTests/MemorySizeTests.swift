@@ -30,6 +30,7 @@ struct MemorySizeTests {
     func texts() throws {
         let plain = try Self.commit().memorySize
         #expect(try Self.commit(changing: [Self.short], to: .string(Self.short)).memorySize == plain)
+        // Each of these commits has an additional text of 250 or 1,000 bytes.
         for longer in [
             try Self.commit(changing: [String(repeating: "k", count: 250)]), try Self.commit(by: Self.long),
             try Self.commit(from: .string(Self.long)), try Self.commit(to: [.string(Self.long)]),
@@ -43,10 +44,10 @@ struct MemorySizeTests {
     @Test("The memory of a change is its inline size and the text of its key")
     func changes() throws {
         let keys = (0..<1_000).map { "player.volume.\(100_000 + $0)" }
-        let each = try (Self.commit(changing: keys).memorySize - Self.commit(changing: []).memorySize) / 1_000
+        let bytesPerChange = try (Self.commit(changing: keys).memorySize - Self.commit(changing: []).memorySize) / 1_000
         // The text of a key has 20 bytes. Its allocation has a header of 32 bytes and some padding.
-        #expect(each >= MemoryLayout<Change>.stride + 32 + 20)
-        #expect(each <= MemoryLayout<Change>.stride + 32 + 20 + 64)
+        #expect(bytesPerChange >= MemoryLayout<Change>.stride + 32 + 20)
+        #expect(bytesPerChange <= MemoryLayout<Change>.stride + 32 + 20 + 64)
     }
 
     @Test("The memory of a schema change is the memory of its documents")

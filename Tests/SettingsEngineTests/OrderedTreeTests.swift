@@ -16,7 +16,7 @@ struct OrderedTreeTests {
     /// names repeat.
     ///
     /// - Parameter letters: The maximum number of letters after the prefix.
-    private static func name(_ random: inout SeededGenerator, letters: Int, behind prefix: String) -> String {
+    private static func name(_ random: inout SeededGenerator, letters: Int, after prefix: String) -> String {
         // Some names share only a part of the prefix.
         var name = random.chance(oneIn: 50) ? String(prefix.prefix(random.below(prefix.count + 1))) : prefix
         for _ in 0..<(1 + random.below(letters)) { name += random.pick(["a", "b", "\u{E9}", "e\u{301}", "\u{10000}"]) }
@@ -54,17 +54,18 @@ struct OrderedTreeTests {
             var tree = OrderedTree<Item>()
             var items: [Item] = []
             var copies: [(tree: OrderedTree<Item>, items: [Item])] = []
-            // In some phases, most changes are removals, so that leaves become empty and are joined.
-            var growth = 3
+            // The mean number of insertions among ten changes. In some phases, most changes are removals, so that leaves
+            // of the tree become empty and are joined.
+            var insertionsOfTen = 3
             let letters = 2 + random.below(4)
             for step in 0..<2_000 {
-                if random.chance(oneIn: 300) { growth = random.pick([1, 3, 9]) }
+                if random.chance(oneIn: 300) { insertionsOfTen = random.pick([1, 3, 9]) }
                 if random.chance(oneIn: 400) { copies.append((tree, items)) }
-                let name = Self.name(&random, letters: letters, behind: prefix)
+                let name = Self.name(&random, letters: letters, after: prefix)
                 let (index, isFound) = Self.position(of: name, in: items)
                 let item = Item(name: name, number: step)
                 switch random.below(10) {
-                case 0..<growth:
+                case 0..<insertionsOfTen:
                     #expect(tree.set(item) == (isFound ? items[index] : nil), "seed \(random.seed)")
                     if isFound { items[index] = item } else { items.insert(item, at: index) }
                 case 9:
@@ -91,7 +92,7 @@ struct OrderedTreeTests {
         _ tree: OrderedTree<Item>, _ items: [Item], _ prefix: String, _ random: inout SeededGenerator
     ) throws {
         for _ in 0..<100 {
-            let name = Self.name(&random, letters: 5, behind: prefix)
+            let name = Self.name(&random, letters: 5, after: prefix)
             let (index, isFound) = Self.position(of: name, in: items)
             #expect(tree.find(name) == (isFound ? items[index] : nil), "seed \(random.seed)")
             #expect(tree.with(name.utf8Span.span) { $0.number } == tree.find(name)?.number, "seed \(random.seed)")

@@ -9,7 +9,10 @@ struct PastTests {
     /// Everything that a client can read of a suite, in a form that can be compared.
     struct ReadableSuite: Equatable {
         var stored: [String: JSONValue] = [:]
+        /// For each key, the source of the effective value and the value as JSON, or `-` for no value.
         var effective: [String: String] = [:]
+        /// The text in `effective` for a key of a missing suite.
+        static let unset = "unset -"
         var schema: JSONValue?
 
         init(_ suite: Suite) throws {
@@ -32,7 +35,7 @@ struct PastTests {
             cursor = state.cursor
             time = state.time
             var suites: [String: ReadableSuite] = [:]
-            for name in PlainSuites.names {
+            for name in PlainSuites.suiteNames {
                 if let suite = state.suite(try SuiteName(name)) { suites[name] = try ReadableSuite(suite) }
             }
             self.suites = suites
@@ -68,7 +71,7 @@ struct PastTests {
             }
             guard let commit = decision.commit else { return .success(nil) }
             // The state gets the commit in the form that is read from the journal.
-            try state.apply(try commit.journaled(on: state))
+            try state.apply(try commit.writtenToJournalAndRead(on: state))
             pastStates.append(try PastState(state))
             return .success(revision)
         }
@@ -81,16 +84,16 @@ struct PastTests {
         for random in FuzzBudget.generators(share: 0.01) {
             let run = try Run(random, commits: 80)
             for pastState in run.pastStates {
-                for name in PlainSuites.names {
+                for name in PlainSuites.suiteNames {
                     let suite = try SuiteName(name)
-                    let shown = try run.state.recentPast.suite(suite, at: pastState.revision).map(ReadableSuite.init)
-                    try #require(shown == pastState.suites[name], run.context)
+                    let found = try run.state.recentPast.suite(suite, at: pastState.revision).map(ReadableSuite.init)
+                    try #require(found == pastState.suites[name], run.context)
                     for instant in [pastState.time, Timestamp(milliseconds: pastState.time.milliseconds + 1)] {
                         let expected = try #require(
                             run.pastStates.last { $0.time.milliseconds <= instant.milliseconds }, run.context)
                         let revision = try run.state.recentPast.revision(at: .instant(instant), of: suite)
-                        let shown = try run.state.recentPast.suite(suite, at: revision).map(ReadableSuite.init)
-                        try #require(shown == expected.suites[name], run.context)
+                        let found = try run.state.recentPast.suite(suite, at: revision).map(ReadableSuite.init)
+                        try #require(found == expected.suites[name], run.context)
                     }
                 }
             }
@@ -98,7 +101,7 @@ struct PastTests {
     }
 
     @Test(
-        "With a short history, reading an instant returns its state, or history_gone if later commits were evicted"
+        "With a short history, a read of an instant returns the suite, or history_gone if it needs evicted commits"
     )
     func shortHistory() throws {
         var (answered, gone) = (0, 0)
@@ -111,7 +114,7 @@ struct PastTests {
                 for instant in [pastState.time, Timestamp(milliseconds: pastState.time.milliseconds + 1)] {
                     let expected = try #require(
                         run.pastStates.last { $0.time.milliseconds <= instant.milliseconds }, run.context)
-                    for name in PlainSuites.names {
+                    for name in PlainSuites.suiteNames {
                         let suite = try SuiteName(name)
                         let found: Suite?
                         do throws(Problem) {
@@ -159,10 +162,11 @@ struct PastTests {
                 .setting(Transaction.Operation(suite: busy, key: key, .set(.integer(Int64(number))))),
                 at: 10_000 + Int64(number))
         }
+        // The suite protects its last three commits, at 3, 4 and 5 seconds.
         #expect(state.oldestAvailable(of: quiet) == Revision(2))
         #expect(try [5000, 4000, 3000, 2999, 2000].map { try value(at: $0) } == [5, 4, 3, 2, 2])
-        let gone = #expect(throws: Problem.self) { try value(at: 1999) }
-        #expect(gone?.code == .historyGone && gone?.oldest == Revision(2))
+        let problem = #expect(throws: Problem.self) { try value(at: 1999) }
+        #expect(problem?.code == .historyGone && problem?.oldest == Revision(2))
         // The state does not record when a schema was set. After the eviction of the commit that set the schema,
         // instants before the next commit of the suite cannot be read.
         try write(.setSchema(quiet, try Schema(["additionalProperties": true]), onConflict: .refuse), at: 20_000)
@@ -180,7 +184,8 @@ struct PastTests {
         #expect(throws: Problem.self) { try value(at: 20_999) }
     }
 
-    @Test("With a maximum age, the history keeps commits up to that age before the agreed time")
+    /// `AgreedTime` computes the agreed time, which is an estimate of the present time.
+    @Test("With a maximum age, the history keeps the commits up to that age before the agreed time")
     func age() throws {
         for random in FuzzBudget.generators(share: 0.02) {
             var limits = History.Limits()
@@ -234,6 +239,7 @@ struct PastTests {
             let now = Timestamp(milliseconds: Int64(hour) * 3_600_000 + years * 365 * Self.day)
             _ = try staged.write(WriteRequest(.setting(operation)), at: now)
         }
+        // A commit each hour for 30 days. The agreed time is one to two days before the last commit.
         for _ in 0..<(24 * 30) {
             hour += 1
             try write()
@@ -254,7 +260,7 @@ struct PastTests {
             var run = try Run(random, commits: 60)
             for _ in 0..<300 {
                 let (from, to) = (run.random.pick(run.pastStates), run.random.pick(run.pastStates))
-                let name = run.random.pick(PlainSuites.names)
+                let name = run.random.pick(PlainSuites.suiteNames)
                 guard let suite = try? SuiteName(name), run.state.oldestAvailable(of: suite) == .zero else { continue }
                 let (old, new) = (from.suites[name], to.suites[name])
                 let found: SuiteDifference
@@ -267,12 +273,13 @@ struct PastTests {
                 }
                 let keys = PlainSuites.keys.filter { key in
                     old?.stored[key] != new?.stored[key]
-                        || old?.effective[key] ?? "unset -" != new?.effective[key] ?? "unset -"
+                        || old?.effective[key] ?? ReadableSuite.unset != new?.effective[key] ?? ReadableSuite.unset
                 }
                 try #require(found.changes.map(\.key.text) == keys, run.context)
                 for change in found.changes {
                     let key = change.key.text
-                    let (before, after) = (old?.effective[key] ?? "unset -", new?.effective[key] ?? "unset -")
+                    let before = old?.effective[key] ?? ReadableSuite.unset
+                    let after = new?.effective[key] ?? ReadableSuite.unset
                     try #require("\(change.oldSource.name) \(change.old?.text() ?? "-")" == before, run.context)
                     try #require("\(change.source.name) \(change.new?.text() ?? "-")" == after, run.context)
                 }
@@ -290,7 +297,7 @@ struct PastTests {
             for (before, after) in zip(run.pastStates, run.pastStates.dropFirst()) {
                 var copy = run
                 let commit = try #require(run.state.commitAt(after.revision), run.context)
-                let isLast = PlainSuites.names.allSatisfy { name in
+                let hasNoLaterChange = PlainSuites.suiteNames.allSatisfy { name in
                     run.pastStates.allSatisfy { $0.revision < after.revision || $0.suites[name] == after.suites[name] }
                 }
                 switch try copy.write(.undo(UndoRequest(after.revision), of: nil, onConflict: .keep)) {
@@ -305,13 +312,13 @@ struct PastTests {
                         let suite = change.suite.text
                         try #require(last.suites[suite]?.schema == before.suites[suite]?.schema, copy.context)
                     }
-                    if isLast {
-                        for (name, shown) in before.suites { try #require(last.suites[name] == shown, copy.context) }
+                    if hasNoLaterChange {
+                        for (name, suite) in before.suites { try #require(last.suites[name] == suite, copy.context) }
                     }
                     guard case .success = try copy.write(.undo(UndoRequest(revision), of: nil, onConflict: .keep))
                     else { continue }
                     let redone = copy.pastStates.last?.suites.mapValues(\.stored)
-                    // A restore does not drop a suite that has become empty.
+                    // An undo keeps a suite that the undone commit created, so `redone` may have additional empty suites.
                     for (name, stored) in run.pastStates.last?.suites.mapValues(\.stored) ?? [:] {
                         try #require(redone?[name] == stored, copy.context)
                     }
@@ -319,7 +326,7 @@ struct PastTests {
                     refused += 1
                     let codes: [ErrorCode] = [.changedSince, .schemaConflict, .locked]
                     try #require(problem.code.map(codes.contains) ?? false, "\(copy.context): \(problem)")
-                    if problem.code == .changedSince { try #require(!isLast, copy.context) }
+                    if problem.code == .changedSince { try #require(!hasNoLaterChange, copy.context) }
                 }
             }
         }
@@ -332,7 +339,7 @@ struct PastTests {
         for random in FuzzBudget.generators(share: 0.06) {
             let run = try Run(random, commits: 40)
             for pastState in run.pastStates.dropFirst() {
-                for (name, shown) in pastState.suites {
+                for (name, pastSuite) in pastState.suites {
                     var copy = run
                     let suite = try SuiteName(name)
                     let request = RestoreRequest(to: .revision(pastState.revision))
@@ -340,7 +347,7 @@ struct PastTests {
                     switch try copy.write(.restore(suite, request, skipsConflicts: false)) {
                     case .success:
                         whole += 1
-                        try #require(stored() ?? [:] == shown.stored, copy.context)
+                        try #require(stored() ?? [:] == pastSuite.stored, copy.context)
                         continue
                     case .failure(let problem):
                         try #require(problem.code == .schemaConflict || problem.code == .locked, "\(problem)")
@@ -354,7 +361,7 @@ struct PastTests {
                     partial += 1
                     for key in PlainSuites.keys {
                         let now = stored()?[key]
-                        try #require(now == shown.stored[key] || now == before[key], copy.context)
+                        try #require(now == pastSuite.stored[key] || now == before[key], copy.context)
                     }
                 }
             }

@@ -41,9 +41,10 @@ struct PendingLimitTests {
             return try staged.write(request, at: Timestamp(milliseconds: 1)).commit?.commit
         }
         let later = PendingTime.after(milliseconds: 60_000)
+        let until = WriteRequest.Deadlines(confirm: nil, until: later, effective: nil)
         let kinds = [
             WriteRequest.Deadlines(confirm: 60_000, until: nil, effective: nil),
-            WriteRequest.Deadlines(confirm: nil, until: later, effective: nil),
+            until,
             WriteRequest.Deadlines(confirm: nil, until: nil, effective: later),
         ]
         for deadlines in kinds {
@@ -56,7 +57,7 @@ struct PendingLimitTests {
         let first = PendingID(try #require(Revision(1)))
         _ = try staged.write(WriteRequest(.pending(first, .cancel)), at: Timestamp(milliseconds: 1))
         #expect(staged.state.pending.count == 9999)
-        #expect(try write(kinds[1])?.pending.count == 1)
-        #expect(throws: Problem.self) { _ = try write(kinds[1]) }
+        #expect(try write(until)?.pending.count == 1)
+        #expect(throws: Problem.self) { _ = try write(until) }
     }
 }

@@ -35,7 +35,7 @@ struct PendingModelTests {
                 let commit = try staged.write(request, at: now).commit?.commit
                 if let commit {
                     do {
-                        let read = try commit.journaled(on: replayed)
+                        let read = try commit.writtenToJournalAndRead(on: replayed)
                         try #require(read == commit, context)
                         try replayed.apply(read)
                     } catch {
@@ -50,18 +50,19 @@ struct PendingModelTests {
 
         mutating func count(_ event: String) { counts[event, default: 0] += 1 }
 
-        /// Makes a write in the state and in the model. The write may have deadlines.
+        /// Makes a write in the state and in the model, and compares the results. `deadlines` is nil for a write without
+        /// deadlines.
         mutating func write(_ command: WriteCommand, _ deadlines: WriteRequest.Deadlines?) throws {
             var request = WriteRequest(command)
             request.deadlines = deadlines
             let time = Timestamp(milliseconds: commitTime)
-            let before = model.plain
+            let before = model.plainSuites
             var expected = before
             let isScheduled = deadlines?.canonicalTexts.contains { $0.hasPrefix("effective") } ?? false
             let revision = try #require(staged.revision.advanced(by: 1))
-            let outcome = Result { try expected.apply(command, at: revision) }
+            let modelResult = Result { try expected.apply(command, at: revision) }
             let result = try write(request)
-            switch (result, outcome) {
+            switch (result, modelResult) {
             case (.failure(let problem), .failure(let refusal as PlainSuites.Refusal)):
                 #expect(problem.code.map { refusal.codes.contains($0) } ?? false, "\(problem), \(context)")
             case (.success(let commit), .success(let changed)):
@@ -79,7 +80,7 @@ struct PendingModelTests {
                 }
                 try #require((commit != nil) == (changed != nil), context)
                 guard let commit else { return }
-                model.plain = expected
+                model.plainSuites = expected
                 updateActions(after: command, commit: commit.revision, from: before, except: nil)
                 guard deadlines != nil else { return }
                 guard case .created(let action)? = commit.pending.first(where: { $0.action.id == PendingID(revision) })
@@ -88,30 +89,32 @@ struct PendingModelTests {
                     return
                 }
                 #expect(action.deadline > time, context)
-                model.actions[action.id] = revert(of: commit.revision, action.deadline, before: before)
+                model.actions[action.id] = makeRevert(of: commit.revision, action.deadline, before: before)
                 count("with a deadline")
-            default: Issue.record("\(result) instead of \(outcome), \(context): \(command)")
+            default: Issue.record("\(result) instead of \(modelResult), \(context): \(command)")
             }
         }
 
+        /// As in `StagedState`: if the clock was set back by at most a minute, a commit has the time of the last commit.
         private var commitTime: Int64 {
             let last = staged.state.time.milliseconds
             return clock < last && last - clock <= 60_000 ? last : clock
         }
 
-        private func revert(of commit: Revision, _ deadline: Timestamp, before: PlainSuites) -> PendingModel.Action {
+        private func makeRevert(of commit: Revision, _ deadline: Timestamp, before: PlainSuites) -> PendingModel.Action
+        {
             PendingModel.Action(
                 deadline: deadline.milliseconds, task: .revert(before: before, commit: commit, recreated: []),
-                suites: PendingModel.suitesChanged(from: before, to: model.plain, at: commit))
+                suites: PendingModel.suitesChanged(from: before, to: model.plainSuites, at: commit))
         }
 
-        /// Applies the effects of a commit on pending actions. Dropping a suite ends the actions that concern only this
-        /// suite, except the action that the commit carries out.
+        /// Applies the effects of a commit on the pending actions of the model. Dropping a suite ends the actions that
+        /// concern only this suite, except the action `id`, which the commit carries out.
         private mutating func updateActions(
             after command: WriteCommand, commit: Revision, from before: PlainSuites, except id: PendingID?
         ) {
             model.recordCreations(from: before)
-            model.droppedSuites[commit] = Set(before.suites.keys).subtracting(model.plain.suites.keys)
+            model.droppedSuites[commit] = Set(before.suites.keys).subtracting(model.plainSuites.suites.keys)
             guard case .dropSuite(let suite) = command else { return }
             for (other, action) in model.actions where action.suites == [suite.text] && other != id {
                 model.actions[other] = nil
@@ -121,7 +124,7 @@ struct PendingModelTests {
 
         private mutating func revertInModel(_ id: PendingID, _ action: PendingModel.Action, at revision: Revision) {
             guard case .revert(let old, let commit, let recreated) = action.task else { return }
-            let before = model.plain
+            let before = model.plainSuites
             model.revert(before: old, commit: commit, recreated: recreated, at: revision)
             model.recordCreations(from: before)
             model.actions[id] = nil
@@ -134,8 +137,8 @@ struct PendingModelTests {
             {
                 let deadline = Timestamp(milliseconds: action.deadline)
                 // A command with a deadline that is not the deadline of the action must have no effect.
-                let other = WriteRequest(.carryOut(id, deadline: Timestamp(milliseconds: action.deadline + 1)))
-                try #require(try write(other).get() == nil, context)
+                let otherDeadline = Timestamp(milliseconds: action.deadline + 1)
+                try #require(try write(WriteRequest(.carryOut(id, deadline: otherDeadline))).get() == nil, context)
                 let commit = try #require(try write(WriteRequest(.carryOut(id, deadline: deadline))).get(), context)
                 switch action.task {
                 case .revert:
@@ -155,7 +158,7 @@ struct PendingModelTests {
         private mutating func carryOut(
             _ command: WriteCommand, until: Int64?, _ id: PendingID, _ commit: Commit
         ) throws {
-            let before = model.plain
+            let before = model.plainSuites
             var expected = before
             let event = commit.pending.first { $0.action.id == id }
             model.actions[id] = nil
@@ -168,12 +171,12 @@ struct PendingModelTests {
                 #expect(commit.changes.isEmpty && commit.suiteChanges.isEmpty && end.refusal != nil, context)
                 count("refused")
             case .success(let changed):
-                model.plain = expected
+                model.plainSuites = expected
                 updateActions(after: command, commit: commit.revision, from: before, except: id)
                 if let until, changed != nil {
-                    model.actions[id] = revert(
+                    model.actions[id] = makeRevert(
                         of: commit.revision, Timestamp(milliseconds: until), before: before)
-                    count("in effect until")
+                    count("carried out until a time")
                 } else {
                     guard event?.end?.outcome == .carriedOut else {
                         Issue.record("a scheduled write was not carried out, \(context)")
@@ -224,9 +227,9 @@ struct PendingModelTests {
             }
             let result = try write(
                 WriteRequest(.undo(UndoRequest(commit), of: nil, onConflict: .refuse)))
-            guard case .success(let done) = result, let done else { return }
-            let before = model.plain
-            model.revert(before: old, commit: commit, recreated: recreated, at: done.revision)
+            guard case .success(let undo) = result, let undo else { return }
+            let before = model.plainSuites
+            model.revert(before: old, commit: commit, recreated: recreated, at: undo.revision)
             model.recordCreations(from: before)
             model.actions[id] = nil
             count("undone")
@@ -238,8 +241,8 @@ struct PendingModelTests {
             let deadlines = Dictionary(
                 uniqueKeysWithValues: state.pending.all.map { ($0.action.id, $0.action.deadline.milliseconds) })
             try #require(deadlines == model.actions.mapValues(\.deadline), context)
-            for name in PlainSuites.names {
-                let (suite, plain) = (state.suite(try SuiteName(name)), model.plain.suites[name])
+            for name in PlainSuites.suiteNames {
+                let (suite, plain) = (state.suite(try SuiteName(name)), model.plainSuites.suites[name])
                 try #require((suite == nil) == (plain == nil), "\(name), \(context)")
                 try #require(suite?.schemaRevision == plain?.schemaRevision, "\(name), \(context)")
                 let count = state.pending.all.count { $0.suites.contains { $0.text == name } }
@@ -257,7 +260,7 @@ struct PendingModelTests {
         }
     }
 
-    @Test("Random writes with deadlines, confirmations and clock jumps have the same effects as in a plain model")
+    @Test("Random writes with deadlines, confirmations and clock jumps have the effects that the model expects")
     func random() throws {
         var counts: [String: Int] = [:]
         for random in FuzzBudget.generators(share: 0.05) {
@@ -272,8 +275,8 @@ struct PendingModelTests {
                 case 12: run.clock += Int64(writes.random.below(400_000)) - 200_000
                 case 13..<16:
                     let known = run.model.actions.keys.sorted()
-                    let any = PendingID(try #require(Revision(Int64(writes.random.below(40)))))
-                    let id = known.isEmpty || writes.random.chance(oneIn: 5) ? any : writes.random.pick(known)
+                    let randomID = PendingID(try #require(Revision(Int64(writes.random.below(40)))))
+                    let id = known.isEmpty || writes.random.chance(oneIn: 5) ? randomID : writes.random.pick(known)
                     let delay = Int64(1 + writes.random.below(90_000))
                     try run.request(
                         id, writes.random.pick([.confirm, .revert, .cancel, .extend(.after(milliseconds: delay))]))
@@ -289,7 +292,8 @@ struct PendingModelTests {
         }
         // The comparison tests an event only if the event occurs.
         for event in [
-            "scheduled", "with a deadline", "ended by a drop", "reverted", "refused", "in effect until", "carried out",
+            "scheduled", "with a deadline", "ended by a drop", "reverted", "refused", "carried out until a time",
+            "carried out",
             "requests", "undone",
         ] { #expect(counts[event, default: 0] > 0, "no \(event)") }
     }

@@ -34,7 +34,7 @@ struct QuotaTests {
     private func command(_ writes: inout RandomWrites, on state: State) throws -> WriteCommand {
         guard writes.random.chance(oneIn: 4), state.revision > .zero else { return try writes.next() }
         let revision = try #require(Revision(Int64(1 + writes.random.below(Int(state.revision.number)))))
-        let suite = try SuiteName(writes.random.pick(PlainSuites.names))
+        let suite = try SuiteName(writes.random.pick(PlainSuites.suiteNames))
         if writes.random.chance(oneIn: 3) {
             return .restore(suite, RestoreRequest(to: .revision(revision)), skipsConflicts: true)
         }
@@ -65,7 +65,7 @@ struct QuotaTests {
                     for limit in [largest, largest - 1, largest / 2] {
                         var quotas = Quotas.none
                         quotas[keyPath: bound.quota] = limit
-                        let isOver = newCounts.contains { $0.value > limit && $0.value > oldCounts[$0.key] ?? 0 }
+                        let exceedsQuota = newCounts.contains { $0.value > limit && $0.value > oldCounts[$0.key] ?? 0 }
                         for isDryRun in [false, true] {
                             var request = request
                             request.isDryRun = isDryRun
@@ -74,18 +74,18 @@ struct QuotaTests {
                             }
                             let context: Comment = "seed \(random.seed), at \(revision), \(limit): \(request.command)"
                             guard case .failure(let problem as Problem) = outcome else {
-                                try #require(!isOver, context)
+                                try #require(!exceedsQuota, context)
                                 allowed += 1
                                 continue
                             }
-                            try #require(isOver && problem.code == .insufficientStorage, "\(problem), \(context)")
+                            try #require(exceedsQuota && problem.code == .insufficientStorage, "\(problem), \(context)")
                             try #require(problem.limit == Int64(limit) && problem.outcome == .notDone, context)
                             refused += 1
                         }
                     }
                 }
                 state = after
-                try replayed.apply(try commit.journaled(on: replayed))
+                try replayed.apply(try commit.writtenToJournalAndRead(on: replayed))
                 try #require(sizes(replayed) == sizes(state), "seed \(random.seed), at \(revision)")
             }
         }

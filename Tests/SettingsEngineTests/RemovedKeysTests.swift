@@ -5,10 +5,11 @@ import Testing
 
 @testable import SettingsEngine
 
-/// A tombstone is the record of a removed key, with the revision of the removal.
+/// A tombstone is the record of a removed key, with the revision of the removal. `RemovedKeys` discards old tombstones,
+/// but keeps at least the last `generationCapacity` and at most twice as many.
 @Suite(.ownThread)
 struct RemovedKeysTests {
-    @Test("The newest tombstones are kept, and the revision of unknown keys is at least that of each lost tombstone")
+    @Test("The newest tombstones are kept, and unknownKeyRevision is at least the revision of each discarded tombstone")
     func random() throws {
         for var random in FuzzBudget.generators(share: 0.003) {
             let initial = try #require(Revision(Int64(random.below(5))))

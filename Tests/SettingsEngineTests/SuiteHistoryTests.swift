@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.ownThread)
 struct SuiteHistoryTests {
-    /// How a commit affects a suite.
+    /// How a commit changes a suite.
     enum Touch: CaseIterable {
         case key, created, schemaRemoved, dropped
     }
@@ -53,9 +53,10 @@ struct SuiteHistoryTests {
         for _ in 0..<(random.chance(oneIn: 5) ? 3 : 1) {
             touched.append(random.chance(oneIn: 4) ? random.pick(suites) : suites[random.below(2)])
         }
-        // A commit can affect the same suite twice.
+        // A commit can change the same suite twice.
         let touches = touched.map { (suite: $0, touch: random.pick([.key, .key] + Touch.allCases)) }
         let isTooLarge = random.chance(oneIn: 60)
+        // If the limit is several MB, the commits are larger in proportion.
         let unit = max(1, limits.bytes / (1 << 20))
         let size = isTooLarge ? limits.bytes + 400 : unit * random.below(random.chance(oneIn: 10) ? 500 : 60)
         return HistoryModel.Entry(commit: try commit(number, touches, size: size), suites: Set(touched))
@@ -85,7 +86,8 @@ struct SuiteHistoryTests {
             let begin = Revision.zero
             var model = HistoryModel(limits, oldestAvailable: begin)
             var history = History(oldestAvailable: begin)
-            var everything: [HistoryModel.Entry] = []
+            /// All commits so far, except commits that were too large for the history.
+            var appended: [HistoryModel.Entry] = []
             /// The suites with a commit that was too large for the history.
             var suitesWithGap: Set<SuiteName> = []
             /// True if there was always room for all protected commits.
@@ -100,7 +102,7 @@ struct SuiteHistoryTests {
                 if entry.commit.size > limits.bytes {
                     suitesWithGap.formUnion(entry.suites)
                 } else {
-                    everything.append(entry)
+                    appended.append(entry)
                 }
                 try #require(history.all.map(\.commit.revision) == model.entries.map(\.revision), seed)
                 try #require(history.count == model.entries.count && history.count <= limits.commits, seed)
@@ -109,17 +111,17 @@ struct SuiteHistoryTests {
                     seed)
                 try #require(history.oldestAvailable == model.oldestAvailable, seed)
                 let newest = suites.map { suite in
-                    HistoryModel.protected(everything.filter { $0.suites.contains(suite) }, limits)
+                    HistoryModel.protectedEntries(in: appended.filter { $0.suites.contains(suite) }, limits)
                 }
                 let union = Dictionary(newest.joined().map { ($0.revision, $0) }) { first, _ in first }
-                alwaysFit = alwaysFit && HistoryModel.fits(Array(union.values), limits)
+                alwaysFit = alwaysFit && HistoryModel.fitProtectedShare(Array(union.values), limits)
                 guard number % every == 0 else { continue }
                 for (suite, newest) in zip(suites, newest) {
                     let oldest = history.oldestAvailable(of: suite)
                     try #require(oldest == model.oldestAvailable(of: suite), seed)
                     try #require(oldest <= max(history.oldestAvailable, history.evictedThrough), seed)
                     let since = max(oldest, try #require(Revision(Int64(random.below(number * 2 + 2)))))
-                    let expected = everything.filter { $0.suites.contains(suite) && $0.revision > since }
+                    let expected = appended.filter { $0.suites.contains(suite) && $0.revision > since }
                     let found = history.commits(of: suite, after: since).map(\.commit.revision)
                     try #require(found == expected.map(\.revision), seed)
                     var backwards: [Revision] = []
@@ -134,10 +136,10 @@ struct SuiteHistoryTests {
                 let since = max(history.oldestAvailable, try #require(Revision(Int64(random.below(number * 2 + 2)))))
                 try #require(
                     history.commits(after: since).map(\.commit.revision)
-                        == everything.map(\.revision).filter { $0 > since }, seed)
+                        == appended.map(\.revision).filter { $0 > since }, seed)
                 if random.chance(oneIn: 40) { copies.append((history, Self.answers(history, suites))) }
             }
-            if alwaysFit && limits.suiteCommits > 1 && history.count < everything.count { protectedRuns += 1 }
+            if alwaysFit && limits.suiteCommits > 1 && history.count < appended.count { protectedRuns += 1 }
             for copy in copies { #expect(Self.answers(copy.history, suites) == copy.answers, "seed \(random.seed)") }
         }
         return protectedRuns
@@ -148,7 +150,7 @@ struct SuiteHistoryTests {
         #expect(try compare(share: 0.03, commits: 300, every: 1, Self.limits) > 0)
     }
 
-    @Test("A history of many chunks keeps the commits that the model keeps")
+    @Test("A history of more than a thousand commits, which are in many chunks, keeps the commits that the model keeps")
     func long() throws {
         let runs = try compare(share: 0.0005, commits: 1_300, every: 97) { random in
             var limits = Self.limits(&random)
@@ -169,6 +171,7 @@ struct SuiteHistoryTests {
         var history = History(oldestAvailable: .zero)
         for number in 1...3 { _ = history.append(try Self.commit(number, [(quiet, .key)], size: 100), limits: limits) }
         for number in 4...10_000 {
+            // The history keeps the 3 commits of `quiet` and the last 997 commits of `noisy`.
             let evicted = history.append(try Self.commit(number, [(noisy, .key)], size: 100), limits: limits)
             #expect(evicted.map(\.commit.revision.number) == (number > 1_000 ? [Int64(number - 997)] : []))
         }

@@ -68,7 +68,7 @@ struct WatcherView: Equatable {
     }
 
     /// True if both views have the same values. A suite without values equals a missing suite, because changes do not
-    /// distinguish them.
+    /// distinguish an empty suite from a missing suite.
     func hasValues(of other: WatcherView) -> Bool {
         values.filter { !$0.value.isEmpty } == other.values.filter { !$0.value.isEmpty }
     }

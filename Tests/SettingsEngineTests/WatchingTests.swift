@@ -6,54 +6,57 @@ import Testing
 
 @Suite(.ownThread)
 struct WatchingTests {
-    @Test("After random writes, a watcher that continues from its cursor has the values of the state at its new cursor")
+    @Test("After random writes, a watcher that polls from its cursor has the values of the state at its new cursor")
     func random() throws {
         for random in FuzzBudget.generators(share: 0.05) {
-            var world = try World(random)
+            var watched = try WatchedState(random)
             for _ in 0..<400 {
-                try world.write()
-                if world.random.chance(oneIn: 2) { try world.poll() }
+                try watched.write()
+                if watched.random.chance(oneIn: 2) { try watched.poll() }
             }
-            world.limit = nil
-            for index in world.watchers.indices { try world.poll(index) }
+            for index in watched.watchers.indices { try watched.poll(index) }
         }
     }
 
-    @Test("A stream returns each commit once and in order, whatever cost and bytes one step may use")
+    @Test("An event stream returns each commit once and in order, for any limits of the searches for commits")
     func streams() throws {
         for random in FuzzBudget.generators(share: 0.02) {
-            var world = try World(random)
-            var views = world.watchers.map { WatcherView(of: world.state, $0.subject) }
+            var watched = try WatchedState(random)
+            var views = watched.watchers.map { WatcherView(of: watched.state, $0.subject) }
             for _ in 0..<300 {
-                try world.write()
-                guard world.random.chance(oneIn: 3) else { continue }
-                for (index, watcher) in world.watchers.enumerated() {
-                    try advance(&views[index], watcher.subject, &world)
+                try watched.write()
+                guard watched.random.chance(oneIn: 3) else { continue }
+                for (index, watcher) in watched.watchers.enumerated() {
+                    try streamCommits(to: &views[index], watcher.subject, &watched)
                 }
             }
         }
     }
 
-    private func advance(_ view: inout WatcherView, _ subject: WatchSubject, _ world: inout World) throws {
-        let state = world.state
+    /// Streams the commits after the cursor of a view, until the view has the values of the present state. If the
+    /// history lacks commits, the view gets the whole state.
+    private func streamCommits(
+        to view: inout WatcherView, _ subject: WatchSubject, _ watched: inout WatchedState
+    ) throws {
+        let state = watched.state
         while let position = view.cursor?.revision, position < state.revision {
             guard state.watchReader.hasHistory(for: subject, after: position) else {
                 view = WatcherView(of: state, subject)
                 return
             }
             let (commits, reached) = state.watchReader.nextCommits(
-                for: subject, after: position, within: Cost(microseconds: 0.25 * Double(1 + world.random.below(5))),
-                bytes: world.random.below(2000))
-            for kept in commits { try view.apply(state.watchReader.streamed(subject, kept.commit)) }
-            try #require(reached > position, "seed \(world.random.seed)")
+                for: subject, after: position, within: (1 + watched.random.below(5)) * Cost.commitComparison,
+                bytes: watched.random.below(2000))
+            for retained in commits { try view.apply(state.watchReader.streamed(subject, retained.commit)) }
+            try #require(reached > position, "seed \(watched.random.seed)")
             view.cursor = Cursor(epoch: state.epoch, revision: reached)
         }
-        #expect(view.hasValues(of: WatcherView(of: state, subject)), "seed \(world.random.seed)")
+        #expect(view.hasValues(of: WatcherView(of: state, subject)), "seed \(watched.random.seed)")
     }
 }
 
 /// A state that random writes change, and its watchers.
-private struct World {
+private struct WatchedState {
     struct Watcher {
         let subject: WatchSubject
         var view = WatcherView()
@@ -62,8 +65,6 @@ private struct World {
     var random: SeededGenerator
     var state: State
     var watchers: [Watcher] = []
-    /// The maximum number of changes in an answer; nil for a random limit or none.
-    var limit: Int?
     /// The earlier states by revision.
     private var past: [Revision: State] = [:]
     private var writes: RandomWrites
@@ -75,7 +76,7 @@ private struct World {
         state = State(epoch: try #require(Epoch("e1")), limits: limits)
         writes = try RandomWrites(SeededGenerator(seed: random.seed &+ 1))
         past[state.revision] = state
-        let names = try PlainSuites.names.map { try SuiteName($0) }
+        let names = try PlainSuites.suiteNames.map { try SuiteName($0) }
         for _ in 0..<6 {
             let keys = try PlainSuites.keys.filter { _ in self.random.chance(oneIn: 4) }.map { try KeyName($0) }
             let prefixes = ["c", "c.", ""].filter { _ in self.random.chance(oneIn: 5) }
@@ -107,7 +108,7 @@ private struct World {
 
     mutating func poll(_ index: Int) throws {
         let watcher = watchers[index]
-        let limit = limit ?? (random.chance(oneIn: 2) ? 1 + random.below(4) : nil)
+        let limit = random.chance(oneIn: 2) ? 1 + random.below(4) : nil
         let since = watcher.view.cursor.map {
             random.chance(oneIn: 3) ? ResumePoint.revision($0.revision) : .cursor($0)
         }
@@ -131,8 +132,7 @@ private struct World {
             }
             try watchers[index].view.apply(observed)
             #expect(observed.hasMore == (observed.cursor.revision < (commits.last?.commit.revision ?? .zero)))
-            let cursor = try #require(observed.cursor as Cursor?)
-            let expected = WatcherView(of: try #require(past[cursor.revision]), watcher.subject)
+            let expected = WatcherView(of: try #require(past[observed.cursor.revision]), watcher.subject)
             for schema in observed.scope.schemas {
                 #expect(schema.revision == expected.schemas[schema.suite] ?? .zero, "seed \(random.seed)")
             }

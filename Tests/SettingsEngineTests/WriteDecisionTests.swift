@@ -67,17 +67,17 @@ struct WriteDecisionTests {
         func check() throws {
             let context: Comment = "seed \(seed), at \(state.revision)"
             #expect(state.suites.elements.map(\.name) == plain.suites.keys.sorted(), context)
-            for name in PlainSuites.names {
+            for name in PlainSuites.suiteNames {
                 let suite = state.suite(try SuiteName(name))
                 let plain = plain.suites[name]
                 #expect(suite?.revision == plain?.revision, context)
                 #expect(suite?.schemaRevision == plain?.schemaRevision, context)
-                let counted = plain.map { Set($0.stored.keys).union($0.schema?.listed ?? []).count }
-                #expect(suite?.keyCount == counted, context)
+                let expectedKeyCount = plain.map { Set($0.stored.keys).union($0.schema?.listed ?? []).count }
+                #expect(suite?.keyCount == expectedKeyCount, context)
                 for key in PlainSuites.keys {
                     let setting = state.setting(try SuiteName(name), try KeyName(key))
                     let source = plain?.source(key) ?? .unset
-                    let revision = plain.map { $0.revisions[key] ?? $0.floor } ?? self.plain.lastDrop
+                    let revision = plain.map { $0.revisions[key] ?? $0.unwrittenKeyRevision } ?? self.plain.lastDrop
                     try #require(setting.value == plain?.value(key), context)
                     try #require(setting.source == source, context)
                     try #require(setting.stored == (source == .invalid ? plain?.stored[key] : nil), context)
@@ -107,14 +107,14 @@ struct WriteDecisionTests {
             var replayed = run.state
             for _ in 0..<120 {
                 guard let commit = try run.write(try writes.next()) else { continue }
-                let read = try commit.journaled(on: replayed)
+                let read = try commit.writtenToJournalAndRead(on: replayed)
                 #expect(read == commit, "seed \(random.seed)")
                 try replayed.apply(read)
             }
             #expect(replayed.cursor == run.state.cursor, "seed \(random.seed)")
-            for name in PlainSuites.names {
+            for name in PlainSuites.suiteNames {
                 let suite = try SuiteName(name)
-                #expect(replayed.suite(suite)?.shown() == run.state.suite(suite)?.shown(), "seed \(random.seed)")
+                #expect(replayed.suite(suite)?.text() == run.state.suite(suite)?.text(), "seed \(random.seed)")
             }
         }
     }
@@ -127,7 +127,7 @@ struct WriteDecisionTests {
         for value: JSONValue in [1, 2] {
             let operation = Transaction.Operation(suite: app, key: try KeyName("a"), .set(value))
             let commit = try #require(try run.write(.setting(operation)))
-            if value == 2 { #expect(throws: CommitMismatch.self) { try commit.journaled(on: before) } }
+            if value == 2 { #expect(throws: CommitMismatch.self) { try commit.writtenToJournalAndRead(on: before) } }
         }
     }
 
@@ -144,36 +144,38 @@ struct WriteDecisionTests {
                 _ = try run.write(try writes.next())
                 remembered[run.state.revision] = run.state
             }
-            let now = run.state
-            for (moment, earlier) in remembered {
-                for name in PlainSuites.names {
+            let last = run.state
+            for (revision, earlier) in remembered {
+                for name in PlainSuites.suiteNames {
                     let suite = try SuiteName(name)
-                    let context: Comment = "seed \(random.seed), \(name) at \(moment) seen from \(now.revision)"
-                    let floor = now.oldestAvailable(of: suite)
-                    guard moment >= floor else {
+                    let context: Comment = "seed \(random.seed), \(name) at \(revision), read at \(last.revision)"
+                    let oldest = last.oldestAvailable(of: suite)
+                    guard revision >= oldest else {
                         let problem = #expect(throws: Problem.self, context) {
-                            try now.recentPast.suite(suite, at: moment)
+                            try last.recentPast.suite(suite, at: revision)
                         }
-                        #expect(problem?.code == .historyGone && problem?.oldest == floor, context)
+                        #expect(problem?.code == .historyGone && problem?.oldest == oldest, context)
                         continue
                     }
-                    // After a suite was dropped, the revisions of its unset keys are unknown if the commit that removed
-                    // the last key was evicted.
-                    let isDropped = now.history.commits(after: moment).contains { kept in
-                        kept.commit.suiteChanges.contains { $0.suite == suite && $0.kind == .dropped }
+                    // If a later commit dropped the suite, a read may not know the revisions of unset keys. If the commit
+                    // that gave the suite its revision was evicted, a read may not know this revision either.
+                    let isDropped = last.history.commits(after: revision).contains { retained in
+                        retained.commit.suiteChanges.contains { $0.suite == suite && $0.kind == .dropped }
                     }
                     let before = earlier.suite(suite)
-                    var past = try now.recentPast.suite(suite, at: moment)
-                    if isDropped, let revision = before?.revision, revision <= floor {
-                        past?.revision = revision
+                    var past = try last.recentPast.suite(suite, at: revision)
+                    if isDropped, let suiteRevision = before?.revision, suiteRevision <= oldest {
+                        past?.revision = suiteRevision
                     }
-                    try #require(past?.shown(withUnset: !isDropped) == before?.shown(withUnset: !isDropped), context)
+                    let pastText = past?.text(withRevisionsOfUnsetKeys: !isDropped)
+                    let expectedText = before?.text(withRevisionsOfUnsetKeys: !isDropped)
+                    try #require(pastText == expectedText, context)
                 }
             }
         }
     }
 
-    @Test("A commit that does not fit the revision or the suites of the state is refused")
+    @Test("A commit is refused if its revision is not higher, its schema is invalid, or it contradicts the state")
     func mismatches() throws {
         var run = try Run(seed: 0)
         let app = try SuiteName("app")
@@ -204,16 +206,16 @@ struct WriteDecisionTests {
 }
 
 extension Suite {
-    /// Everything that a read of a suite shows, with or without the revisions of unset keys.
-    fileprivate func shown(withUnset: Bool = true) -> String {
+    /// A text with everything that a client can read of a suite, with or without the revisions of unset keys.
+    fileprivate func text(withRevisionsOfUnsetKeys: Bool = true) -> String {
         let settings = keys(prefix: "", after: nil, limit: 1_000).records.map { record in
             var setting = setting(record)
-            if !withUnset && setting.source == .unset {
+            if !withRevisionsOfUnsetKeys && setting.source == .unset {
                 setting.revision = .zero
                 setting.modified = nil
             }
             return setting
         }
-        return "\(revision) \(schemaRevision) \(keyCount) \(schema?.schema.document.text() ?? "open")\n\(settings)"
+        return "\(revision) \(schemaRevision) \(keyCount) \(schema?.schema.document.text() ?? "no schema")\n\(settings)"
     }
 }

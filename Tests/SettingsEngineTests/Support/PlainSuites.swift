@@ -4,14 +4,14 @@ import SettingsModel
 
 /// A model of the store: suites as plain dictionaries, and the effects of writes on them.
 struct PlainSuites {
-    struct Plain {
+    struct PlainSuite {
         var schema: PlainSchema?
         var stored: [String: JSONValue] = [:]
         var revisions: [String: Revision] = [:]
         var revision = Revision.zero
         var schemaRevision = Revision.zero
-        /// The revision of keys that were never written.
-        var floor = Revision.zero
+        /// The revision of each key of this suite that was never written.
+        var unwrittenKeyRevision = Revision.zero
 
         func isAdmitted(_ key: String) -> Bool { schema?.admits(key) ?? true }
 
@@ -39,11 +39,12 @@ struct PlainSuites {
         }
     }
 
-    /// The names of the suites and keys in random tests.
-    static let names = ["app", "net", "ui"]
+    /// The names of the suites in random tests.
+    static let suiteNames = ["app", "net", "ui"]
+    /// The names of the keys in random tests.
     static let keys = ["a", "b", "c", "c.x", "d", "e"]
 
-    var suites: [String: Plain] = [:]
+    var suites: [String: PlainSuite] = [:]
     /// The revision of the last commit that dropped a suite.
     var lastDrop = Revision.zero
 
@@ -69,16 +70,16 @@ struct PlainSuites {
         // `PastTests` compares undo and restore with a list of complete states.
         case .undo, .restore: throw Refusal(.badRequest)
         }
-        return finish(&next, at: revision)
+        return commit(&next, at: revision)
     }
 
     /// Sets the revision of each suite, setting and schema that the write changed, and makes `next` the current state.
     ///
     /// - Returns: the changed keys of all suites; nil if the write changes nothing.
-    mutating func finish(_ next: inout PlainSuites, at revision: Revision) -> [String]? {
+    mutating func commit(_ next: inout PlainSuites, at revision: Revision) -> [String]? {
         var changed: [String] = []
         var isChanged = false
-        for name in Self.names {
+        for name in Self.suiteNames {
             let (old, new) = (suites[name], next.suites[name])
             guard old != nil || new != nil else { continue }
             let keys = Self.keys.filter { key in
@@ -90,7 +91,7 @@ struct PlainSuites {
             guard !keys.isEmpty || isSchemaNew || (old == nil) != (new == nil) else { continue }
             isChanged = true
             if new == nil { next.lastDrop = revision }
-            if old == nil { next.suites[name]?.floor = lastDrop }
+            if old == nil { next.suites[name]?.unwrittenKeyRevision = lastDrop }
             for key in keys { next.suites[name]?.revisions[key] = revision }
             next.suites[name]?.revision = revision
             if isSchemaNew { next.suites[name]?.schemaRevision = revision }
@@ -102,7 +103,9 @@ struct PlainSuites {
 
 /// The effects of each kind of write.
 extension PlainSuites {
-    /// - Parameter isInPath: True if the key comes from the path of the request, not from a transaction.
+    /// Applies the operations of a transaction, or the single operation of a request whose path names the key.
+    ///
+    /// - Parameter isInPath: true if the path of the request names the key.
     private mutating func apply(_ operations: [Transaction.Operation], isInPath: Bool) throws {
         for operation in operations where suites[operation.suite.text] == nil {
             let createsSuite = operations.contains {
@@ -113,27 +116,28 @@ extension PlainSuites {
         }
         let before = self
         var refusal: Refusal?
-        var sent: Set<String> = []
+        var writtenSettings: Set<String> = []
         for operation in operations {
             let (suite, key) = (operation.suite.text, operation.key.text)
-            let present = before.suites[suite] ?? Plain()
+            let present = before.suites[suite] ?? PlainSuite()
             guard present.isAdmitted(key) || (operation.action == .delete && present.stored[key] != nil) else {
                 if isInPath { throw Refusal(.unknownKey) }
                 refusal = Refusal(.unknownKey)
                 continue
             }
-            var plain = suites[suite] ?? Plain()
+            var plain = suites[suite] ?? PlainSuite()
             switch operation.action {
             case .set(let value):
                 plain.stored[key] = value
-                sent.insert("\(suite) \(key)")
+                writtenSettings.insert("\(suite) \(key)")
             case .delete: plain.stored[key] = nil
             case .change(.add(.integer(let amount))):
                 // The daemon validates the values that operations store after the last operation. Therefore only a
                 // value that was stored before the transaction is refused here.
-                let isTouched = plain.stored[key] != present.stored[key] || sent.contains("\(suite) \(key)")
-                if !isTouched, present.source(key) == .invalid { throw Refusal(.invalidStored) }
-                sent.insert("\(suite) \(key)")
+                let isWrittenBefore =
+                    plain.stored[key] != present.stored[key] || writtenSettings.contains("\(suite) \(key)")
+                if !isWrittenBefore, present.source(key) == .invalid { throw Refusal(.invalidStored) }
+                writtenSettings.insert("\(suite) \(key)")
                 guard let value = plain.stored[key] ?? plain.schema?.defaults[key] else { throw Refusal(.notSet) }
                 guard let number = value.integer else { throw Refusal(.invalidOperation) }
                 plain.stored[key] = .integer(number + amount)
@@ -142,12 +146,12 @@ extension PlainSuites {
             suites[suite] = plain
         }
         if let refusal { throw refusal }
-        try check(sent, since: before)
+        try check(writtenSettings, since: before)
     }
 
     private mutating func merge(_ suite: String, _ values: JSONObject) throws {
         let before = self
-        var plain = suites[suite] ?? Plain()
+        var plain = suites[suite] ?? PlainSuite()
         for member in values {
             guard plain.isAdmitted(member.name) || (member.value.isNull && plain.stored[member.name] != nil) else {
                 throw Refusal(.unknownKey)
@@ -165,7 +169,7 @@ extension PlainSuites {
 
     private mutating func replace(_ suite: String, _ values: JSONObject) throws {
         let before = self
-        var plain = suites[suite] ?? Plain()
+        var plain = suites[suite] ?? PlainSuite()
         plain.stored = [:]
         for member in values {
             guard plain.isAdmitted(member.name) else { throw Refusal(.unknownKey) }
@@ -176,7 +180,7 @@ extension PlainSuites {
     }
 
     private mutating func set(_ schema: Schema, _ suite: String, _ policy: ConflictPolicy) throws {
-        var plain = suites[suite] ?? Plain()
+        var plain = suites[suite] ?? PlainSuite()
         guard let new = PlainSchema.all.first(where: { $0.document == schema.document }) else { return }
         guard plain.schema?.document != new.document else { return }
         plain.schema = new
@@ -192,12 +196,12 @@ extension PlainSuites {
     /// Refuses invalid values, except values that were stored before the write and that the write does not contain.
     /// Removes a new suite that has no stored value.
     ///
-    /// - Parameter sent: the settings that the write contains, as `SUITE KEY`.
-    private mutating func check(_ sent: Set<String>, since before: PlainSuites) throws {
+    /// - Parameter writtenSettings: the settings to which the write assigns a value, as `SUITE KEY`.
+    private mutating func check(_ writtenSettings: Set<String>, since before: PlainSuites) throws {
         for (name, plain) in suites {
             let old = before.suites[name]
             for key in Self.keys where plain.source(key) == .invalid {
-                if old?.stored[key] != plain.stored[key] || sent.contains("\(name) \(key)") {
+                if old?.stored[key] != plain.stored[key] || writtenSettings.contains("\(name) \(key)") {
                     throw Refusal(.invalidValue)
                 }
             }
