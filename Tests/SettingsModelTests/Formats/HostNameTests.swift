@@ -36,6 +36,7 @@ struct HostNameTests {
         .bad("a newline at the end", "example.com\n"),
     ]
 
+    /// Labels in Punycode, an ASCII form of Unicode text that begins with `xn--`.
     static let labels: [FormatCase] = [
         .good("a German umlaut", "xn--mnchen-3ya"),
         .good("a German umlaut, in upper case", "XN--MNCHEN-3YA"),
@@ -64,6 +65,7 @@ struct HostNameTests {
         .bad("a hyphen at the end", "xn----zfa"),
     ]
 
+    /// Letters with combining marks. A label must be in Unicode normalization form C.
     static let composition: [FormatCase] = [
         .good("marks in order that compose with nothing", "xn--x-xbb5h"),
         .good("a voicing mark after a letter without a voiced form", "xn--q9j0e"),
@@ -73,6 +75,7 @@ struct HostNameTests {
         .bad("a kana and a voicing mark", "xn--u8jui"),
     ]
 
+    /// Characters that are allowed only next to or together with certain other characters.
     static let context: [FormatCase] = [
         .good("a middle dot between two l", "xn--collega-xma"),
         .bad("a middle dot elsewhere", "xn--ab-0ea"),
@@ -92,6 +95,7 @@ struct HostNameTests {
         .bad("Arabic digits of both kinds", "xn--ngb8i1r"),
     ]
 
+    /// Labels in right-to-left scripts.
     static let directions: [FormatCase] = [
         .good("Hebrew", "xn--9dbne9b"),
         .good("Hebrew and a plain label", "www.xn--9dbne9b"),
@@ -114,7 +118,7 @@ struct HostNameTests {
         testCase.check(by: .hostname)
     }
 
-    @Test("Each short Punycode label is accepted or refused without a trap")
+    @Test("Each Punycode label of six of the characters a, 9, z and - is accepted or refused without a trap")
     func shortLabels() {
         let letters = Array("a9z-".utf8)
         var labels: [[UInt8]] = [[]]

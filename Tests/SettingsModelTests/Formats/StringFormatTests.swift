@@ -15,6 +15,7 @@ struct StringFormatTests {
 
     @Test("Each format accepts the example in the text of its expectation", arguments: StringFormat.allCases)
     func examples(_ format: StringFormat) throws {
+        // An expectation ends with an example, for instance "an RFC 3339 date such as 2026-11-20".
         let words = format.expectation.split(separator: " ")
         let example = try #require(words.last)
         #expect(format.accepts(String(example)))
@@ -41,8 +42,8 @@ struct StringFormatTests {
         arguments: [
             "0", "9:", "a", "a.", "-", "1Y", "%41", "~0", "/", ":", "::", "\\\"", "xn--", "é", "@", "[", "1.", "?",
         ])
-    func hugeTexts(_ unit: String) {
-        let body = String(repeating: unit, count: 20_000)
+    func hugeTexts(_ repeatedText: String) {
+        let body = String(repeating: repeatedText, count: 20_000)
         for format in StringFormat.allCases where format != .regex {
             for start in ["", "P", "/", "\"", "a:", "//", "a@[", "2026-11-20T10:00:00.", "[::"] {
                 _ = format.accepts(start + body)
@@ -92,7 +93,7 @@ struct UUIDTests {
     static let cases: [FormatCase] = [
         .good("lower case", "123e4567-e89b-12d3-a456-426614174000"),
         .good("upper case", "123E4567-E89B-12D3-A456-426614174000"),
-        .good("no version", "00000000-0000-0000-0000-000000000000"),
+        .good("the nil UUID, which has no version", "00000000-0000-0000-0000-000000000000"),
         .good("all ones", "ffffffff-ffff-ffff-ffff-ffffffffffff"),
         .bad("a digit missing at the end", "123e4567-e89b-12d3-a456-42661417400"),
         .bad("a digit too many at the end", "123e4567-e89b-12d3-a456-4266141740000"),
@@ -179,7 +180,7 @@ struct DurationTests {
         .bad("a unit without number", "PD"),
         .bad("a number without unit", "P1"),
         .bad("Thai digits", "P๑D"),
-        .bad("the alternative form", "P0001-01-01T00:00:00"),
+        .bad("the alternative form of ISO 8601", "P0001-01-01T00:00:00"),
         .bad("a space in front", " P1D"),
         .bad("a newline at the end", "P1D\n"),
     ]

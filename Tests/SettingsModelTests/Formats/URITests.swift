@@ -50,6 +50,7 @@ struct URITests {
         .bad("a newline at the end", "http://example.com/\n"),
     ]
 
+    /// Relative references: references without a scheme.
     static let relative: [FormatCase] = [
         .good("an empty text", ""),
         .good("a name", "a"),
@@ -79,7 +80,7 @@ struct URITests {
         testCase.check(by: .uri)
     }
 
-    @Test("A reference may be a URI or relative", arguments: absolute + relative)
+    @Test("A URI reference is a URI or a relative reference", arguments: absolute + relative)
     func reference(_ testCase: FormatCase) {
         testCase.check(by: .uriReference)
     }

@@ -4,6 +4,7 @@ import Testing
 @testable import SettingsModel
 
 struct JSONEqualityTests {
+    /// Two values, and whether they are equal: exactly, and mathematically (the integer 1 equals the double 1.0).
     struct Pair: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let left: JSONValue
@@ -50,7 +51,7 @@ struct JSONEqualityTests {
         Pair("true and 1", true, 1, equal: false, mathematically: false),
         Pair("false and 0.0", false, 0.0, equal: false, mathematically: false),
         Pair("a number and the string of its digits", 1, "1", equal: false, mathematically: false),
-        Pair("one text twice", "a", "a", equal: true, mathematically: true),
+        Pair("equal texts", "a", "a", equal: true, mathematically: true),
         Pair("two letter cases", "a", "A", equal: false, mathematically: false),
         Pair("a text and a longer text", "a", "ab", equal: false, mathematically: false),
         Pair("the empty text and null", "", .null, equal: false, mathematically: false),
@@ -63,7 +64,7 @@ struct JSONEqualityTests {
         Pair("empty objects", [:], [:], equal: true, mathematically: true),
         Pair("elements in another order", [1, 2], [2, 1], equal: false, mathematically: false),
         Pair("an element more", [1], [1, 1], equal: false, mathematically: false),
-        Pair("elements of two kinds", [1, 2.0], [1.0, 2], equal: false, mathematically: true),
+        Pair("an integer and an equal double as elements", [1, 2.0], [1.0, 2], equal: false, mathematically: true),
         Pair("members in another order", ["a": 1, "b": 2], ["b": 2, "a": 1], equal: true, mathematically: true),
         Pair("members exchanged", ["a": 1, "b": 2], ["a": 2, "b": 1], equal: false, mathematically: false),
         Pair("a member more", ["a": 1], ["a": 1, "b": 2], equal: false, mathematically: false),
@@ -77,7 +78,8 @@ struct JSONEqualityTests {
             equal: true,
             mathematically: true),
         Pair(
-            "nested, in another order and kind", ["a": [["x": 0, "y": 2]]], ["a": [["y": 2.0, "x": -0.0]]],
+            "nested, in another order, with an integer and an equal double", ["a": [["x": 0, "y": 2]]],
+            ["a": [["y": 2.0, "x": -0.0]]],
             equal: false,
             mathematically: true),
         Pair("nested, another number", ["a": [["x": 1]]], ["a": [["x": 1.5]]], equal: false, mathematically: false),
@@ -112,7 +114,7 @@ struct JSONEqualityTests {
         }
     }
 
-    @Test("A value with the same numbers in another kind is mathematically equal and has the same hash")
+    @Test("If integers in a value become equal doubles, or the reverse, the value is mathematically equal")
     func respelled() {
         for generator in FuzzBudget.generators(share: 0.5) {
             for vocabulary in [RandomJSON.Vocabulary.wide, .narrow] {
@@ -128,19 +130,19 @@ struct JSONEqualityTests {
         }
     }
 
-    @Test("Values that are equal are mathematically equal, and equal values have equal hashes")
+    @Test("Both kinds of equality are symmetric and agree, and equal values have equal hashes")
     func agreement() {
         for generator in FuzzBudget.generators() {
             var random = RandomJSON(generator, vocabulary: .narrow)
             let (left, right) = (random.value(levels: 2), random.value(levels: 2))
             let areEqual = left == right
             let areMathematicallyEqual = left.isMathematicallyEqual(to: right)
-            let hold =
+            let isConsistent =
                 (right == left) == areEqual
                 && right.isMathematicallyEqual(to: left) == areMathematicallyEqual
                 && (!areEqual || (areMathematicallyEqual && left.hashValue == right.hashValue))
                 && (!areMathematicallyEqual || MathematicalJSON(left).hashValue == MathematicalJSON(right).hashValue)
-            guard hold else {
+            guard isConsistent else {
                 Issue.record("seed \(generator.seed): \(left) and \(right)")
                 return
             }
@@ -160,7 +162,7 @@ struct JSONEqualityTests {
 }
 
 struct JSONOrderTests {
-    /// Values in canonical order.
+    /// Values in the canonical order, which `precedesCanonically` defines.
     private static let ascending: [JSONValue] = [
         .null, false, true, .double(-.greatestFiniteMagnitude), .integer(.min), -1.5, -1, 0, -0.0, 0.0,
         .double(.leastNonzeroMagnitude), 0.5, 1, 1.0, 1.5,

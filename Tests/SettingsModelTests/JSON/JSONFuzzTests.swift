@@ -67,6 +67,7 @@ struct JSONFuzzTests {
         }
     }
 
+    /// Returns the sample document or a random document.
     private static func document(_ generator: inout SeededGenerator) -> [UInt8] {
         if generator.chance(oneIn: 20) { return SampleDocument.bytes }
         var random = RandomJSON(SeededGenerator(seed: generator.next()))

@@ -73,20 +73,26 @@ struct JSONLargeDocumentTests {
         LongNumber("integer digits, all nine", String(repeating: "9", count: million), nil),
         LongNumber("integer digits and a fraction", "1" + zeros(million) + ".0", nil),
         LongNumber(
-            "integer digits and an exponent of the opposite size", "1" + zeros(million) + "e-1000000", .double(1)),
-        LongNumber("integer digits and a larger exponent", "1" + zeros(million) + "e-1000010", .double(1e-10)),
+            "a power of ten, and an exponent that shifts it to 1", "1" + zeros(million) + "e-1000000", .double(1)),
+        LongNumber(
+            "a power of ten, and an exponent that shifts it below 1", "1" + zeros(million) + "e-1000010", .double(1e-10)
+        ),
         LongNumber("fraction digits", "0." + String(repeating: "3", count: million), .double(1.0 / 3)),
         LongNumber("fraction zeros", "1." + zeros(million), .double(1)),
         LongNumber(
             "a number between two doubles, and a digit far after the point", "9007199254740993." + zeros(million) + "1",
             .double(9_007_199_254_740_994)),
-        LongNumber("a one after zeros", "0." + zeros(million) + "1", .double(0)),
-        LongNumber("a negative one after zeros", "-0." + zeros(million) + "1", .double(-0.0)),
+        LongNumber("the digit 1 after a million zeros", "0." + zeros(million) + "1", .double(0)),
+        LongNumber("the same number with a minus sign", "-0." + zeros(million) + "1", .double(-0.0)),
         LongNumber(
-            "a one after zeros, with an exponent that shifts it to 1", "0." + zeros(million - 1) + "1e1000000",
+            "the digit 1 after zeros, and an exponent that shifts it to 1", "0." + zeros(million - 1) + "1e1000000",
             .double(1)),
-        LongNumber("an exponent beyond a million", "0." + zeros(million - 1) + "1e1000010", .double(1e10)),
-        LongNumber("an exponent far beyond a million", "0." + zeros(million - 1) + "1e1000400", nil),
+        LongNumber(
+            "the digit 1 after zeros, and an exponent that shifts it beyond 1", "0." + zeros(million - 1) + "1e1000010",
+            .double(1e10)),
+        LongNumber(
+            "the digit 1 after zeros, and an exponent that shifts it beyond all doubles",
+            "0." + zeros(million - 1) + "1e1000400", nil),
         LongNumber("exponent digits", "1e" + String(repeating: "9", count: million), nil),
         LongNumber("negative exponent digits", "1e-" + String(repeating: "9", count: million), .double(0)),
         LongNumber("exponent zeros", "1e" + zeros(million) + "1", .double(10)),

@@ -40,9 +40,9 @@ struct JSONNumberParsingTests {
             ("9007199254740991e0", 0x433F_FFFF_FFFF_FFFF),
             ("3.14159265358979323846264338327950288", 0x4009_21FB_5444_2D18),
         ] as [(String, UInt64)])
-    func doubles(text: String, bits: UInt64) throws {
+    func doubles(text: String, bitPattern: UInt64) throws {
         let double = try #require(Self.double(in: JSONValue(parsing: text)))
-        #expect(double.bitPattern == bits, "\(double)")
+        #expect(double.bitPattern == bitPattern, "\(double)")
     }
 
     @Test("Random decimal texts are read as the nearest double, bit by bit")
@@ -93,8 +93,8 @@ struct JSONNumberParsingTests {
         if case .double(let double) = value { double } else { nil }
     }
 
-    /// A number with a fraction, an exponent or both. It is often near the limits of the fast method of the
-    /// parser, which computes the result with one operation on two exact doubles.
+    /// Returns a random number with a fraction, an exponent or both. The number is often near 2⁵³ or has many digits,
+    /// because the parser has a fast method for numbers with few digits and small exponents.
     private static func decimalText(_ generator: inout SeededGenerator) -> String {
         var text = generator.chance(oneIn: 4) ? "-" : ""
         switch generator.below(4) {

@@ -3,9 +3,11 @@ import Testing
 
 @testable import SettingsModel
 
+/// An object with more than 16 members has an index of its names, so several tests use objects of 16 and 17 members.
 struct JSONObjectTests {
     private struct Refusal: Error, Equatable {}
 
+    /// Returns an object whose members are m0, m1 and so on, with the numbers as values.
     private static func numbered(_ count: Int) -> JSONObject {
         var object = JSONObject()
         for number in 0..<count { object["m\(number)"] = .integer(Int64(number)) }

@@ -80,7 +80,7 @@ struct JSONParserBytesTests {
         }
     }
 
-    @Test("Each byte after a value that is not whitespace is refused", arguments: UInt8.min...UInt8.max)
+    @Test("After a value, each byte except whitespace is refused", arguments: UInt8.min...UInt8.max)
     func trailingByte(byte: UInt8) {
         let isWhitespace = [0x20, 0x09, 0x0A, 0x0D].contains(byte)
         #expect((parseFailure(of: Array("[]".utf8) + [byte]) == nil) == isWhitespace)

@@ -31,7 +31,7 @@ struct JSONPointerTests {
             ("/\u{1F600}/\u{0}", ["\u{1F600}", "\u{0}"]),
             ("/~1\u{301}", ["/\u{301}"]),
         ] as [(String, [String])])
-    func steps(text: String, tokens: [String]) throws {
+    func tokens(text: String, tokens: [String]) throws {
         let pointer = try #require(JSONPointer(text))
         #expect(pointer == JSONPointer(tokens))
         #expect(pointer.tokens.count == tokens.count)
@@ -128,7 +128,7 @@ struct JSONPointerTests {
         #expect((["\u{E9}": 1] as JSONValue)[composed] == 1)
     }
 
-    @Test("Pointers with the same characters in other tokens are different")
+    @Test("Pointers with the same characters, divided into other tokens, are different")
     func boundaries() {
         #expect(JSONPointer(["ab", "c"]) != JSONPointer(["a", "bc"]))
         #expect(JSONPointer(["a"]) != JSONPointer(["a", ""]))

@@ -71,20 +71,20 @@ struct JSONUnicodeNamesTests {
     @Test(
         "A name in one Unicode form does not find, replace or remove the other form, in small and in indexed objects",
         arguments: [0, 40])
-    func lookups(others: Int) {
+    func lookups(otherMembers: Int) {
         var object = JSONObject()
-        for number in 0..<others { object["other \(number)"] = .integer(Int64(number)) }
+        for number in 0..<otherMembers { object["other \(number)"] = .integer(Int64(number)) }
         object[Self.composed] = 1
         #expect(object[Self.decomposed] == nil)
         object[Self.decomposed] = nil
-        #expect(object.count == others + 1)
+        #expect(object.count == otherMembers + 1)
         let isNew = object.append(.init(name: Self.decomposed, value: 2))
         #expect(isNew)
         #expect(object[Self.composed] == 1)
         object[Self.composed] = nil
         #expect(object[Self.composed] == nil)
         #expect(object[Self.decomposed] == 2)
-        #expect(object.count == others + 1)
+        #expect(object.count == otherMembers + 1)
     }
 
     @Test("Strings that differ only in the Unicode form of a letter are unequal, also mathematically")
@@ -125,8 +125,8 @@ struct JSONStringScanTests {
     func everyPosition() throws {
         for length in 0..<40 {
             for position in 0...length {
-                // These bytes are near the bytes that end the scan, in value or position, so the fast test of eight
-                // bytes can report them by mistake.
+                // The parser searches eight bytes at once for a quotation mark, a backslash or a control character. These
+                // texts contain bytes with neighbouring values, which the search must not mistake for such a byte.
                 let before = String(repeating: "!\u{7F}]#", count: 10).prefix(position)
                 let after = String(repeating: "[ é~", count: 10).prefix(length - position)
                 #expect(try JSONValue(parsing: "\"\(before)\(after)\"").string == "\(before)\(after)")

@@ -145,14 +145,14 @@ struct JSONWriterPiecesTests {
         String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    @Test("In the compact layout, the writer adds commas between values, containers and rendered pieces")
+    @Test("In the compact layout, the writer adds commas between values, containers and pieces of ready JSON text")
     func compact() {
         var writer = JSONWriter()
         Self.writeSample(to: &writer)
         #expect(Self.text(writer) == #"{"a":1,"b":[true,null,{},[],{"r":1},"s",-0.5,{"x":1}],"c":{"d":[1]},"e":0}"#)
     }
 
-    @Test("In the pretty layout, the writer adds line breaks and keeps rendered pieces unchanged")
+    @Test("In the pretty layout, the writer adds line breaks and keeps pieces of ready JSON text unchanged")
     func pretty() {
         var writer = JSONWriter(style: .pretty)
         Self.writeSample(to: &writer)
@@ -178,7 +178,7 @@ struct JSONWriterPiecesTests {
         #expect(Self.text(writer) == expected)
     }
 
-    @Test("Members that are written one by one keep their order, and members of whole values are sorted")
+    @Test("In the canonical layout, members that are written one by one keep their order, and whole values are sorted")
     func sortedPieces() {
         var writer = JSONWriter(style: .canonical)
         writer.beginObject()

@@ -51,18 +51,18 @@ struct PatternFuzzTests {
         for round in 0..<8_000 {
             let length = Int.random(in: 0...14, using: &generator)
             let source = (0..<length).map { _ in pieces.randomElement(using: &generator) ?? "" }.joined()
-            let isSyntax = (try? Pattern.checkSyntax(source)) != nil
+            let isValidSyntax = (try? Pattern.checkSyntax(source)) != nil
             do {
                 let pattern = try Pattern(source)
                 compiled += 1
-                #expect(isSyntax, "seed \(seed), round \(round): \(source)")
+                #expect(isValidSyntax, "seed \(seed), round \(round): \(source)")
                 var budget = Int.max
                 #expect(pattern.matches("aab9 é😀\n", budget: &budget) != nil)
             } catch {
                 let scalars = source.unicodeScalars.count
                 #expect((0...scalars).contains(error.offset), "seed \(seed), round \(round): \(source)")
                 #expect(!error.reason.isEmpty)
-                #expect(isSyntax == (error.kind != .syntax), "seed \(seed), round \(round): \(source)")
+                #expect(isValidSyntax == (error.kind != .syntax), "seed \(seed), round \(round): \(source)")
             }
         }
         #expect(compiled > 500, "seed \(seed): too few of the random patterns were valid")

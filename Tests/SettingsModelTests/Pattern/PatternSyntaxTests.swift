@@ -3,6 +3,7 @@ import Testing
 @testable import SettingsModel
 
 struct PatternSyntaxTests {
+    /// A pattern, and the offset at which it is refused, in Unicode scalars.
     struct Case: Sendable, CustomTestStringConvertible {
         let source: String
         let offset: Int
@@ -151,7 +152,7 @@ struct PatternSyntaxTests {
         #expect(error.offset == sample.offset)
     }
 
-    static let names = (0..<4_000).map { "(?<n\($0)>)" }.joined()
+    static let manyNamedGroups = (0..<4_000).map { "(?<n\($0)>)" }.joined()
 
     @Test(
         "The largest allowed patterns are compiled and matched",
@@ -162,8 +163,8 @@ struct PatternSyntaxTests {
             Case("(?:(?:a|b|cd){4}x?){133}", at: 0),
             Case(String(repeating: "(?:a|", count: 200) + "b" + String(repeating: ")*c", count: 200), at: 0),
             Case("[" + String(repeating: #"\S\W"#, count: 10_000) + "]", at: 0),
-            Case(names, at: 0),
-            Case(String(repeating: "(?:", count: 199) + names + String(repeating: "|)", count: 199), at: 0),
+            Case(manyNamedGroups, at: 0),
+            Case(String(repeating: "(?:", count: 199) + manyNamedGroups + String(repeating: "|)", count: 199), at: 0),
         ])
     func largest(sample: Case) throws {
         let pattern = try Pattern(sample.source)

@@ -3,36 +3,38 @@ import Testing
 @testable import SettingsModel
 
 struct DefaultProblemTests {
+    /// The location of a problem as a JSON Pointer, the keyword, and a part of the message.
     typealias Problem = BadSchema.Problem
 
-    private static func keys(_ name: String, _ properties: String, _ problems: Problem...) -> BadSchema {
+    /// Returns the schema of a suite with the given properties and no other keys, and the problems of the schema.
+    private static func closed(_ name: String, _ properties: String, _ problems: Problem...) -> BadSchema {
         BadSchema(name, "{\"additionalProperties\": false, \"properties\": \(properties)}", problems)
     }
 
     @Test(
         "A default that the schema of its key does not allow is refused",
         arguments: [
-            keys(
+            closed(
                 "a limit of the key", #"{"a": {"maximum": 1, "default": 2}}"#,
                 Problem("/properties/a/default", "default", "default must be at most 1 (got 2)")),
-            keys(
+            closed(
                 "part of the default", #"{"a": {"items": {"type": "string"}, "default": ["x", 1]}}"#,
                 Problem("/properties/a/default", "default", "at /1: must be a string")),
-            keys(
+            closed(
                 "a default of a member", #"{"a": {"properties": {"b": {"type": "string", "default": 1}}}}"#,
                 Problem("/properties/a/properties/b/default", "default", "must be a string")),
-            keys(
+            closed(
                 "a rule of the referenced schema",
                 ##"{"a": {"$ref": "#/properties/b", "default": 9}, "b": {"maximum": 5}}"##,
                 Problem("/properties/a/default", "default", "must be at most 5 (got 9)")),
-            keys(
+            closed(
                 "a default of the referenced schema that the key refuses",
                 ##"{"a": {"$ref": "#/properties/b", "maximum": 5}, "b": {"default": 9}}"##,
                 Problem("/properties/a", "default", "must be at most 5 (got 9)")),
-            keys(
+            closed(
                 "in a definition", #"{"a": {"$defs": {"d": {"type": "string", "default": 1}}}}"#,
                 Problem("/properties/a/$defs/d/default", "default", "must be a string")),
-            keys(
+            closed(
                 "a key that allows no value", #"{"a": {"not": {}, "default": 1}}"#,
                 Problem("/properties/a/default", "default", "must not match the schema of the keyword not")),
         ])
@@ -96,7 +98,7 @@ struct DefaultProblemTests {
         try sample.checkAsSuite()
     }
 
-    @Test("Defaults need not satisfy required and minProperties of the suite")
+    @Test("Defaults need not satisfy the keywords required and minProperties of the suite")
     func incompleteDefaults() throws {
         let schema = try Schema([
             "additionalProperties": true, "properties": ["a": ["default": 1], "b": [:]], "required": ["b"],
@@ -127,7 +129,7 @@ struct DefaultProblemTests {
                 Problem("/type", "type", "must be \"object\" at the top level"),
                 Problem("/properties/a/type", "type", "names 1")),
         ])
-    func top(sample: BadSchema) throws {
+    func topLevel(sample: BadSchema) throws {
         try sample.checkAsSuite()
     }
 

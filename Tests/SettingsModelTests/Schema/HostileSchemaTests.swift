@@ -24,7 +24,10 @@ struct HostileSchemaTests {
         "checking the value against the schema takes too long; store a smaller value, or simplify the schema"
 
     /// A schema of definitions, each of which refers `width` times to the next definition in a keyword such as `allOf`.
-    private static func bomb(_ keyword: String, levels: Int, width: Int, end: JSONValue) throws -> KeySchema {
+    /// The last definition is `end`.
+    private static func exponentialSchema(
+        _ keyword: String, levels: Int, width: Int, end: JSONValue
+    ) throws -> KeySchema {
         var definitions: JSONObject = ["d\(levels)": end]
         for level in 0..<levels {
             let reference: JSONValue = ["$ref": .string("#/$defs/d\(level + 1)")]
@@ -35,15 +38,15 @@ struct HostileSchemaTests {
 
     @Test("References that triple at each level exceed the budget", arguments: ["allOf", "anyOf", "oneOf"])
     func exponentialReferences(keyword: String) throws {
-        let schema = try Self.bomb(keyword, levels: 28, width: 3, end: ["type": "string"])
+        let schema = try Self.exponentialSchema(keyword, levels: 28, width: 3, end: ["type": "string"])
         let value: JSONValue = keyword == "allOf" ? "x" : 1
         #expect(Self.expectBounded(schema, value).map(\.detail) == [Self.tooComplex])
     }
 
     @Test("A schema with exponentially many references gives a result if the first sub-schemas determine it")
     func decidedByFirstAlternatives() throws {
-        #expect(try Self.bomb("anyOf", levels: 20, width: 3, end: true).allows(1))
-        #expect(!(try Self.bomb("allOf", levels: 20, width: 3, end: false).allows(1)))
+        #expect(try Self.exponentialSchema("anyOf", levels: 20, width: 3, end: true).allows(1))
+        #expect(!(try Self.exponentialSchema("allOf", levels: 20, width: 3, end: false).allows(1)))
     }
 
     @Test("Alternatives that apply at each level of a deep value refuse the value in bounded time")
@@ -79,11 +82,12 @@ struct HostileSchemaTests {
         // Only some of the many names are compared, so the test does not check which similar name is suggested.
         #expect(
             violations.first?.detail.hasPrefix("the schema has no such member; did you mean member-number-") ?? false)
-        let schemaWithoutMessages = try KeySchema([
+        // The keyword `contains` reports no violations of the elements, so the validator makes no suggestions.
+        let schemaWithContains = try KeySchema([
             "contains": ["$ref": "#/$defs/closed"], "$defs": ["closed": schema.document],
         ])
         let elements = Array(repeating: JSONValue.object(["member-numbre-1": 1]), count: 5_000)
-        #expect(Self.expectBounded(schemaWithoutMessages, .array(elements)).map(\.keyword) == ["contains"])
+        #expect(Self.expectBounded(schemaWithContains, .array(elements)).map(\.keyword) == ["contains"])
     }
 
     @Test

@@ -3,8 +3,10 @@ import Testing
 @testable import SettingsModel
 
 struct KeywordProblemTests {
+    /// The location of a problem as a JSON Pointer, the keyword, and a part of the message.
     typealias Problem = BadSchema.Problem
 
+    /// Returns a schema with an unknown keyword, and its problem.
     private static func unknown(_ keyword: String, _ part: String) -> BadSchema {
         BadSchema(keyword, "{\"\(keyword)\": 1}", Problem("/\(keyword)", keyword, part, isUnsupported: true))
     }
@@ -48,7 +50,7 @@ struct KeywordProblemTests {
         #expect(BadSchema.problems(of: .object(try #require(annotation))).isEmpty)
     }
 
-    /// The requirement of each keyword, and values that violate it.
+    /// The requirement of each keyword, as in messages, and a JSON array of values that violate the requirement.
     static let wrongKinds: [(keyword: SchemaKeyword, requirement: String, values: String)] =
         [.comment, .title, .description, .pattern, .format, .contentEncoding, .reference].map {
             ($0, "must be a string (got ", #"[null, true, 1, 1.5, [], {}]"#)

@@ -3,8 +3,10 @@ import Testing
 @testable import SettingsModel
 
 struct ReferenceTests {
+    /// The location of a problem as a JSON Pointer, the keyword, and a part of the message.
     typealias Problem = BadSchema.Problem
 
+    /// Returns a schema with a reference, and the problem of this reference.
     private static func reference(_ name: String, _ reference: String, _ part: String, isUnsupported: Bool) -> BadSchema
     {
         BadSchema(
@@ -94,6 +96,7 @@ struct ReferenceTests {
         #expect(schema.violations(of: try JSONValue(parsing: bad)).map(\.pointer.description) == [pointer])
     }
 
+    /// Returns a schema that refers to d0, with the definitions d0 to d`length`. Each definition refers to the next.
     private static func chain(of length: Int) -> JSONValue {
         var definitions = JSONObject()
         for index in 0..<length { definitions["d\(index)"] = ["$ref": .string("#/$defs/d\(index + 1)")] }
@@ -103,6 +106,7 @@ struct ReferenceTests {
 
     @Test("A chain of references is accepted up to the limit of its length, and a longer chain is refused")
     func longChain() throws {
+        // The limit is 64 schemas: here the whole document, and the definitions d0 to d62.
         let schema = try KeySchema(Self.chain(of: 62))
         #expect(schema.allows(1))
         #expect(schema.violations(of: "x").map(\.keyword) == ["type"])

@@ -3,7 +3,8 @@ import Testing
 @testable import SettingsModel
 
 struct SchemaComparisonTests {
-    /// Old and new schemas of a key, and each changed keyword with its effect.
+    /// Old and new schemas of a key, and each changed keyword with its effect: `widening` if more values are allowed,
+    /// `narrowing` if fewer values are allowed, `none` if the same values are allowed, and otherwise `neither`.
     private static let keywordCases: [(old: String, new: String, changes: [String])] = [
         (#"{"maximum":1}"#, #"{"maximum":1}"#, []),
         (#"{"maximum":1}"#, #"{"maximum":2}"#, ["maximum widening"]),
@@ -77,6 +78,7 @@ struct SchemaComparisonTests {
         }
     }
 
+    /// Old and new schemas of a suite (empty: no schema), and the changes as ``difference(_:_:)`` returns them.
     private static let suiteCases: [(old: String, new: String, changes: [String])] = [
         (suite(""), suite(#""a":true"#), ["a added widening"]),
         (
@@ -131,7 +133,8 @@ struct SchemaComparisonTests {
         #"{"additionalProperties":\#(additionalProperties),"properties":{\#(properties)}}"#
     }
 
-    /// Each change as a text: the key, the subject, the effect. The old schema is empty for a suite without a schema.
+    /// Each change as a text: the key (`-` for the suite as a whole), the keyword or `added` or `removed`, and the effect.
+    /// `old` is empty for a suite without a schema.
     private static func difference(_ old: String, _ new: String) throws -> [String] {
         let old = old.isEmpty ? nil : try Schema(JSONValue(parsing: old))
         return SchemaComparison(from: old, to: try Schema(JSONValue(parsing: new))).changes.map { change in

@@ -53,8 +53,8 @@ struct SecretTests {
         Case(##"{"$ref": "#/$defs/rule"}"##, #""§""#, #"{"a": "§"}"#),
     ]
 
-    /// The ways in which a schema can make the key `password` a secret.
-    static let routes: [@Sendable (JSONValue) -> JSONValue] = [
+    /// The ways in which a schema can make the key `password` a secret. Each function gets a rule for the value of the key.
+    static let declarations: [@Sendable (JSONValue) -> JSONValue] = [
         { ["properties": ["password": ["writeOnly": true, "allOf": [$0]]]] },
         { ["properties": ["password": ["$ref": "#/$defs/secret", "allOf": [$0]]]] },
         { ["properties": ["password": ["$ref": "#/$defs/secret", "anyOf": [$0]]]] },
@@ -64,20 +64,20 @@ struct SecretTests {
         { ["additionalProperties": ["writeOnly": true, "allOf": [$0]]] },
     ]
 
-    private static func schema(_ route: @Sendable (JSONValue) -> JSONValue, _ rule: JSONValue) throws -> Schema {
+    private static func schema(_ declaration: @Sendable (JSONValue) -> JSONValue, _ rule: JSONValue) throws -> Schema {
         var document: JSONObject = [
             "additionalProperties": false,
             "$defs": ["secret": ["$ref": "#/$defs/inner"], "inner": ["writeOnly": true], "rule": ["const": ["a": 1]]],
         ]
-        for member in route(rule).object ?? [:] { document[member.name] = member.value }
+        for member in declaration(rule).object ?? [:] { document[member.name] = member.value }
         return try Schema(.object(document))
     }
 
     @Test("A violation of any keyword does not contain the secret, for each way to declare a secret", arguments: cases)
     func nothingLeaks(sample: Case) throws {
         var generator = SeededGenerator(seed: 7)
-        for route in Self.routes {
-            let schema = try Self.schema(route, try JSONValue(parsing: sample.schema))
+        for declaration in Self.declarations {
+            let schema = try Self.schema(declaration, try JSONValue(parsing: sample.schema))
             let key = try #require(schema.key("password"))
             #expect(key.isSecret)
             for template in sample.values {
@@ -89,7 +89,7 @@ struct SecretTests {
                     #expect(violation.key == "password")
                     #expect(violation.pointer == .root)
                     #expect(violation.actual == nil)
-                    secret.expectNone(in: violation)
+                    secret.expectAbsence(from: violation)
                 }
             }
         }
@@ -144,7 +144,7 @@ struct SecretTests {
             #expect(!violations.isEmpty, "\(sample.schema)")
             for violation in violations + schema.newSuiteViolations(before: [:], after: values) {
                 if violation.key == "password" { #expect(violation.pointer == .root) }
-                secret.expectNone(in: violation)
+                secret.expectAbsence(from: violation)
             }
         }
     }
@@ -191,7 +191,8 @@ private struct Secret {
             parsing: template.split(separator: "§", omittingEmptySubsequences: false).joined(separator: digits))
     }
 
-    func expectNone(in violation: Violation, sourceLocation: SourceLocation = #_sourceLocation) {
+    /// Expects that no text of the violation contains the secret.
+    func expectAbsence(from violation: Violation, sourceLocation: SourceLocation = #_sourceLocation) {
         let texts = [
             violation.sentence, violation.detail, violation.pointer.description, violation.actual?.text() ?? "",
             violation.expected?.text() ?? "",

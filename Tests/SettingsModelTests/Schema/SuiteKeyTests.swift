@@ -15,7 +15,7 @@ struct SuiteKeyTests {
                        "Zoom": {"type": "string"},
                        "player.volume": {"$ref": "#/$defs/port"},
                        "own": {"$ref": "#/$defs/port", "default": 8080},
-                       "taken": {"allOf": [{"$ref": "#/$defs/port"}]},
+                       "inAllOf": {"allOf": [{"$ref": "#/$defs/port"}]},
                        "null": {"default": null},
                        "\u00e9": {"const": "one"},
                        "e\u0301": {"const": "two"}},
@@ -31,7 +31,7 @@ struct SuiteKeyTests {
         #expect(
             names.map { Array($0.utf8) }
                 == [
-                    "Zoom", "e\u{301}", "null", "own", "player.volume", "taken", "zoom", "\u{e9}",
+                    "Zoom", "e\u{301}", "null", "own", "player.volume", "inAllOf", "zoom", "\u{e9}",
                 ].map { Array($0.utf8) })
     }
 
@@ -45,13 +45,13 @@ struct SuiteKeyTests {
         #expect(schema.key("Zoom")?.document["type"] == "string")
     }
 
-    @Test("The default of a key comes from its own schema or from a referenced schema")
+    @Test("The default of a key comes from its own or a referenced schema, not from allOf or patternProperties")
     func defaults() throws {
         let schema = try Self.schema()
         let defaults = schema.keys.map { "\($0.name) \($0.defaultValue?.text() ?? "-")" }
         #expect(
             defaults.filter { !$0.contains("\u{e9}") && !$0.contains("\u{301}") } == [
-                "Zoom -", "null null", "own 8080", "player.volume 80", "taken -", "zoom 1.5",
+                "Zoom -", "null null", "own 8080", "player.volume 80", "inAllOf -", "zoom 1.5",
             ])
         #expect(schema.key("flag.x")?.defaultValue == nil)
     }

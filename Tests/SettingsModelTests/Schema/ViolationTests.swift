@@ -265,7 +265,8 @@ struct ViolationCase: Sendable, CustomTestStringConvertible {
 }
 
 extension Violation {
-    /// Creates a violation with the pointer as text.
+    /// Creates a violation: the location in the value as a JSON Pointer, the keyword, the message, the value that the
+    /// schema requires, and the found value.
     init(
         at pointer: String = "", _ keyword: String, _ detail: String, _ expected: JSONValue? = nil,
         was actual: JSONValue? = nil

@@ -43,7 +43,7 @@ struct NameSuggestionTests {
         #expect(NameSuggestion.nearest(to: long, among: [long]) == [])
     }
 
-    static let many = (0..<100_000).map { "player.key\(100_000 + $0).volume" }
+    static let manyNames = (0..<100_000).map { "player.key\(100_000 + $0).volume" }
 
     @Test(
         "The intended name is found among 100,000 names with fewer than 3,000 comparisons",
@@ -54,7 +54,7 @@ struct NameSuggestionTests {
         ])
     func many(name: String) {
         var count = 0
-        let counted = Self.many.lazy.map { name in
+        let counted = Self.manyNames.lazy.map { name in
             count += 1
             return name
         }
@@ -63,7 +63,7 @@ struct NameSuggestionTests {
     }
 
     @Test("The search among 400 ordered names finds the same names as the comparison with all names")
-    func few() {
+    func orderedSearch() {
         let names = (100..<500).map { "\($0 * 7 % 1000).section.setting\($0)" }.sorted { $0.precedesInBytes($1) }
         for name in names {
             let typo = "x" + name.dropFirst()
@@ -116,12 +116,15 @@ struct NameSuggestionTests {
         return name
     }
 
-    @Test("A name is suggested if and only if its distance in the complete table is within the tolerance")
+    @Test("A name is suggested if and only if its distance is at most a third of the length, or one")
     func distance() {
         var generator = SeededGenerator(seed: .random(in: 0 ... .max))
         for round in 0..<3_000 {
-            let length = round % 30 == 0 ? 65 : 14
-            var names = (0..<2).map { _ in (0..<generator.below(length)).map { _ in UInt8(97 + generator.below(3)) } }
+            // A name of more than 64 bytes gets no suggestion.
+            let lengthLimit = round % 30 == 0 ? 65 : 14
+            var names = (0..<2).map { _ in
+                (0..<generator.below(lengthLimit)).map { _ in UInt8(97 + generator.below(3)) }
+            }
             // Names that differ in a few positions, about as many as the tolerance allows.
             if generator.chance(oneIn: 2) { names[1] = Self.mistyped(names[0], &generator) }
             let tolerance = max(1, names[0].count / 3)
