@@ -45,9 +45,9 @@ extension WatchReader {
         return commits.isEmpty ? .nothing : .commits(commits)
     }
 
-    /// True if a caller that may not read everything resumes from a cursor without a digest of grants, which a caller
-    /// that may read everything got, and no commit after the cursor matches the subject. Because the digest is missing,
-    /// ``find(_:since:within:)`` returns the state although nothing changed.
+    /// True if a caller that may not read everything resumes from a cursor without a digest of grants, and no commit
+    /// after the cursor matches the subject. (A caller that may read everything got this cursor.) The cursor has another
+    /// epoch than the cursors for this caller, so ``find(_:since:within:)`` returns the state although nothing changed.
     package func isUpToDate(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost) -> Bool {
         guard subject.readLimits != nil, case .cursor(let cursor) = since, cursor.epoch == state.baseCursor.epoch,
             hasHistory(for: subject, after: cursor.revision)

@@ -36,13 +36,13 @@ extension RecentPast {
         return found
     }
 
-    /// The revision of the last commit that is not later than an instant. The candidates are the commits in memory and
-    /// the newest commit that was evicted (removed from memory). Nil if each candidate is later. An evicted commit
-    /// whose time is not known is not a candidate.
+    /// The highest revision of the candidates whose time is not later than an instant; nil if there is none. The
+    /// candidates are the commits in memory and, if its time is known, the newest commit that was evicted (removed from
+    /// memory).
     package func lastKnownRevision(notAfter instant: Timestamp) -> Revision? {
         let last = history.last(notAfter: instant)?.revision
-        let isOldestNotAfter = history.oldestAvailableTime.map { $0.milliseconds <= instant.milliseconds } ?? false
-        return isOldestNotAfter ? max(last ?? .zero, history.oldestAvailable) : last
+        let isEvictedCandidate = history.oldestAvailableTime.map { $0.milliseconds <= instant.milliseconds } ?? false
+        return isEvictedCandidate ? max(last ?? .zero, history.oldestAvailable) : last
     }
 
     /// Throws if a revision does not exist yet, or if the history lacks commits that are needed to show the suite at

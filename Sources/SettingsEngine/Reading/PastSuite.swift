@@ -25,14 +25,14 @@ extension RecentPast {
         _ name: SuiteName, at revision: Revision, from later: Suite?, undoing commits: [RetainedCommit],
         lastBefore last: @autoclosure () -> Revision?, origin: (Revision) -> CommitOrigin?
     ) -> Suite? {
-        guard let next = commits.first else { return later }
+        guard let firstUndone = commits.first else { return later }
         var suite = later
         for retained in commits.reversed() { suite.undo(retained.commit, of: name, origin) }
         guard var past = suite else { return nil }
         markSecrets(in: &past)
         // A change of the suite as a whole records the revision that the suite had before the change. A change of a key
         // does not record this revision.
-        let change = next.commit.suiteChanges.first { $0.suite == name }
+        let change = firstUndone.commit.suiteChanges.first { $0.suite == name }
         past.revision = change?.oldRevision ?? last() ?? past.newestRevision
         return past
     }

@@ -84,6 +84,7 @@ extension State {
         case .setting(let operation):
             guard canRead(operation.suite, operation.key, readLimits) else { return nil }
             if isHidden(operation.suite, operation.key, since: start, from: readLimits) {
+                // All other members may show the value.
                 json.removeAll { !["op", "suite", "key"].contains($0.name) }
             }
         case .mergeSuite(let suite, var values), .replaceSuite(let suite, var values):

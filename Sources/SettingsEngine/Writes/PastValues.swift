@@ -102,8 +102,9 @@ extension WriteDraft {
         }
     }
 
-    /// Returns the values that the present schema does not allow. Does not check the schema's rules about the suite as
-    /// a whole.
+    /// Returns the values that the present schema does not allow. An error lists only the conflicts in `keys` of the
+    /// result; `unlisted` has the keys of further conflicts. Does not check the schema's rules about the suite as a
+    /// whole.
     mutating func conflicts(_ values: [PastValue], in suite: Suite?) -> StoredConflicts {
         guard let schema = suite?.schema?.schema else { return StoredConflicts(keys: []) }
         let settings = values.compactMap { value in

@@ -74,11 +74,11 @@ extension WriteDraft {
                 }
             }
         }
-        let isRecreated = wasDropped && draft.state.hasSuite(name)
+        let recreatesSuite = wasDropped && draft.state.hasSuite(name)
         var values: [PastValue] = []
         for change in part.changes {
             guard let current = suite?.record(change.key).revision else {
-                if isRecreated { values.append(PastValue(before: change)) } else { keep(change.key, Self.dropped) }
+                if recreatesSuite { values.append(PastValue(before: change)) } else { keep(change.key, Self.dropped) }
                 continue
             }
             if wasDropped {
@@ -128,7 +128,7 @@ extension WriteDraft {
         return nil
     }
 
-    /// Returns the values that the schema of a suite does not allow, with the reasons.
+    /// Returns the keys of the values that the schema of a suite does not allow, with the reasons.
     private mutating func refusedValues(_ values: [PastValue], in name: SuiteName) -> [(key: KeyName, reason: String)] {
         let suite = state.suite(name)
         let conflicts = conflicts(values.filter { suite?.record($0.key).stored != $0.stored }, in: suite)

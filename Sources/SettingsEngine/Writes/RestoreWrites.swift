@@ -25,6 +25,7 @@ extension WriteDraft {
         if skipsConflicts {
             let conflicts = conflicts(values, in: suite)
             try checkSteps()
+            // The answer lists only the conflicts in `conflicts.keys`; `unlisted` has the keys of further conflicts.
             let keys = Set(conflicts.keys.compactMap(\.key) + conflicts.unlisted)
             values.removeAll { keys.contains($0.key) }
             skipped = conflicts.keys
