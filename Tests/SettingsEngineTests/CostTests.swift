@@ -61,17 +61,18 @@ struct CostTests {
                 WriteRequest(.setting(operation)), revision: revision, time: Timestamp(milliseconds: 1))
             if let commit = decision.commit { try state.apply(commit, schema: decision.schema) }
         }
-        func bytes(_ limit: Int, _ filter: KeyFilter = .everything, pageBytes: Int = 8 << 20) -> Int {
+        func costBytes(limit: Int, _ filter: KeyFilter = .everything, pageBytes: Int = 8 << 20) -> Int {
             let historyQuery = HistoryQuery(
                 suite: suite, filter: filter, by: nil, before: nil, limit: limit, readLimits: nil, pageBytes: pageBytes)
             return state.recentPast.renderingCost(of: historyQuery, within: .unlimited).bytes
         }
         // A page has the old and the new value of each change.
-        #expect((20_000...25_000).contains(bytes(1)))
-        #expect((950_000...1_100_000).contains(bytes(100)))
-        #expect((60_000...100_000).contains(bytes(100, pageBytes: 100_000)))
+        #expect((20_000...25_000).contains(costBytes(limit: 1)))
+        #expect((950_000...1_100_000).contains(costBytes(limit: 100)))
+        #expect((60_000...100_000).contains(costBytes(limit: 100, pageBytes: 100_000)))
         // With a filter, the estimate includes all commits, because the page may skip many commits.
         let filter = KeyFilter(keys: [try KeyName("k1")], prefixes: [])
-        #expect(bytes(1, filter) == bytes(100, filter) && bytes(1, filter) <= 1_100_000)
+        #expect(costBytes(limit: 1, filter) == costBytes(limit: 100, filter))
+        #expect(costBytes(limit: 1, filter) <= 1_100_000)
     }
 }

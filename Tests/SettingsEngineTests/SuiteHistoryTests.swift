@@ -36,7 +36,7 @@ struct SuiteHistoryTests {
         try (0..<2).map { try SuiteName("noisy\($0)") } + (0..<12).map { try SuiteName("quiet\($0)") }
     }
 
-    private static func limits(_ random: inout SeededGenerator) -> History.Limits {
+    private static func randomLimits(_ random: inout SeededGenerator) -> History.Limits {
         var limits = History.Limits()
         limits.commits = 5 + random.below(80)
         limits.bytes = 600 + random.below(4_000)
@@ -46,7 +46,7 @@ struct SuiteHistoryTests {
         return limits
     }
 
-    private static func next(
+    private static func randomEntry(
         _ number: Int, _ suites: [SuiteName], _ limits: History.Limits, _ random: inout SeededGenerator
     ) throws -> HistoryModel.Entry {
         var touched: [SuiteName] = []
@@ -95,7 +95,7 @@ struct SuiteHistoryTests {
             var copies: [(history: History, answers: [String])] = []
             for number in 1...commits {
                 let seed: Comment = "seed \(random.seed), commit \(number)"
-                let entry = try Self.next(number * 2, suites, limits, &random)
+                let entry = try Self.randomEntry(number * 2, suites, limits, &random)
                 let expectedEvicted = model.append(entry)
                 let evicted = history.append(entry.commit, limits: limits).map(\.commit.revision)
                 try #require(evicted.sorted() == expectedEvicted, seed)
@@ -147,13 +147,13 @@ struct SuiteHistoryTests {
 
     @Test("A history keeps the commits that the model keeps, and finds them by suite")
     func random() throws {
-        #expect(try compare(share: 0.03, commits: 300, every: 1, Self.limits) > 0)
+        #expect(try compare(share: 0.03, commits: 300, every: 1, Self.randomLimits) > 0)
     }
 
     @Test("A history of more than a thousand commits, which are in many chunks, keeps the commits that the model keeps")
     func long() throws {
         let runs = try compare(share: 0.0005, commits: 1_300, every: 97) { random in
-            var limits = Self.limits(&random)
+            var limits = Self.randomLimits(&random)
             limits.commits += 1_020
             limits.bytes = random.pick([1, 20]) << 20
             (limits.suiteCommits, limits.suiteBytes) = (20 + random.below(60), 1 << 20)

@@ -157,7 +157,7 @@ extension PlainSuites {
                 throw Refusal(.unknownKey)
             }
             if case .object(var old)? = plain.value(member.name), case .object(let new) = member.value {
-                for part in new { old[part.name] = part.value }
+                for innerMember in new { old[innerMember.name] = innerMember.value }
                 plain.stored[member.name] = .object(old)
             } else {
                 plain.stored[member.name] = member.value.isNull ? nil : member.value

@@ -114,7 +114,7 @@ struct JSONEqualityTests {
         }
     }
 
-    @Test("If integers in a value become equal doubles, or the reverse, the value is mathematically equal")
+    @Test("A value stays mathematically equal, with the same hash, if integers become doubles or the reverse")
     func respelled() {
         for generator in FuzzBudget.generators(share: 0.5) {
             for vocabulary in [RandomJSON.Vocabulary.wide, .narrow] {

@@ -31,7 +31,7 @@ struct SuiteKeyTests {
         #expect(
             names.map { Array($0.utf8) }
                 == [
-                    "Zoom", "e\u{301}", "null", "own", "player.volume", "inAllOf", "zoom", "\u{e9}",
+                    "Zoom", "e\u{301}", "inAllOf", "null", "own", "player.volume", "zoom", "\u{e9}",
                 ].map { Array($0.utf8) })
     }
 
@@ -51,7 +51,7 @@ struct SuiteKeyTests {
         let defaults = schema.keys.map { "\($0.name) \($0.defaultValue?.text() ?? "-")" }
         #expect(
             defaults.filter { !$0.contains("\u{e9}") && !$0.contains("\u{301}") } == [
-                "Zoom -", "null null", "own 8080", "player.volume 80", "inAllOf -", "zoom 1.5",
+                "Zoom -", "inAllOf -", "null null", "own 8080", "player.volume 80", "zoom 1.5",
             ])
         #expect(schema.key("flag.x")?.defaultValue == nil)
     }
