@@ -232,6 +232,7 @@ extension RecentPast {
         of name: SuiteName, from before: Suite?, to after: Suite?, at end: Revision, keys: Set<KeyName>?,
         for readLimits: Grants?
     ) -> SuiteDifference {
+        // A suite that did not exist has the same settings as an empty suite.
         let emptySuite = Suite(name, revision: .zero, unknownKeyRevision: .zero)
         let (before, after) = (before ?? emptySuite, after ?? emptySuite)
         let keys = keys ?? Set(before.keysWithRecords + after.keysWithRecords)

@@ -114,7 +114,8 @@ extension State {
         return changes
     }
 
-    /// The setting of a key. If the suite does not exist, returns a setting without a value.
+    /// The setting of a key. If the suite does not exist, returns a setting without a value, with the revision of the
+    /// last drop of any suite.
     package func setting(_ suite: SuiteName, _ key: KeyName) -> SettingState {
         if let found = self.suite(suite) { return found.setting(key) }
         return SettingState(

@@ -9,13 +9,13 @@ struct PatternCostTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let source: String
         let text: @Sendable () -> String
-        let expected: Bool
+        let isMatch: Bool
         let stepsPerScalar: Int
 
-        init(_ source: String, _ expected: Bool, within stepsPerScalar: Int, _ text: @escaping @Sendable () -> String) {
+        init(_ source: String, _ isMatch: Bool, within stepsPerScalar: Int, _ text: @escaping @Sendable () -> String) {
             self.source = source
             self.text = text
-            self.expected = expected
+            self.isMatch = isMatch
             self.stepsPerScalar = stepsPerScalar
         }
 
@@ -26,7 +26,7 @@ struct PatternCostTests {
         let pattern = try Pattern(sample.source)
         let text = sample.text()
         var budget = Int.max
-        #expect(pattern.matches(text, budget: &budget) == sample.expected)
+        #expect(pattern.matches(text, budget: &budget) == sample.isMatch)
         let steps = Int.max - budget
         let scalars = text.unicodeScalars.count
         // A search may take 100 steps more, regardless of the length of the text.

@@ -3,6 +3,7 @@ import Testing
 @testable import SettingsModel
 
 struct PatternMatchingTests {
+    /// A pattern, texts that it matches, and texts that it does not match.
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
         let source: String

@@ -3,6 +3,7 @@ import Testing
 @testable import SettingsModel
 
 struct NormalizationTests {
+    /// A schema, a value, and the normalized value, each as JSON.
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
         let schema: String

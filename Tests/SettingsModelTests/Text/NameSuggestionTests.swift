@@ -23,7 +23,7 @@ struct NameSuggestionTests {
         #expect(NameSuggestion.nearest(to: name, among: Self.names) == expected)
     }
 
-    @Test("Suggestions are ordered by distance and then by bytes")
+    @Test("Suggestions with the same distance are ordered by bytes, and the default limit is three suggestions")
     func order() {
         let names = ["abcf", "abc", "abcd1", "abcde", "abce"]
         #expect(NameSuggestion.nearest(to: "abcd", among: names) == ["abc", "abcd1", "abcde"])
