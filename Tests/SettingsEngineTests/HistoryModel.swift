@@ -72,8 +72,8 @@ struct HistoryModel {
         entry.suites.contains { suite in logs[suite].map { entry.revision > $0.evictedThrough } ?? false }
     }
 
-    /// True if the commits are within the share of the limits that protected commits may use: the limits minus
-    /// `newestPercent` of them.
+    /// True if the commits are within the share of the limits that protected commits may use: the limits without
+    /// the percentage `newestPercent`, which is reserved for the newest commits.
     static func fitProtectedShare(_ entries: [Entry], _ limits: History.Limits) -> Bool {
         entries.count <= limits.commits - limits.commits * limits.newestPercent / 100
             && entries.reduce(0) { $0 + $1.commit.size } <= limits.bytes - limits.bytes * limits.newestPercent / 100

@@ -60,7 +60,7 @@ extension WatchReader {
         return hasHistory(for: subject, after: since.revision)
     }
 
-    /// True unless the subject is a single suite that does not exist. Any other subject has a state, which lists the
+    /// False if the subject is a single suite that does not exist. Any other subject has a state, which lists the
     /// missing suites.
     package func hasState(for subject: WatchSubject) -> Bool {
         !subject.isSingleSuite || state.hasSuite(subject.suites[0])

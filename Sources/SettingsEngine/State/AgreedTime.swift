@@ -20,8 +20,8 @@ package struct AgreedTime: Sendable {
 
     /// Adds the time of the next commit.
     ///
-    /// - Parameter maximumAge: the maximum age of a commit in milliseconds. If it is less than a day, it replaces the
-    ///   day in the rule of ``AgreedTime``, because the history would otherwise keep commits up to a day too long.
+    /// - Parameter maximumAge: the maximum age of a commit in milliseconds. A maximum age of less than a day replaces
+    ///   the day in the rule of ``AgreedTime``, because the history would otherwise keep commits up to a day too long.
     package mutating func add(_ time: Timestamp, maximumAge: Int64) {
         agreed = agreed.map { min($0, time) }
         guard let first = candidate, first <= time else {

@@ -44,7 +44,7 @@ package struct History: Sendable {
     ///   - oldestAvailable: the oldest revision at which every suite can still be read.
     ///   - time: the time of the commit `oldestAvailable`; nil if the time is not known.
     ///   - oldestAvailableWithoutLog: the oldest revision at which every suite that has no log can still be read. It
-    ///     may be lower than `oldestAvailable`, because the evicted commits of suites that have a log do not raise it.
+    ///     may be lower than `oldestAvailable`, because the evicted commits of suites that have a log do not raise this value.
     package init(
         oldestAvailable: Revision, at time: Timestamp?, oldestAvailableWithoutLog: Revision, logs: OrderedTree<SuiteLog>
     ) {

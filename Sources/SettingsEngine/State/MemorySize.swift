@@ -78,6 +78,6 @@ extension Schema {
 extension CommitOrigin {
     /// The approximate number of bytes of memory that the origin (the caller and the note) takes. The size of each
     /// commit and of each setting includes its origin, although several commits and settings may share one origin,
-    /// because few of them share it after a restart.
+    /// because few of them share an origin after a restart.
     var memorySize: Int { 2 * MemorySize.allocation + MemorySize.text(by) + MemorySize.text(note) }
 }

@@ -9,8 +9,8 @@ package struct State: Sendable {
     /// An array with one element, so that a copy of the state increments only one reference count. A write makes about
     /// ten copies.
     private var contents: [Contents]
-    /// The digest of a caller's grants (rights), which ``epoch`` appends to the epoch (the name of the history); nil
-    /// unless this copy is for a caller that may not read everything (see ``withGrantsDigest(of:)``).
+    /// The digest of the grants (rights) of the caller for which this copy was made (see ``withGrantsDigest(of:)``); nil
+    /// if the caller may read everything. ``epoch`` appends the digest to the epoch (the name of the history).
     private var digest: String?
 
     fileprivate struct Contents {

@@ -67,8 +67,8 @@ extension State {
 extension State {
     /// Returns the state with an epoch (the name of its history) that ends in the digest of the caller's grants, for
     /// the cursors in a response. A cursor that a client got with other grants then belongs to another epoch, so the
-    /// client reads the state again. The result still contains all data. Do not use it to decide writes or to write a
-    /// file.
+    /// client reads the state again. The result still contains all data. Do not use the result to decide writes or to
+    /// write a file.
     package func withGrantsDigest(of readLimits: Grants?) -> State {
         guard let readLimits else { return self }
         return with(digest: readLimits.digest)

@@ -72,7 +72,7 @@ extension SuiteLogs {
     }
 
     /// Applies changed limits to all logs. Removes from each log the commits up to a revision that the suite no longer
-    /// protects. Returns the removed commits. If a commit was removed from several logs, the result contains it several
+    /// protects. Returns the removed commits. A commit that was removed from several logs is in the result several
     /// times.
     mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [RetainedCommit] {
         logs.elements.flatMap { log in

@@ -56,7 +56,7 @@ extension OrderedTree {
 // Methods that search the tree.
 //
 // `NameBounds.childIndex(forNameWithCommonPrefix:)` assumes that a name begins with the common prefix of the names
-// under the branch. The exact lookups may use it without a check, because no child contains a name without this prefix,
+// under the branch. Exact lookups may call it without a check, because no child contains a name without this prefix,
 // so the lookup finds nothing in any child.
 extension OrderedTree.Node {
     /// Returns the elements of the leaf that contains a name, and the index of the element with this name; nil if no

@@ -17,9 +17,9 @@ extension WriteDraft {
         return carryOut(write, of: entry.action)
     }
 
-    /// Reverts the commit of a pending action: restores each setting and schema that no later commit changed, unless a
-    /// schema does not allow a resulting value. The event that ends the action lists the settings and schemas that were
-    /// not restored, with the reasons.
+    /// Reverts the commit of a pending action: restores each setting and schema that no later commit changed. Does not
+    /// restore a setting or schema if a schema does not allow a resulting value. The event that ends the action lists the
+    /// settings and schemas that were not restored, with the reasons.
     ///
     /// The daemon has checked the grants (rights), the guards (preconditions) and the quotas of the original write, so
     /// the revert ignores grants, guards and quotas. The revert also changes locked (read-only) keys.

@@ -33,8 +33,8 @@ extension WriteDraft {
         return decision
     }
 
-    /// Returns the instant of a deadline. Throws if the instant is not later than the commit of this write, or is too
-    /// far in the future.
+    /// Returns the instant of a deadline. A deadline that is a duration counts from `start`. Throws if the instant is not
+    /// later than the commit of this write, or is too far in the future. `field` names the deadline in the error.
     private func instant(
         _ deadline: PendingTime, from start: Timestamp, in field: String, atMost maximum: Int64? = nil
     ) throws(Problem) -> Timestamp {
@@ -78,9 +78,9 @@ extension WriteDraft {
 
     /// Validates a write now, and creates an action that carries out the write later. A dry run creates no action.
     private func schedule(at deadline: Timestamp, until: Timestamp?) throws(Problem) -> WriteDecision {
-        var validation = request
-        (validation.deadlines, validation.requestKey, validation.isDryRun) = (nil, nil, true)
-        var draft = makeDraft(validation)
+        var dryRun = request
+        (dryRun.deadlines, dryRun.requestKey, dryRun.isDryRun) = (nil, nil, true)
+        var draft = makeDraft(dryRun)
         let decision = try draft.decideTask()
         guard !request.isDryRun, let command = request.command else { return decision }
         let write = ScheduledWrite(
@@ -100,9 +100,9 @@ extension WriteDraft {
         case .transaction(let transaction):
             var scopes: [PendingScope] = []
             var positions: [SuiteName: Int] = [:]
-            var known: Set<KeyAddress> = []
+            var seen: Set<KeyAddress> = []
             for operation in transaction.operations
-            where known.insert(KeyAddress(suite: operation.suite, key: operation.key)).inserted {
+            where seen.insert(KeyAddress(suite: operation.suite, key: operation.key)).inserted {
                 if let position = positions[operation.suite] {
                     scopes[position].keys?.append(operation.key)
                 } else {
@@ -175,8 +175,8 @@ extension WriteDraft {
     }
 
     /// Adds events to the commit that end the pending actions that the write makes pointless. An undo of a commit ends
-    /// the action that would revert the commit, unless the undo concerns only one of several suites (named sets of
-    /// settings). A drop of a suite ends the actions that concern only this suite.
+    /// the action that would revert the commit if the undo concerns all suites (named sets of settings) of the action. A
+    /// drop of a suite ends the actions that concern only this suite.
     func endingPendingActions(with decision: WriteDecision, except id: PendingID? = nil) -> WriteDecision {
         guard !request.isDryRun, decision.answer.remainder == nil else { return decision }
         var decision = decision

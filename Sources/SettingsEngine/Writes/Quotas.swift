@@ -164,10 +164,9 @@ private struct SuiteUsage {
 }
 
 extension [Change] {
-    /// True if each change removes a stored value, or replaces a stored value with a value that allocates no memory,
-    /// such as a number. The daemon then need not compute sizes. A change that replaces a value must have no origin. A
-    /// removal may have an origin, although the record of the key may grow by the origin: the daemon never refuses a
-    /// commit that only removes values.
+    /// True if the daemon need not compute sizes: each change removes a stored value, or replaces a stored value, without
+    /// an origin, by a value that allocates no memory, such as a number. A removal may have an origin, although the
+    /// record of the key may grow by the origin: the daemon never refuses a commit that only removes values.
     fileprivate func cannotExceedQuota(by origin: CommitOrigin?) -> Bool {
         // A loop over the array, or a method of a change, would copy each change. Access through a span copies nothing.
         let changes = span

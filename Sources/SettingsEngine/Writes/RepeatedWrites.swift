@@ -56,8 +56,8 @@ extension WriteRequest {
 
     /// True if the commit may be the commit of this request. After an upgrade of the daemon, the digest in the commit
     /// may have another format than the digest of the request, so that the digests cannot be compared. The request then
-    /// counts as the same request, because otherwise a client could not get an answer that it lost. The exception is a
-    /// request for another setting than the setting in the commit.
+    /// counts as the same request, so that a client that lost the answer can get the answer. The exception is a request
+    /// for another setting than the setting in the commit.
     private func couldHaveMade(_ commit: Commit) -> Bool {
         if digest?.digestFormat == commit.requestDigest?.digestFormat { return digest == commit.requestDigest }
         guard case .setting(let operation) = command else { return true }

@@ -99,7 +99,7 @@ extension WriteDraft {
         }
     }
 
-    /// The suites in which an operation sets a key, which creates the suite if it does not exist.
+    /// The suites in which an operation sets a key. Such an operation creates its suite if the suite does not exist.
     private static func suitesWithSets(in transaction: Transaction) -> Set<SuiteName> {
         var suites: Set<SuiteName> = []
         for operation in transaction.operations {
