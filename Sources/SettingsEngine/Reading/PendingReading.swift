@@ -164,7 +164,8 @@ extension EntityTag {
 }
 
 extension PendingScope {
-    /// The scope without the keys that a caller may not read; nil if the caller may read none of the keys.
+    /// The scope without the keys that a caller may not read; nil if the caller may read none of the keys in the scope, or
+    /// no key of the suite.
     fileprivate func shown(to readLimits: Grants) -> PendingScope? {
         guard let keys else { return readLimits.canRead(suite) ? self : nil }
         var shown = self

@@ -118,7 +118,7 @@ extension WriteDraft {
     /// number `more` of further conflicts to the count in its message.
     private func conflict(_ conflicts: [SchemaConflict], more: Int, in suite: SuiteName) -> Problem {
         let listed = conflicts.map { $0.located(inSuite: suite) }
-        let others = listed.count + more - 1
+        let furtherCount = listed.count + more - 1
         let remedy =
             if case .restore = request.command { "?onConflict=skip restores the other values" } else {
                 "change the schema first"
@@ -126,7 +126,7 @@ extension WriteDraft {
         var problem = Problem(
             .schemaConflict,
             "the schema of suite \(suite) does not allow the restored values: "
-                + (listed.first?.errors.first?.sentence ?? "") + (others > 0 ? ", and \(others) more" : "")
+                + (listed.first?.errors.first?.sentence ?? "") + (furtherCount > 0 ? ", and \(furtherCount) more" : "")
                 + "; \(remedy)")
         problem.conflicts = listed
         return problem

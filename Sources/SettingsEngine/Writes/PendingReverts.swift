@@ -50,6 +50,7 @@ extension WriteDraft {
         let (name, revision) = (part.suite, entry.action.commit ?? .zero)
         let suite = state.suite(name)
         let wasDropped = part.suiteChanges.contains { $0.kind == .dropped }
+        /// `key` is nil for the schema.
         func keep(_ key: KeyName?, _ reason: String) {
             kept.append(KeptSetting(suite: name, key: key, reason: reason))
         }
@@ -65,6 +66,7 @@ extension WriteDraft {
                         keep(nil, reason)
                     } else {
                         schemaCommit = decision.commit
+                        // The inverse of a commit that set several schemas has no single compiled schema.
                         if schemaCommit != nil { inverse.schema = inverse.suites.isEmpty ? decision.schema : nil }
                         draft = makeSubdraft(on: try state(after: decision))
                     }

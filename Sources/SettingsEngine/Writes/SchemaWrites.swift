@@ -145,8 +145,8 @@ extension WriteDraft {
             return conflict
         }
         let reason = listed.first?.errors.first?.sentence ?? ""
-        let others = listed.count + conflicts.unlisted.count - 1
-        let more = others > 0 ? ", and \(others) more" : ""
+        let furtherCount = listed.count + conflicts.unlisted.count - 1
+        let more = furtherCount > 0 ? ", and \(furtherCount) more" : ""
         let remedy =
             resetHelps
             ? "?onConflict=keep keeps these values, ?onConflict=reset removes them"

@@ -103,6 +103,7 @@ extension WriteDraft {
         for key in keyDrafts where key.isUnderSuiteRules && key.isDifferent && !checkedSuites.contains(key.suite) {
             checkedSuites.insert(key.suite)
             guard let suite = state.suite(key.suite), let schema = suite.schema?.schema else { continue }
+            // The keys that the rules use; nil if the rules use all keys.
             let keys = schema.suiteRuleKeys
             let relevantKeys = keyDrafts.filter { key in
                 key.suite == suite.id && keys?.contains(UTF8Text(key.key.text)) ?? true
