@@ -72,8 +72,8 @@ struct WriteCostTests {
         for number in 0..<2_000 { values["kye\(number)"] = 1 }
         let problem = expectLinearTime { refusal(.mergeSuite(suite, values)) }
         #expect(problem?.errors.count == 2_000)
-        let suggesting = problem?.errors.count { $0.detail.contains("did you mean") }
-        #expect(suggesting == 16)
+        let suggestionCount = problem?.errors.count { $0.detail.contains("did you mean") }
+        #expect(suggestionCount == 16)
     }
 
     @Test("A change of a schema is refused if matching the keys with patterns of secrets would exceed the steps")

@@ -14,8 +14,8 @@ struct SchemaBoundsTests {
         // Each suite lacks more than a thousand required keys, but a list of violations has at most 1,000 entries.
         let added = schema.newSuiteViolations(before: ["z": 1], after: ["z": 1, "y": 1])
         #expect(added.map(\.keyword) == ["maxProperties"])
-        let improved = schema.newSuiteViolations(before: ["z": 1, "y": 1], after: ["z": 1, "k0": 1, "k1": 1])
-        #expect(improved == [])
+        let violatedBefore = schema.newSuiteViolations(before: ["z": 1, "y": 1], after: ["z": 1, "k0": 1, "k1": 1])
+        #expect(violatedBefore == [])
         #expect(schema.suiteViolations(of: ["z": 1]).count == 1_000)
     }
 
