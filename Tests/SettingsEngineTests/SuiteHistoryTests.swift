@@ -7,17 +7,18 @@ import Testing
 
 @Suite(.ownThread)
 struct SuiteHistoryTests {
-    /// How a commit changes a suite.
-    enum Touch: CaseIterable {
+    /// The effect of a commit on a suite: it changes a key, creates or drops the suite, or removes its schema.
+    enum Effect: CaseIterable {
         case key, created, schemaRemoved, dropped
     }
 
-    static func commit(_ number: Int, _ touches: [(suite: SuiteName, touch: Touch)], size: Int) throws -> RetainedCommit
-    {
+    static func commit(
+        _ number: Int, _ effects: [(suite: SuiteName, effect: Effect)], size: Int
+    ) throws -> RetainedCommit {
         let revision = try #require(Revision(Int64(number)))
         var commit = Commit(revision: revision, time: Timestamp(milliseconds: 0))
-        for (suite, touch) in touches {
-            switch touch {
+        for (suite, effect) in effects {
+            switch effect {
             case .key:
                 commit.changes.append(
                     Change(
@@ -49,17 +50,18 @@ struct SuiteHistoryTests {
     private static func randomEntry(
         _ number: Int, _ suites: [SuiteName], _ limits: History.Limits, _ random: inout SeededGenerator
     ) throws -> HistoryModel.Entry {
-        var touched: [SuiteName] = []
+        var changedSuites: [SuiteName] = []
         for _ in 0..<(random.chance(oneIn: 5) ? 3 : 1) {
-            touched.append(random.chance(oneIn: 4) ? random.pick(suites) : suites[random.below(2)])
+            // The first two suites are the noisy suites.
+            changedSuites.append(random.chance(oneIn: 4) ? random.pick(suites) : suites[random.below(2)])
         }
         // A commit can change the same suite twice.
-        let touches = touched.map { (suite: $0, touch: random.pick([.key, .key] + Touch.allCases)) }
+        let effects = changedSuites.map { (suite: $0, effect: random.pick([.key, .key] + Effect.allCases)) }
         let isTooLarge = random.chance(oneIn: 60)
         // If the limit is several MB, the commits are larger in proportion.
-        let unit = max(1, limits.bytes / (1 << 20))
-        let size = isTooLarge ? limits.bytes + 400 : unit * random.below(random.chance(oneIn: 10) ? 500 : 60)
-        return HistoryModel.Entry(commit: try commit(number, touches, size: size), suites: Set(touched))
+        let sizeFactor = max(1, limits.bytes / (1 << 20))
+        let size = isTooLarge ? limits.bytes + 400 : sizeFactor * random.below(random.chance(oneIn: 10) ? 500 : 60)
+        return HistoryModel.Entry(commit: try commit(number, effects, size: size), suites: Set(changedSuites))
     }
 
     /// Every result of the queries of a history.
@@ -73,19 +75,19 @@ struct SuiteHistoryTests {
     /// Compares histories with the model at regular intervals.
     ///
     /// - Parameters:
+    ///   - share: the number of runs, as a fraction of the rounds of random tests.
     ///   - commits: the number of commits of a run.
-    ///   - every: the number of commits between two comparisons of all suites.
+    ///   - comparisonInterval: the number of commits between two comparisons of all suites.
     /// - Returns: the number of runs in which the history evicted commits and had room for all protected commits.
     private func compare(
-        share: Double, commits: Int, every: Int, _ limits: (inout SeededGenerator) -> History.Limits
+        share: Double, commits: Int, comparisonInterval: Int, _ limits: (inout SeededGenerator) -> History.Limits
     ) throws -> Int {
         var protectedRuns = 0
         for var random in FuzzBudget.generators(share: share) {
             let limits = limits(&random)
             let suites = try Self.suites()
-            let begin = Revision.zero
-            var model = HistoryModel(limits, oldestAvailable: begin)
-            var history = History(oldestAvailable: begin)
+            var model = HistoryModel(limits, oldestAvailable: .zero)
+            var history = History(oldestAvailable: .zero)
             /// All commits so far, except commits that were too large for the history.
             var appended: [HistoryModel.Entry] = []
             /// The suites with a commit that was too large for the history.
@@ -95,6 +97,7 @@ struct SuiteHistoryTests {
             var copies: [(history: History, answers: [String])] = []
             for number in 1...commits {
                 let seed: Comment = "seed \(random.seed), commit \(number)"
+                // The revisions have gaps, because revisions need not be consecutive.
                 let entry = try Self.randomEntry(number * 2, suites, limits, &random)
                 let expectedEvicted = model.append(entry)
                 let evicted = history.append(entry.commit, limits: limits).map(\.commit.revision)
@@ -110,13 +113,13 @@ struct SuiteHistoryTests {
                     history.size == model.entries.reduce(0) { $0 + $1.commit.size } && history.size <= limits.bytes,
                     seed)
                 try #require(history.oldestAvailable == model.oldestAvailable, seed)
-                let newest = suites.map { suite in
+                let protectedBySuite = suites.map { suite in
                     HistoryModel.protectedEntries(in: appended.filter { $0.suites.contains(suite) }, limits)
                 }
-                let union = Dictionary(newest.joined().map { ($0.revision, $0) }) { first, _ in first }
+                let union = Dictionary(protectedBySuite.joined().map { ($0.revision, $0) }) { first, _ in first }
                 alwaysFit = alwaysFit && HistoryModel.fitProtectedShare(Array(union.values), limits)
-                guard number % every == 0 else { continue }
-                for (suite, newest) in zip(suites, newest) {
+                guard number % comparisonInterval == 0 else { continue }
+                for (suite, protected) in zip(suites, protectedBySuite) {
                     let oldest = history.oldestAvailable(of: suite)
                     try #require(oldest == model.oldestAvailable(of: suite), seed)
                     try #require(oldest <= max(history.oldestAvailable, history.evictedThrough), seed)
@@ -130,7 +133,7 @@ struct SuiteHistoryTests {
                         return commit.revision > since
                     }
                     try #require(backwards == found.reversed(), seed)
-                    guard alwaysFit, let first = newest.first, !suitesWithGap.contains(suite) else { continue }
+                    guard alwaysFit, let first = protected.first, !suitesWithGap.contains(suite) else { continue }
                     try #require(oldest < first.revision, "\(suite) lost a protected commit, \(seed)")
                 }
                 let since = max(history.oldestAvailable, try #require(Revision(Int64(random.below(number * 2 + 2)))))
@@ -147,12 +150,12 @@ struct SuiteHistoryTests {
 
     @Test("A history keeps the commits that the model keeps, and finds them by suite")
     func random() throws {
-        #expect(try compare(share: 0.03, commits: 300, every: 1, Self.randomLimits) > 0)
+        #expect(try compare(share: 0.03, commits: 300, comparisonInterval: 1, Self.randomLimits) > 0)
     }
 
     @Test("A history of more than a thousand commits, which are in many chunks, keeps the commits that the model keeps")
     func long() throws {
-        let runs = try compare(share: 0.0005, commits: 1_300, every: 97) { random in
+        let runs = try compare(share: 0.0005, commits: 1_300, comparisonInterval: 97) { random in
             var limits = Self.randomLimits(&random)
             limits.commits += 1_020
             limits.bytes = random.pick([1, 20]) << 20
