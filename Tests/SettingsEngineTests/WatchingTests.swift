@@ -11,8 +11,8 @@ struct WatchingTests {
         for random in FuzzBudget.generators(share: 0.05) {
             var watched = try WatchedState(random)
             for _ in 0..<400 {
-                try watched.write()
-                if watched.random.chance(oneIn: 2) { try watched.poll() }
+                try watched.applyRandomWrite()
+                if watched.random.chance(oneIn: 2) { try watched.pollRandomWatcher() }
             }
             for index in watched.watchers.indices { try watched.poll(index) }
         }
@@ -24,7 +24,7 @@ struct WatchingTests {
             var watched = try WatchedState(random)
             var views = watched.watchers.map { WatcherView(of: watched.state, $0.subject) }
             for _ in 0..<300 {
-                try watched.write()
+                try watched.applyRandomWrite()
                 guard watched.random.chance(oneIn: 3) else { continue }
                 for (index, watcher) in watched.watchers.enumerated() {
                     try streamCommits(to: &views[index], watcher.subject, &watched)
@@ -65,7 +65,7 @@ private struct WatchedState {
     var random: SeededGenerator
     var state: State
     var watchers: [Watcher] = []
-    /// The earlier states by revision.
+    /// All states so far, by revision.
     private var past: [Revision: State] = [:]
     private var writes: RandomWrites
 
@@ -93,7 +93,8 @@ private struct WatchedState {
         }
     }
 
-    mutating func write() throws {
+    /// Decides a random write, and applies its commit, if any.
+    mutating func applyRandomWrite() throws {
         let next = try #require(state.revision.advanced(by: Int64(1 + random.below(3))))
         let command = try writes.next()
         let decision = try? state.decide(WriteRequest(command), revision: next, time: Timestamp(milliseconds: 1))
@@ -102,10 +103,12 @@ private struct WatchedState {
         past[state.revision] = state
     }
 
-    mutating func poll() throws {
+    mutating func pollRandomWatcher() throws {
         try poll(random.below(watchers.count))
     }
 
+    /// Gives a watcher the changes after its cursor, or the whole state. Compares the values of the watcher with the state
+    /// at its new cursor.
     mutating func poll(_ index: Int) throws {
         let watcher = watchers[index]
         let limit = random.chance(oneIn: 2) ? 1 + random.below(4) : nil

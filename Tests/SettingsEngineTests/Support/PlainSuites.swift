@@ -4,9 +4,11 @@ import SettingsModel
 
 /// A model of the store: suites as plain dictionaries, and the effects of writes on them.
 struct PlainSuites {
+    /// The schema, the stored values and the revisions of a suite.
     struct PlainSuite {
         var schema: PlainSchema?
         var stored: [String: JSONValue] = [:]
+        /// The revisions of the keys that were written.
         var revisions: [String: Revision] = [:]
         var revision = Revision.zero
         var schemaRevision = Revision.zero
@@ -32,6 +34,7 @@ struct PlainSuites {
 
     /// The reason why the model refuses a write.
     struct Refusal: Error {
+        /// The error codes that the daemon may return.
         let codes: Set<ErrorCode>
 
         init(_ codes: ErrorCode...) {
@@ -50,7 +53,7 @@ struct PlainSuites {
 
     /// Applies a write. Throws the reason if the model refuses it.
     ///
-    /// - Returns: the changed keys of all suites; nil if the write changes nothing.
+    /// - Returns: the changed settings as `SUITE KEY`; nil if the write changes nothing.
     mutating func apply(_ command: WriteCommand, at revision: Revision) throws -> [String]? {
         var next = self
         switch command {
@@ -75,7 +78,7 @@ struct PlainSuites {
 
     /// Sets the revision of each suite, setting and schema that the write changed, and makes `next` the current state.
     ///
-    /// - Returns: the changed keys of all suites; nil if the write changes nothing.
+    /// - Returns: the changed settings as `SUITE KEY`; nil if the write changes nothing.
     mutating func commit(_ next: inout PlainSuites, at revision: Revision) -> [String]? {
         var changed: [String] = []
         var isChanged = false
@@ -132,8 +135,8 @@ extension PlainSuites {
                 writtenSettings.insert("\(suite) \(key)")
             case .delete: plain.stored[key] = nil
             case .change(.add(.integer(let amount))):
-                // The daemon validates the values that operations store after the last operation. Therefore only a
-                // value that was stored before the transaction is refused here.
+                // The daemon validates the values of all operations after the last operation. An operation is refused
+                // here only if it reads an invalid value that was stored before the transaction.
                 let isWrittenBefore =
                     plain.stored[key] != present.stored[key] || writtenSettings.contains("\(suite) \(key)")
                 if !isWrittenBefore, present.source(key) == .invalid { throw Refusal(.invalidStored) }
