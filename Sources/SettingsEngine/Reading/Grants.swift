@@ -89,7 +89,7 @@ package struct Grants: Hashable, Sendable {
 
     func canReadSecret(_ suite: SuiteName, _ key: KeyName) -> Bool { allows(.secrets, on: suite.text, .key(key.text)) }
 
-    /// The shortest prefix of a name for which the caller may read keys of every suite with the prefix; nil if the name
+    /// The shortest prefix of a name such that the caller may read keys of every suite with this prefix; nil if the name
     /// has no such prefix. The error for a suite that does not exist suggests only suites with the prefix, so that the
     /// error does not reveal the names of other suites.
     func shortestReadablePrefix(of name: String) -> String? {

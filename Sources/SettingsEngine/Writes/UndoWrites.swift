@@ -172,6 +172,7 @@ extension [Change] {
     /// Merges the changes with later changes of the same suite. The result has one change for each key, ordered by key.
     func merged(with later: [Change]) -> [Change] {
         var all = Dictionary(map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        // `following` combines both changes of a key into one change.
         for change in later { all[change.key] = all[change.key].map(change.following) ?? change }
         return all.values.ordered { $0.key < $1.key }
     }
