@@ -131,6 +131,7 @@ private struct Decimal {
         return Decimal(digits: UInt64.random(in: 1...largestDigits, using: &generator), exponent: exponent)
     }
 
+    /// Returns this number times a random factor below 1,000, and sometimes times 100,000 as well.
     func timesSmallFactor(using generator: inout SeededGenerator) -> Decimal {
         let product = Decimal(digits: digits * UInt64.random(in: 1...999, using: &generator), exponent: exponent)
         return generator.chance(oneIn: 3) ? Decimal(digits: product.digits, exponent: min(280, exponent + 5)) : product
