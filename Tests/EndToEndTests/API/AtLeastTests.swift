@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// "Reading at a cursor" in docs/http-api.md, for a daemon without a cluster: requests with `Settings-At-Least` wait
-/// until the daemon has the commits up to a cursor.
+/// until the daemon has the commits up to a cursor. In a row, `"*"` stands for any value.
 @Suite(.ownThread)
 struct AtLeastTests {
     static let requests: [Request] = [
@@ -16,11 +16,12 @@ struct AtLeastTests {
         #"POST app/undo {"revision":2}"#, #"POST app/ofrep/v1/evaluate/flags/a {"context":{}}"#,
         #"POST app/ofrep/v1/evaluate/flags {"context":{}}"#,
     ]
+    /// The writes before each of the requests.
     static let given: [Request] = [#"PUT app/schema {"additionalProperties":true}"#, "PUT app/keys/a 1"]
 
     private func daemon() throws -> TestDaemon {
         let daemon = try TestDaemon()
-        for request in Self.given { try daemon.done(request) }
+        for request in Self.given { try daemon.sendOK(request) }
         return daemon
     }
 
@@ -50,9 +51,9 @@ struct AtLeastTests {
         let daemon = try daemon()
         let later = try cursor(daemon, after: 2)
         let peer = try WaitingPeer(daemon, with(request, atLeast: later))
-        try daemon.done("PUT other/keys/a 1")
+        try daemon.sendOK("PUT other/keys/a 1")
         #expect(!peer.client.isReadable)
-        try daemon.done("PUT other/keys/a 2")
+        try daemon.sendOK("PUT other/keys/a 2")
         let answer = try peer.client.readResponse(toHead: request.method == "HEAD")
         #expect((200..<300).contains(answer.status), "\(answer.text)")
         let (reached, wanted) = (try #require(answer.revision), try #require(Cursor(later)?.revision))
@@ -67,14 +68,16 @@ struct AtLeastTests {
     func late(request: Request) throws {
         let daemon = try daemon()
         let (now, later) = (try daemon.cursor(), try cursor(daemon, after: 1))
-        var unwaiting = with(request, atLeast: later)
-        unwaiting.target += (request.target.contains("?") ? "&" : "?") + "wait=0"
+        var withoutWait = with(request, atLeast: later)
+        withoutWait.target += (request.target.contains("?") ? "&" : "?") + "wait=0"
         let before = try daemon.readEverything()
+        // The daemon never reaches `zzzz.0`, a cursor of another epoch.
         for wanted in [later, "zzzz.0"] {
-            unwaiting.fields = ["Settings-At-Least: \(wanted)"]
-            let answer = try daemon.send(unwaiting)
+            withoutWait.fields = ["Settings-At-Least: \(wanted)"]
+            let answer = try daemon.send(withoutWait)
             #expect(answer.status == 503 && answer.field("Retry-After") == "1")
             #expect(answer.cursorText == now)
+            // An answer to HEAD has no body, and an OpenFeature error has other members.
             guard request.method != "HEAD", !request.target.contains("ofrep") else { continue }
             #expect(answer.json?["code"] == "behind" && answer.json?["outcome"] == "not_done", "\(answer.text)")
             #expect(answer.json?["cursor"]?.string == now)
@@ -103,7 +106,7 @@ struct AtLeastTests {
         let text = String(repeating: "x", count: 300_000)
         let peer = try WaitingPeer(
             daemon, with(Request("PUT app/keys/long \"\(text)\""), atLeast: try cursor(daemon, after: 1)))
-        try daemon.done("PUT other/keys/a 1")
+        try daemon.sendOK("PUT other/keys/a 1")
         #expect(try peer.answer().status == 201)
         #expect(try daemon.send("GET app/keys/long?raw").text == text)
     }
@@ -113,7 +116,7 @@ struct AtLeastTests {
         let daemon = try daemon()
         let peer = try WaitingPeer(daemon, with("PUT app/keys/a 2", atLeast: try cursor(daemon, after: 1)))
         try peer.client.send(Request("PUT app/keys/a 3").bytes + Request("GET app/keys/a").bytes)
-        try daemon.done("PUT other/keys/a 1")
+        try daemon.sendOK("PUT other/keys/a 1")
         #expect(try peer.client.readResponse().json?["previous"]?["value"] == 1)
         #expect(try peer.client.readResponse().json?["previous"]?["value"] == 2)
         #expect(try peer.client.readResponse().json?["value"] == 3)
@@ -125,11 +128,11 @@ struct AtLeastTests {
         let peers = try (1...150).map { number in
             try WaitingPeer(daemon, with("GET app?wait=60", atLeast: try cursor(daemon, after: Int64(number % 3) + 1)))
         }
-        for number in 1...3 { try daemon.done(Request("PUT other/keys/a \(number)")) }
+        for number in 1...3 { try daemon.sendOK(Request("PUT other/keys/a \(number)")) }
         for peer in peers { #expect(try peer.answer().status == 200) }
     }
 
-    @Test("A retry with another wait or without Settings-At-Least is replayed under the same idempotency key")
+    @Test("A retry with the same idempotency key is replayed, also with another wait or without Settings-At-Least")
     func repeated() throws {
         let daemon = try daemon()
         let cursor = try daemon.cursor()
@@ -138,19 +141,22 @@ struct AtLeastTests {
             request.fields = ["Idempotency-Key: once"] + fields
             return request
         }
-        try daemon.done(request("?wait=3", "Settings-At-Least: \(cursor)"))
-        let again = try daemon.done(request("?wait=9", "Settings-At-Least: \(cursor)"))
+        try daemon.sendOK(request("?wait=3", "Settings-At-Least: \(cursor)"))
+        let again = try daemon.sendOK(request("?wait=9", "Settings-At-Least: \(cursor)"))
         #expect(again.json?["replayed"] == true)
-        #expect(try daemon.done(request("")).json?["replayed"] == true)
+        #expect(try daemon.sendOK(request("")).json?["replayed"] == true)
     }
 
-    @Test("Revoking the token of a waiting caller ends its wait with 401; stopping the daemon ends a wait with 503")
+    @Test(
+        "Revoking the token of a waiting caller ends its wait with 401; stopping the daemon ends a wait with 503 `behind`"
+    )
     func credentials() throws {
         let guarded = try GuardedDaemon(["ci": ["*:read"]], given: Self.given)
         let reached = try guarded.send("GET app", as: "ci").cursorText
         let cursor = try #require(Cursor(reached))
         let later = "\(cursor.epoch).\(cursor.revision.number + 1)"
         let revoked = try WaitingPeer(guarded, guarded.signed(with("GET app?wait=300", atLeast: later), as: "ci"))
+        // `all` is a caller of `GuardedDaemon` with every right.
         let other = try WaitingPeer(guarded, guarded.signed(with("GET app?wait=300", atLeast: later), as: "all"))
         try guarded.change { (file: inout TokenFile) throws(ConfigurationError) in try file.revoke("ci") }
         #expect(try revoked.answer().status == 401)
@@ -166,8 +172,7 @@ struct AtLeastTests {
             #"{"detail":"*Settings-At-Least*cursor*\"17\"*"}"#),
         Row(
             "A Settings-Fresh that is neither true nor false", Request("GET /v1", "Settings-Fresh: yes"), 400,
-            .badRequest,
-            #"{"detail":"*Settings-Fresh*true*false*\"yes\"*"}"#),
+            .badRequest, #"{"detail":"*Settings-Fresh*true*false*\"yes\"*"}"#),
         Row(
             "The parameter wait on a write without Settings-At-Least or Settings-Fresh", "PUT app/keys/a?wait=3 1", 400,
             .badRequest),

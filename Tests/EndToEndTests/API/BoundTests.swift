@@ -13,78 +13,76 @@ struct WriteBoundTests {
         configuration.writes.commitKeys = 100
     }
 
+    /// A JSON object with the keys `k0`, `k1` and so on, and with the key `last`.
     private static func map(_ keys: Range<Int>, and last: String? = nil) -> String {
         let names = keys.map { "k\($0)" } + [last].compactMap(\.self)
         return "{" + names.map { #""\#($0)":1"# }.joined(separator: ",") + "}"
     }
 
+    /// The body of a transaction that sets `count` keys and the key `last`.
     private static func operations(_ count: Int, and last: String? = nil) -> String {
         let names = (0..<count).map { "k\($0)" } + [last].compactMap(\.self)
         let list = names.map { #"{"op":"set","suite":"app","key":"\#($0)","value":1}"# }
         return #"{"do":[\#(list.joined(separator: ","))]}"#
     }
 
-    private static func defaults(_ count: Int, _ rules: String = "") -> String {
+    /// A schema with `count` defaults, and with the text of further rules.
+    private static func schemaWithDefaults(_ count: Int, _ rules: String = "") -> String {
         let list = (0..<count).map { #""k\#($0)":{"default":1}"# }
         return #"{"type":"object","additionalProperties":true,\#(rules)"properties":{\#(list.joined(separator: ","))}}"#
     }
 
-    private static let locked = Request(
+    private static let schemaWithLockedKey = Request(
         #"PUT app/schema {"type":"object","additionalProperties":true,"properties":{"locked":{"readOnly":true}}}"#)
 
-    private static let full = [Request("PUT app \(map(0..<100))"), Request("PATCH app \(map(100..<150))")]
+    private static let writesOf150Keys = [Request("PUT app \(map(0..<100))"), Request("PATCH app \(map(100..<150))")]
     private static let schema = #"{"type":"object","additionalProperties":{"type":"integer"}}"#
-    private static let limit = #"{"limit":100}"#
+    private static let limitOf100 = #"{"limit":100}"#
 
     static let rows: [Row] = [
-        Row("PUT of as many keys as the limit", Request("PUT app \(map(0..<100))"), 200, adapt: limitKeys),
+        Row("PUT of as many keys as the limit", Request("PUT app \(map(0..<100))"), 200, configure: limitKeys),
         Row(
-            "PUT of more keys than the limit", Request("PUT app \(map(0..<101))"), 413, .tooLarge, limit,
-            adapt: limitKeys),
+            "PUT of more keys than the limit", Request("PUT app \(map(0..<101))"), 413, .tooLarge, limitOf100,
+            configure: limitKeys),
         Row(
-            "PATCH of more keys than the limit", Request("PATCH app \(map(0..<101))"), 413, .tooLarge, limit,
-            adapt: limitKeys),
+            "PATCH of more keys than the limit", Request("PATCH app \(map(0..<101))"), 413, .tooLarge, limitOf100,
+            configure: limitKeys),
         Row(
-            "PUT that removes more keys than the limit", given: full, #"PUT app {"k1":1}"#, 413, .tooLarge, limit,
-            adapt: limitKeys),
+            "PUT that removes more keys than the limit", given: writesOf150Keys, #"PUT app {"k1":1}"#, 413, .tooLarge,
+            limitOf100, configure: limitKeys),
         Row(
             "A transaction with more keys than the limit", Request("POST /v1/transaction \(operations(101))"), 413,
-            .tooLarge, limit,
-            adapt: limitKeys),
+            .tooLarge, limitOf100, configure: limitKeys),
         Row(
-            "DELETE of a prefix with more keys than the limit", given: full, "DELETE app?prefix=k", 413, .tooLarge,
-            limit, adapt: limitKeys),
+            "DELETE of a prefix with more keys than the limit", given: writesOf150Keys, "DELETE app?prefix=k", 413,
+            .tooLarge, limitOf100, configure: limitKeys),
         Row(
-            "DELETE of a prefix with fewer keys than the limit", given: full, "DELETE app?prefix=k1", 200,
-            adapt: limitKeys),
+            "DELETE of a prefix with fewer keys than the limit", given: writesOf150Keys, "DELETE app?prefix=k1", 200,
+            configure: limitKeys),
         Row(
-            "A dry run of a drop of a suite with more keys than the limit", given: full, "DELETE app?drop&dryRun", 413,
-            .tooLarge, limit, adapt: limitKeys
-        ),
+            "A dry run of a drop of a suite with more keys than the limit", given: writesOf150Keys,
+            "DELETE app?drop&dryRun", 413, .tooLarge, limitOf100, configure: limitKeys),
         Row(
-            "A drop of a suite with more keys than the limit, with an old tag", given: full,
-            Request("DELETE app?drop", "If-Match: \"1\""),
-            412, .preconditionFailed, adapt: limitKeys),
+            "A drop of a suite with more keys than the limit, with an old tag", given: writesOf150Keys,
+            Request("DELETE app?drop", "If-Match: \"1\""), 412, .preconditionFailed, configure: limitKeys),
         Row(
-            "A schema for a suite with more keys than the limit", given: full, Request("PUT app/schema \(schema)"), 413,
-            .tooLarge, limit, adapt: limitKeys
-        ),
+            "A schema for a suite with more keys than the limit", given: writesOf150Keys,
+            Request("PUT app/schema \(schema)"), 413, .tooLarge, limitOf100, configure: limitKeys),
         Row(
-            "A schema with more defaults than the limit", Request("PUT app/schema \(defaults(101))"), 413, .tooLarge,
-            limit, adapt: limitKeys
-        ),
+            "A schema with more defaults than the limit", Request("PUT app/schema \(schemaWithDefaults(101))"), 413,
+            .tooLarge, limitOf100, configure: limitKeys),
         Row(
-            "A schema with as many defaults as the limit", Request("PUT app/schema \(defaults(100))"), 201,
-            adapt: limitKeys),
+            "A schema with as many defaults as the limit", Request("PUT app/schema \(schemaWithDefaults(100))"), 201,
+            configure: limitKeys),
         Row(
-            "A map with a locked key and more keys than the limit", given: [locked],
-            Request("PATCH app \(map(0..<101, and: "locked"))"), 403, .locked, adapt: limitKeys),
+            "A map with a locked key and more keys than the limit", given: [schemaWithLockedKey],
+            Request("PATCH app \(map(0..<101, and: "locked"))"), 403, .locked, configure: limitKeys),
         Row(
-            "A transaction with a locked key and more keys than the limit", given: [locked],
-            Request("POST /v1/transaction \(operations(101, and: "locked"))"), 403, .locked, adapt: limitKeys),
+            "A transaction with a locked key and more keys than the limit", given: [schemaWithLockedKey],
+            Request("POST /v1/transaction \(operations(101, and: "locked"))"), 403, .locked, configure: limitKeys),
         Row(
-            "A write of one key of a suite with more keys than the limit", given: full, "PUT app/keys/k1 2", 200,
-            adapt: limitKeys),
+            "A write of one key of a suite with more keys than the limit", given: writesOf150Keys, "PUT app/keys/k1 2",
+            200, configure: limitKeys),
     ]
 
     @Test("A write that changes more keys than writes.commitKeys returns 413 with the limit", arguments: rows)
@@ -94,56 +92,58 @@ struct WriteBoundTests {
 
     @Test(
         "DELETE of a suite with more keys than one commit may change makes several commits and honors If-Match",
-        arguments: [("", 200), ("?drop", 404)])
-    func deleted(query: String, status: Int) throws {
+        arguments: [(query: "", statusOfLaterRead: 200), (query: "?drop", statusOfLaterRead: 404)])
+    func deleted(query: String, statusOfLaterRead: Int) throws {
         let daemon = try TestDaemon(Self.limitKeys)
-        for start in [0, 100, 200] { try daemon.done(Request("PATCH app \(Self.map(start..<start + 100))")) }
-        try daemon.done("PUT app/keys/last 1")
-        let tag = try #require(try daemon.done("GET app").field("ETag"))
+        for start in [0, 100, 200] { try daemon.sendOK(Request("PATCH app \(Self.map(start..<start + 100))")) }
+        try daemon.sendOK("PUT app/keys/last 1")
+        let tag = try #require(try daemon.sendOK("GET app").field("ETag"))
         let delete = Request("DELETE app\(query)", "If-Match: \(tag)", "Idempotency-Key: once")
-        let answer = try daemon.done(delete)
+        let answer = try daemon.sendOK(delete)
         #expect(answer.json?["changed"] == true)
-        #expect(try daemon.send("GET app?raw&view=stored").status == status)
-        if status == 200 { #expect(try daemon.done("GET app?raw&view=stored").text == "{}") }
-        let history = try daemon.done("GET app/history").json?["commits"]?.array ?? []
+        #expect(try daemon.send("GET app?raw&view=stored").status == statusOfLaterRead)
+        if statusOfLaterRead == 200 { #expect(try daemon.sendOK("GET app?raw&view=stored").text == "{}") }
+        // The history lists the newest commit first. The last commit removes the remaining key of 301.
+        let history = try daemon.sendOK("GET app/history").json?["commits"]?.array ?? []
         #expect(history.prefix(4).map { $0["changes"]?.array?.count } == [1, 100, 100, 100])
-        let repeated = try daemon.done(delete)
+        let repeated = try daemon.sendOK(delete)
         #expect(repeated.json?["revision"] == answer.json?["revision"] && repeated.json?["replayed"] == true)
     }
 
     @Test("A write pipelined behind a DELETE of several commits takes effect after the whole DELETE")
     func pipelinedBehindDelete() throws {
         let daemon = try TestDaemon(Self.limitKeys)
-        for start in [0, 100, 200] { try daemon.done(Request("PATCH app \(Self.map(start..<start + 100))")) }
+        for start in [0, 100, 200] { try daemon.sendOK(Request("PATCH app \(Self.map(start..<start + 100))")) }
         let client = try RawClient(port: daemon.port)
         try client.send(
             "DELETE /v1/suites/app HTTP/1.1\r\nHost: localhost\r\n\r\n"
                 + "PUT /v1/suites/app/keys/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n1")
         #expect(try client.readResponse().status == 200)
         #expect(try client.readResponse().status == 201)
-        #expect(try daemon.done("GET app?raw&view=stored").text == #"{"x":1}"#)
+        #expect(try daemon.sendOK("GET app?raw&view=stored").text == #"{"x":1}"#)
     }
 
     @Test("A schema or a write is refused if a keyword that checks all keys would check more keys than its limit")
     func broadRules() throws {
         let daemon = try TestDaemon()
         let rule = #"{"type":"object","additionalProperties":true,"propertyNames":{"maxLength":20}}"#
-        let named = #"{"type":"object","additionalProperties":true,"dependentRequired":{"k1":["k2"]}}"#
+        let dependency = #"{"type":"object","additionalProperties":true,"dependentRequired":{"k1":["k2"]}}"#
         let maximumKeys = Schema.maximumKeysForAllKeysKeyword
-        try daemon.done(Request("PUT app \(Self.map(0..<maximumKeys))"))
-        try daemon.done(Request("PUT app/schema \(rule)"))
+        try daemon.sendOK(Request("PUT app \(Self.map(0..<maximumKeys))"))
+        try daemon.sendOK(Request("PUT app/schema \(rule)"))
         let beyond = try daemon.send("PUT app/keys/more 1")
         #expect(beyond.status == 422 && beyond.text.contains("propertyNames"), "\(beyond.text)")
-        try daemon.done("PUT app/keys/k1 2")
-        try daemon.done("DELETE app/schema")
-        try daemon.done("PUT app/keys/more 1")
+        try daemon.sendOK("PUT app/keys/k1 2")
+        try daemon.sendOK("DELETE app/schema")
+        try daemon.sendOK("PUT app/keys/more 1")
         let refused = try daemon.send(Request("PUT app/schema \(rule)"))
         #expect(refused.status == 422 && refused.text.contains("propertyNames"), "\(refused.text)")
-        try daemon.done(Request("PUT app/schema \(named)"))
-        try daemon.done("PUT app/keys/another 1")
+        try daemon.sendOK(Request("PUT app/schema \(dependency)"))
+        try daemon.sendOK("PUT app/keys/another 1")
         #expect(try daemon.send("DELETE app/keys/k2").status == 422)
         let defaults = try daemon.send(
-            Request("PUT other/schema \(Self.defaults(maximumKeys + 1, #""propertyNames":{"maxLength":20},"#))"))
+            Request(
+                "PUT other/schema \(Self.schemaWithDefaults(maximumKeys + 1, #""propertyNames":{"maxLength":20},"#))"))
         #expect(defaults.status == 422 && defaults.text.contains("propertyNames"), "\(defaults.text)")
     }
 
@@ -152,9 +152,9 @@ struct WriteBoundTests {
         let daemon = try TestDaemon()
         let rule = #"{"type":"object","additionalProperties":true,"propertyNames":{"pattern":"^[a-z][a-z0-9._-]*$"}}"#
         let names = (0..<Schema.maximumKeysForAllKeysKeyword - 1).map { #""player.volume.of.channel.\#($0)":1"# }
-        try daemon.done(Request("PUT app {\(names.joined(separator: ","))}"))
-        try daemon.done(Request("PUT app/schema \(rule)"))
-        try daemon.done("PUT app/keys/one.more 1")
+        try daemon.sendOK(Request("PUT app {\(names.joined(separator: ","))}"))
+        try daemon.sendOK(Request("PUT app/schema \(rule)"))
+        try daemon.sendOK("PUT app/keys/one.more 1")
     }
 }
 
@@ -164,6 +164,7 @@ struct CheckingBoundTests {
     /// The pattern is expensive: after each letter, all its states remain possible.
     private static let schema = #"{"type":"object","additionalProperties":{"pattern":"^(?:a{0,30}){50}b?$"}}"#
 
+    /// A JSON object with `count` texts of `length` letters.
     private static func texts(_ count: Int, _ length: Int) -> String {
         let text = String(repeating: "a", count: length)
         return "{" + (0..<count).map { #""k\#($0)":"\#(text)""# }.joined(separator: ",") + "}"
@@ -179,13 +180,13 @@ struct CheckingBoundTests {
         let schema =
             ##"{"type":"object","additionalProperties":{"$ref":"#/$defs/l0"},"##
             + #""$defs":{\#(levels.joined(separator: ",")),"l14":{"type":"integer"}}}"#
-        try daemon.done(Request("PUT app \(Self.texts(200, 1))"))
+        try daemon.sendOK(Request("PUT app \(Self.texts(200, 1))"))
         for query in ["", "?onConflict=keep", "?onConflict=reset"] {
             let refused = try daemon.send(Request("PUT app/schema\(query) \(schema)"))
             #expect(refused.status == 422 && refused.text.contains(#""keyword":"limit""#), "\(refused.text)")
         }
-        try daemon.done(Request("PUT app {}"))
-        try daemon.done(Request("PUT app/schema \(schema)"))
+        try daemon.sendOK(Request("PUT app {}"))
+        try daemon.sendOK(Request("PUT app/schema \(schema)"))
         let refused = try daemon.send(Request("PATCH app \(Self.texts(200, 1))"))
         #expect(refused.status == 422 && refused.text.contains(#""keyword":"limit""#), "\(refused.text)")
     }
@@ -193,7 +194,7 @@ struct CheckingBoundTests {
     @Test("A write that is expensive to validate takes effect before later requests of its connection")
     func order() throws {
         let daemon = try TestDaemon()
-        try daemon.done(Request("PUT app/schema \(Self.schema)"))
+        try daemon.sendOK(Request("PUT app/schema \(Self.schema)"))
         let client = try daemon.connect()
         let map = Self.texts(8, 60)
         let head = "HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length:"
@@ -216,7 +217,7 @@ struct LoopBoundTests {
         let request: Request
     }
 
-    /// Rules in which each of 17 levels refers twice to the next level.
+    /// Rules in which each of 17 levels refers twice to the next level, so that validation follows 2^17 paths.
     private static func levels(_ keyword: String, _ last: String) -> String {
         let levels = (0..<17).map {
             ##""l\##($0)":{"\##(keyword)":[{"$ref":"#/$defs/l\##($0 + 1)"},{"$ref":"#/$defs/l\##($0 + 1)"}]}"##
@@ -261,18 +262,19 @@ struct LoopBoundTests {
     ]
 
     /// The maximum processor time, in nanoseconds, of the event loop's thread for one request. The daemon of a test is
-    /// not optimized, so the maximum is higher than the 20 ms after which an iteration counts as slow.
+    /// not optimized, so the maximum is higher than 20 ms, after which a daemon counts an iteration of its event loop
+    /// as slow.
     private static let maximumLoopTime: UInt64 = 125_000_000
 
     /// The test measures processor time, so that other processes of the machine do not change the result.
     @Test("An expensive request takes the event loop less than 125 ms of processor time", arguments: cases)
-    func loopTime(row: Case) throws {
+    func loopTime(testCase: Case) throws {
         let directory = try TemporaryDirectory()
         let file = directory.path + "/settingsd.json"
         try #"{"loops":1}"#.write(toFile: file, atomically: false, encoding: .utf8)
         let daemon = try TestDaemon(processIn: directory, data: directory.path + "/data", options: ["--config", file])
         let process = try #require(daemon.process)
-        for request in row.given { try daemon.done(request) }
+        for request in testCase.given { try daemon.sendOK(request) }
         let client = try daemon.connect()
         /// Returns the processor time that each thread spends while the closure runs.
         func threadTimes(_ body: () throws -> Void) throws -> [String: UInt64] {
@@ -287,7 +289,7 @@ struct LoopBoundTests {
         }
         let loop = try #require(cheap.max { $0.value < $1.value }?.key)
         for _ in 0..<3 {
-            let times = try threadTimes { _ = try client.ask(row.request) }
+            let times = try threadTimes { _ = try client.ask(testCase.request) }
             let time = try #require(times[loop])
             #expect(time < Self.maximumLoopTime, "\(times)")
         }

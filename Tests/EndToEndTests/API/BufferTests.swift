@@ -21,17 +21,19 @@ struct BufferTests {
         return try #require(line.flatMap { Int($0.split(separator: " ")[1]) })
     }
 
+    /// An upper bound of the memory in use when no request is in transit.
+    private static let idleBytes = 40_000
+
     private static func awaitBufferedBytes(_ daemon: TestDaemon, _ isReached: (Int) -> Bool) throws {
         let deadline = ContinuousClock.now + .seconds(Deadline.patience)
         while try !isReached(bufferedBytes(daemon)) { try #require(ContinuousClock.now < deadline) }
     }
 
     @Test(
-        "Watchers whose filters exceed half the buffer memory get 503; a watcher with a small filter is accepted"
-    )
+        "Watchers whose filters exceed half the buffer memory get 503; a watcher with a small filter is accepted")
     func filters() throws {
         let daemon = try TestDaemon(Self.useSmallBuffer)
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         func observe(_ keys: [String]) throws -> RawClient {
             let peer = try daemon.connect()
             let query = keys.map { "&key=\($0)" }.joined()
@@ -44,10 +46,10 @@ struct BufferTests {
         #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
         #expect(answer.field("Retry-After") != nil)
         let other = try observe(["a"])
-        try daemon.done("PUT app/keys/a 2")
+        try daemon.sendOK("PUT app/keys/a 2")
         #expect(try other.readResponse().status == 200)
         many.forEach { $0.close() }
-        try Self.awaitBufferedBytes(daemon) { $0 < 40_000 }
+        try Self.awaitBufferedBytes(daemon) { $0 < Self.idleBytes }
     }
 
     @Test("While bodies wait for memory, a stalled body gets 503, and small requests are served")
@@ -57,7 +59,7 @@ struct BufferTests {
         for peer in slow {
             try peer.send("PUT /v1/suites/app/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n\"")
             try peer.send([UInt8](repeating: UInt8(ascii: "a"), count: 800_000))
-            try daemon.done("PUT app/keys/small 1")
+            try daemon.sendOK("PUT app/keys/small 1")
         }
         let refused = try #require(RawClient.readable(among: slow).first)
         let answer = try slow[refused].readResponse()
@@ -65,7 +67,7 @@ struct BufferTests {
         #expect(answer.field("Retry-After") != nil)
         #expect(answer.field("Connection") == "close")
         try Self.awaitBufferedBytes(daemon) { $0 <= 2 << 20 }
-        try daemon.done("PUT app/keys/small 2")
+        try daemon.sendOK("PUT app/keys/small 2")
     }
 
     private static func useMediumBuffer(_ configuration: inout Configuration) {
@@ -95,7 +97,7 @@ struct BufferTests {
             }
         }
         #expect(refused.withLock(\.self) == [])
-        try Self.awaitBufferedBytes(daemon) { $0 < 40_000 }
+        try Self.awaitBufferedBytes(daemon) { $0 < Self.idleBytes }
     }
 
     @Test("A long body receives the memory of a stalled body", arguments: ["length", "chunked"])
@@ -127,13 +129,13 @@ struct BufferTests {
         }
         func begin() throws -> RawClient {
             let peer = try daemon.connect()
-            let body = Self.head(3_000_000).replacing("Host:", with: "Expect: 100-continue\r\nHost:")
-            try peer.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + body)
+            let head = Self.head(3_000_000).replacing("Host:", with: "Expect: 100-continue\r\nHost:")
+            try peer.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + head)
             // The event loop read both requests together, so it has also seen the PUT.
             #expect(try peer.readResponse().status == 200)
             return peer
         }
-        // One such body needs all the memory that long bodies may use.
+        // A body of 3 MB needs all the memory that long bodies may use.
         let first = try begin()
         #expect(try first.readHead().status == 100)
         let others = try (0..<8).map { _ in try begin() }
@@ -187,7 +189,7 @@ struct BufferTests {
         let answer = try peer.readResponse()
         #expect(answer.status == 421, "\(answer.text)")
         #expect(answer.field("Connection") == "close")
-        try Self.awaitBufferedBytes(daemon) { $0 < 40_000 }
+        try Self.awaitBufferedBytes(daemon) { $0 < Self.idleBytes }
     }
 
     @Test("Expect: 100-continue on a long body is answered when memory is free, and not earlier")
@@ -208,7 +210,7 @@ struct BufferTests {
         let daemon = try TestDaemon { $0.loops = 1 }
         // The answer is larger than the send buffer that the kernel keeps for a connection.
         let text = String(repeating: "a", count: 15_000_000)
-        try daemon.done(Request("PUT app/keys/long \"\(text)\""))
+        try daemon.sendOK(Request("PUT app/keys/long \"\(text)\""))
         let readers = try (0..<8).map { _ in try daemon.connect() }
         for reader in readers { try reader.send("GET /v1/suites/app/keys/long HTTP/1.1\r\nHost: localhost\r\n\r\n") }
         for reader in readers { #expect(reader.isReadable(within: 1000 * Deadline.patience)) }
@@ -221,11 +223,11 @@ struct BufferTests {
     @Test("A long poll from an old revision returns the changes in several answers without a gap")
     func resuming() throws {
         let daemon = try TestDaemon()
-        var revision = try #require(try daemon.done("PUT app/keys/n 0").json?["revision"]?.integer)
+        var revision = try #require(try daemon.sendOK("PUT app/keys/n 0").json?["revision"]?.integer)
         let last = 40
         for number in 1...last {
             let text = String(number) + String(repeating: "b", count: 250_000)
-            try daemon.done(Request("PUT app/keys/n \"\(text)\""))
+            try daemon.sendOK(Request("PUT app/keys/n \"\(text)\""))
         }
         var (answers, seen, hasMore) = (0, 0, true)
         while hasMore {
@@ -247,10 +249,10 @@ struct BufferTests {
         let last = 40
         for number in 1...last {
             let text = String(number) + String(repeating: "b", count: 100_000)
-            try daemon.done(Request("PUT app/keys/n \"\(text)\""))
+            try daemon.sendOK(Request("PUT app/keys/n \"\(text)\""))
         }
         // A client that does not read its answer occupies part of the memory.
-        let reader = try RawClient(port: daemon.port, receiveBuffer: 2304)
+        let reader = try RawClient(port: daemon.port, receiveBuffer: .smallestReceiveBuffer)
         try reader.send("GET /v1/suites/app/keys/n HTTP/1.1\r\nHost: localhost\r\n\r\n")
         var (pages, seen, path) = (0, 0, "GET app/history?key=n")
         while true {
@@ -267,13 +269,13 @@ struct BufferTests {
     @Test("Events that a stream's client does not read count as buffer memory, also small events")
     func streams() throws {
         let daemon = try TestDaemon { $0.loops = 1 }
-        try daemon.done("PUT app/keys/n 0")
-        let reader = try RawClient(port: daemon.port, receiveBuffer: 2304)
+        try daemon.sendOK("PUT app/keys/n 0")
+        let reader = try RawClient(port: daemon.port, receiveBuffer: .smallestReceiveBuffer)
         try reader.send("GET /v1/suites/app/observe HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
         let text = String(repeating: "a", count: 15_000)
         var most = 0
         for number in 0..<400 where most < 100_000 {
-            try daemon.done(Request("PUT app/keys/n \"\(number)\(text)\""))
+            try daemon.sendOK(Request("PUT app/keys/n \"\(number)\(text)\""))
             most = max(most, try Self.bufferedBytes(daemon))
         }
         #expect(most >= 100_000)
@@ -283,8 +285,9 @@ struct BufferTests {
     func beyondAllMemory() throws {
         let daemon = try TestDaemon(Self.useSmallBuffer)
         let text = String(repeating: "a", count: 400_000)
+        // An eighth of `bufferBytes` is reserved for the overhead of the allocator.
         let limit = JSONValue.integer(Int64(2 << 20) / 8 * 7)
-        for number in 0..<5 { try daemon.done(Request("PUT app/keys/k\(number) \"\(text)\"")) }
+        for number in 0..<5 { try daemon.sendOK(Request("PUT app/keys/k\(number) \"\(text)\"")) }
         let read = try daemon.send("GET app")
         #expect(read.status == 413 && read.json?["code"] == "too_large" && read.json?["limit"] == limit, "\(read.text)")
         let written = try daemon.send(Request("PUT app/keys/long \"\(text)\(text)\""))
@@ -318,12 +321,13 @@ struct BufferTests {
         let daemon = try TestDaemon(Self.useMediumBuffer)
         let text = String(repeating: "a", count: 3_400_000)
         let readers = try (0..<4).map { number in
-            try daemon.done(Request("PUT app/keys/long\(number) \"\(text)\""))
-            return try RawClient(port: daemon.port, receiveBuffer: 2304)
+            try daemon.sendOK(Request("PUT app/keys/long\(number) \"\(text)\""))
+            return try RawClient(port: daemon.port, receiveBuffer: .smallestReceiveBuffer)
         }
         for (number, reader) in readers.enumerated() {
             try reader.send("GET /v1/suites/app/keys/long\(number) HTTP/1.1\r\nHost: localhost\r\n\r\n")
         }
+        // The four answers use most of the 16 MiB.
         try Self.awaitBufferedBytes(daemon) { $0 > 13_000_000 }
         // The daemon assigns a new connection to the event loop with the fewest connections.
         let writer = try daemon.connect()

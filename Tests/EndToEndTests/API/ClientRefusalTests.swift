@@ -4,8 +4,10 @@ import TestSupport
 import Testing
 
 /// Reports of clients and requests for the clients of a suite that the daemon refuses, and similar accepted requests.
+/// `e.1` and `other.1` are cursors of epochs that the daemon does not have. In a row, `"*"` stands for any value.
 @Suite(.ownThread)
 struct ClientRefusalTests {
+    /// Creates the suite.
     static let put: Request = "PUT app/keys/a 1"
     static let rows: [Row] = [
         Row("A suite without clients", given: [put], "GET app/clients", 200, nil, #"{"suite":"app","clients":[]}"#),
@@ -34,8 +36,7 @@ struct ClientRefusalTests {
             #"{"detail":"*must be 1 to 128 bytes without control characters*"}"#),
         Row(
             "A client name of 129 bytes", given: [put],
-            Request("PUT app/clients/\(String(repeating: "n", count: 129)) {}"), 400,
-            .badRequest),
+            Request("PUT app/clients/\(String(repeating: "n", count: 129)) {}"), 400, .badRequest),
         Row("A GET of one client", given: [put], "GET app/clients/web", 405, .methodNotAllowed),
         Row(
             "A compressed report", given: [put], Request("PUT app/clients/web {}", "Content-Encoding: gzip"), 415,
@@ -45,20 +46,17 @@ struct ClientRefusalTests {
             .badRequest, #"{"detail":"*applied needs the parameter client*"}"#),
         Row(
             "A watch with a reason and without a failure", given: [put], "GET app/observe?wait=0&client=a&reason=r",
-            400,
-            .badRequest),
+            400, .badRequest),
         Row("A watch with an empty client name", given: [put], "GET app/observe?wait=0&client=", 400, .badRequest),
         Row(
             "A watch with a revision in place of a cursor", given: [put], "GET app/observe?wait=0&client=a&applied=1",
             400, .badRequest),
         Row(
             "A watch of a suite prefix with a client name", "GET /v1/observe?wait=0&client=a&suitePrefix=a", 400,
-            .badRequest,
-            #"{"detail":"*name the suites*"}"#),
+            .badRequest, #"{"detail":"*name the suites*"}"#),
         Row(
             "A read with a client name and without wait", given: [put], "GET app?client=a", 400, .badRequest,
-            #"{"detail":"*needs the*wait*"}"#
-        ),
+            #"{"detail":"*needs the*wait*"}"#),
         Row(
             "A read of a setting with a client name and without wait", given: [put], "GET app/keys/a?client=a", 400,
             .badRequest),
@@ -66,8 +64,7 @@ struct ClientRefusalTests {
         Row("The parameter wait without the parameter for", given: [put], "GET app/clients?wait=1", 400, .badRequest),
         Row(
             "The parameter for with a cursor of another history", given: [put], "GET app/clients?for=other.1", 400,
-            .badRequest,
-            #"{"detail":"*belongs to another history*"}"#),
+            .badRequest, #"{"detail":"*belongs to another history*"}"#),
         Row(
             "The parameter behind with a revision in place of a cursor", given: [put], "GET app/clients?behind=1", 400,
             .badRequest),
@@ -84,7 +81,7 @@ struct ClientRefusalTests {
     @Test("A cursor that the daemon has not reached, or both parameters for and behind, return 400")
     func states() throws {
         let daemon = try TestDaemon()
-        let cursor = try daemon.done(Self.put).cursorText
+        let cursor = try daemon.sendOK(Self.put).cursorText
         for target in ["for=\(cursor)0", "behind=\(cursor)0", "for=\(cursor)&behind=\(cursor)"] {
             let answer = try daemon.send(Request("GET app/clients?\(target)"))
             #expect(answer.status == 400 && answer.json?["code"] == "bad_request", "\(answer.text)")

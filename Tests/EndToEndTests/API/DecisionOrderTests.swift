@@ -3,17 +3,19 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// "Errors" in docs/http-api.md: which error is returned if a request has several.
+/// "Errors" in docs/http-api.md: which error is returned if a request has several. In a row, `$n` stands for the
+/// revision after the n-th request. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed`
+/// (locked, default 1). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values.
 @Suite(.ownThread)
 struct DecisionOrderTests {
-    static let stale = "If-Match: \"999\""
+    static let staleGuard = "If-Match: \"999\""
 
-    /// The row "X before Y" has a request with two errors. The answer must report the error X.
+    /// The row "X before Y" has a request with two errors. The answer must report the error X. "The coding" is the
+    /// field Content-Encoding. `after` adds the requests that are sent first.
     static let rows: [Row] = [
         Row(
             "A malformed head before the host", Request("GET /v1", "Host: evil.example", "Host: evil.example"), 400,
-            .badRequest
-        ),
+            .badRequest),
         Row(
             "The version before the host", Request("GET /v1", "Host: evil.example").with(version: "HTTP/2.0"), 505,
             .httpVersion),
@@ -50,18 +52,19 @@ struct DecisionOrderTests {
         Row("A lock before the coding", Request("PUT app/keys/fixed 1", "Content-Encoding: gzip"), 403, .locked).after(
             Samples.schema),
         Row("A lock before the body", "PUT app/keys/fixed [", 403, .locked).after(Samples.schema),
-        Row("A lock before a guard", Request("PUT app/keys/fixed 2", stale), 403, .locked).after(Samples.schema),
+        Row("A lock before a guard", Request("PUT app/keys/fixed 2", staleGuard), 403, .locked).after(Samples.schema),
         Row("A lock before a value", "PUT app/keys/fixed true", 403, .locked).after(Samples.schema),
         Row("A lock in a map before its unknown key", #"PATCH app {"nothing":1,"fixed":2}"#, 403, .locked).after(
             Samples.schema),
-        Row("A lock in a map before a guard", Request(#"PUT app {"fixed":2}"#, stale), 403, .locked).after(
+        Row("A lock in a map before a guard", Request(#"PUT app {"fixed":2}"#, staleGuard), 403, .locked).after(
             Samples.schema),
-        Row("A lock on a key that a map omits before a guard", Request("PUT app {}", stale), 403, .locked).after(
+        Row("A lock on a key that a map omits before a guard", Request("PUT app {}", staleGuard), 403, .locked).after(
             Samples.schema, "PUT app/keys/fixed?override=locked 2"),
-        Row("A lock on a key that is reset before a guard", Request("DELETE app", stale), 403, .locked).after(
+        Row("A lock on a key that is reset before a guard", Request("DELETE app", staleGuard), 403, .locked).after(
             Samples.schema, "PUT app/keys/fixed?override=locked 2"),
-        Row("A lock on a key of a dropped suite before a guard", Request("DELETE app?drop", stale), 403, .locked).after(
-            Samples.schema, "PUT app/keys/fixed?override=locked 2"),
+        Row("A lock on a key of a dropped suite before a guard", Request("DELETE app?drop", staleGuard), 403, .locked)
+            .after(
+                Samples.schema, "PUT app/keys/fixed?override=locked 2"),
         Row(
             "A lock in a transaction before a suite that is missing",
             #"POST /v1/transaction {"do":[{"op":"delete","suite":"none","key":"k"},"#
@@ -72,39 +75,40 @@ struct DecisionOrderTests {
             .unsupportedMediaType),
         Row("The body before the suite", #"PATCH none/keys/a {"op":"ad"}"#, 400, .badRequest),
         Row("The body before the key", "PUT app/keys/nothing [", 400, .badRequest).after(Samples.schema),
-        Row("The body before a guard", Request("PUT app/keys/a [", stale), 400, .badRequest),
-        Row("The suite before a guard", Request("DELETE none", stale), 404, .unknownSuite),
-        Row("The suite of a setting before a guard", Request("DELETE none/keys/k", stale), 404, .unknownSuite),
+        Row("The body before a guard", Request("PUT app/keys/a [", staleGuard), 400, .badRequest),
+        Row("The suite before a guard", Request("DELETE none", staleGuard), 404, .unknownSuite),
+        Row("The suite of a setting before a guard", Request("DELETE none/keys/k", staleGuard), 404, .unknownSuite),
         Row(
-            "The suite of an operation before a guard", Request(#"PATCH none/keys/k {"op":"toggle"}"#, stale), 404,
+            "The suite of an operation before a guard", Request(#"PATCH none/keys/k {"op":"toggle"}"#, staleGuard), 404,
             .unknownSuite),
-        Row("The suite of a schema before a guard", Request("DELETE none/schema", stale), 404, .unknownSuite),
+        Row("The suite of a schema before a guard", Request("DELETE none/schema", staleGuard), 404, .unknownSuite),
         Row(
             "A suite of a transaction before its conditions",
             #"POST /v1/transaction {"if":[{"suite":"a","revision":999}],"do":[{"op":"toggle","suite":"none","key":"k"}]}"#,
             404, .unknownSuite),
-        Row("The key before a guard", Request("PUT app/keys/nothing 1", stale), 404, .unknownKey).after(Samples.schema),
-        Row(
-            "A guard before an invalid stored value", Request(#"PATCH app/keys/count {"op":"add","by":1}"#, stale), 412,
-            .preconditionFailed
-        ).after("PUT app/keys/count 11", Samples.narrow),
-        Row("A guard before a value", Request("PUT app/keys/volume 2", stale), 412, .preconditionFailed).after(
+        Row("The key before a guard", Request("PUT app/keys/nothing 1", staleGuard), 404, .unknownKey).after(
             Samples.schema),
         Row(
-            "A guard before an operation", Request(#"PATCH app/keys/volume {"op":"toggle"}"#, stale), 412,
-            .preconditionFailed
-        ).after(Samples.schema),
-        Row("A guard before a map's values", Request(#"PATCH app {"volume":2}"#, stale), 412, .preconditionFailed)
-            .after(Samples.schema),
-        Row("A guard before a map's names", Request(#"PATCH app {"nothing":2}"#, stale), 412, .preconditionFailed)
-            .after(Samples.schema),
-        Row(
-            "A guard before errors of a schema", Request(#"PUT app/schema {"tipe":1}"#, stale), 412,
-            .preconditionFailed
-        ).after(Samples.schema),
-        Row(
-            "A guard before a schema's conflicts", Request(#"PUT app/schema {"additionalProperties":false}"#, stale),
+            "A guard before an invalid stored value", Request(#"PATCH app/keys/count {"op":"add","by":1}"#, staleGuard),
             412, .preconditionFailed
+        ).after("PUT app/keys/count 11", Samples.narrowSchema),
+        Row("A guard before a value", Request("PUT app/keys/volume 2", staleGuard), 412, .preconditionFailed).after(
+            Samples.schema),
+        Row(
+            "A guard before an operation", Request(#"PATCH app/keys/volume {"op":"toggle"}"#, staleGuard), 412,
+            .preconditionFailed
+        ).after(Samples.schema),
+        Row("A guard before a map's values", Request(#"PATCH app {"volume":2}"#, staleGuard), 412, .preconditionFailed)
+            .after(Samples.schema),
+        Row("A guard before a map's names", Request(#"PATCH app {"nothing":2}"#, staleGuard), 412, .preconditionFailed)
+            .after(Samples.schema),
+        Row(
+            "A guard before errors of a schema", Request(#"PUT app/schema {"tipe":1}"#, staleGuard), 412,
+            .preconditionFailed
+        ).after(Samples.schema),
+        Row(
+            "A guard before a schema's conflicts",
+            Request(#"PUT app/schema {"additionalProperties":false}"#, staleGuard), 412, .preconditionFailed
         ).after("PUT app/keys/a 1"),
         Row(
             "Conditions before names",
@@ -120,12 +124,12 @@ struct DecisionOrderTests {
             "An invalid stored value before invalid new values",
             #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"volume","value":20},"#
                 + #"{"op":"add","suite":"app","key":"count","by":1}]}"#, 409, .invalidStored
-        ).after("PUT app/keys/count 11", Samples.narrow),
+        ).after("PUT app/keys/count 11", Samples.narrowSchema),
         Row(
             "An invalid stored value before unknown keys",
             #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"nothing","value":20},"#
                 + #"{"op":"add","suite":"app","key":"count","by":1}]}"#, 409, .invalidStored
-        ).after("PUT app/keys/count 11", Samples.narrow),
+        ).after("PUT app/keys/count 11", Samples.narrowSchema),
     ]
 
     @Test("A request with several errors returns the first error in the documented order", arguments: rows)

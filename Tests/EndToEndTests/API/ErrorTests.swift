@@ -2,7 +2,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// "Errors" in docs/http-api.md: several requests for each error that any resource can return.
+/// "Errors" in docs/http-api.md: several requests for each error that any resource can return. In a row, `"*"` stands
+/// for any value.
 @Suite(.ownThread)
 struct ErrorTests {
     static let badRequests: [Row] = [
@@ -118,9 +119,7 @@ struct ErrorTests {
 
     static let paths: [Row] = [
         Row("The path /", "GET /", 404, .unknownPath, #"{"didYouMean":["/v1"]}"#),
-        Row(
-            "Another version of the API", "GET /v2/suites", 404, .unknownPath,
-            #"{"didYouMean":["/v1/suites"]}"#),
+        Row("Another version of the API", "GET /v2/suites", 404, .unknownPath, #"{"didYouMean":["/v1/suites"]}"#),
         Row("A slash at the end", "GET /v1/", 404, .unknownPath, #"{"didYouMean":["/v1"]}"#),
         Row("A slash after the suites", "GET /v1/suites/", 404, .unknownPath, #"{"didYouMean":["/v1/suites"]}"#),
         Row("A slash after a suite", "GET app/", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app"]}"#),
@@ -222,8 +221,7 @@ struct ErrorTests {
         Row("HTTP version 3", Request("GET /v1").with(version: "HTTP/3.1"), 505, .httpVersion),
         Row(
             "An unsupported transfer coding before chunked",
-            Request("PUT app/keys/a 1", "Transfer-Encoding: gzip, chunked"), 501,
-            .notImplemented),
+            Request("PUT app/keys/a 1", "Transfer-Encoding: gzip, chunked"), 501, .notImplemented),
         Row(
             "An unsupported transfer coding", Request("PUT app/keys/a 1", "Transfer-Encoding: br"), 501, .notImplemented
         ),

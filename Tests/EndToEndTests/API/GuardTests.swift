@@ -2,15 +2,16 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// "Guards" in docs/http-api.md, on settings, suites and schemas.
+/// "Guards" in docs/http-api.md, on settings, suites and schemas. In a row, `$n` stands for the revision after the n-th
+/// request, and `"*"` for any value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer).
+/// `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values.
 @Suite(.ownThread)
 struct GuardTests {
     static let settings: [Row] = [
         Row("The current tag", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"$1\""), 200),
         Row(
             "A list with the current tag", given: ["PUT app/keys/a 1"],
-            Request("PUT app/keys/a 2", "If-Match: \"999\", \"$1\""),
-            200),
+            Request("PUT app/keys/a 2", "If-Match: \"999\", \"$1\""), 200),
         Row(
             "The current tag among tags on several lines", given: ["PUT app/keys/a 1"],
             Request("PUT app/keys/a 2", "If-Match: \"999\"", "If-Match: \"998\", \"$1\"", "If-Match:"), 200),
@@ -43,8 +44,7 @@ struct GuardTests {
             .preconditionFailed),
         Row(
             "A tag that is not a revision", given: ["PUT app/keys/a 1"],
-            Request("PUT app/keys/a 2", "If-Match: \"abc\""),
-            412, .preconditionFailed, #"{"current":{"value":1}}"#),
+            Request("PUT app/keys/a 2", "If-Match: \"abc\""), 412, .preconditionFailed, #"{"current":{"value":1}}"#),
         Row(
             "A tag with a leading zero", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"0$1\""),
             412, .preconditionFailed),
@@ -53,8 +53,7 @@ struct GuardTests {
             Request("PUT app/keys/a 2", "If-Match: \"a,b\",\"$1\""), 200),
         Row(
             "A star and an empty element", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: *,"),
-            400,
-            .badRequest),
+            400, .badRequest),
         Row(
             "The current tag after a write to another key", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
             Request("PUT app/keys/a 2", "If-Match: \"$1\""), 200),
@@ -92,20 +91,17 @@ struct GuardTests {
         Row("If-None-Match: * on an absent key", Request("PUT app/keys/a 1", "If-None-Match: *"), 201),
         Row(
             "If-None-Match: * on a key with only a default", given: [Samples.schema],
-            Request("PUT app/keys/volume 1", "If-None-Match: *"),
-            201),
+            Request("PUT app/keys/volume 1", "If-None-Match: *"), 201),
         Row(
             "If-None-Match: * on a stored key", given: ["PUT app/keys/a 1"],
-            Request("PUT app/keys/a 2", "If-None-Match: *"),
-            412, .preconditionFailed, #"{"current":{"value":1}}"#),
+            Request("PUT app/keys/a 2", "If-None-Match: *"), 412, .preconditionFailed, #"{"current":{"value":1}}"#),
         Row(
-            "If-None-Match: * on a key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrow],
+            "If-None-Match: * on a key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
             Request("PUT app/keys/count 2", "If-None-Match: *"), 412, .preconditionFailed,
             #"{"current":{"source":"invalid","stored":11}}"#),
         Row(
             "If-None-Match with the current tag", given: ["PUT app/keys/a 1"],
-            Request("PUT app/keys/a 2", "If-None-Match: \"$1\""), 412,
-            .preconditionFailed),
+            Request("PUT app/keys/a 2", "If-None-Match: \"$1\""), 412, .preconditionFailed),
         Row(
             "If-None-Match with another tag", given: ["PUT app/keys/a 1"],
             Request("PUT app/keys/a 2", "If-None-Match: \"0\""), 200),
@@ -130,8 +126,8 @@ struct GuardTests {
             "The current tag of a suite after a write to another suite", given: ["PUT app/keys/a 1", "PUT b/keys/a 1"],
             Request("PUT app {}", "If-Match: \"$1\""), 200),
         Row(
-            "The tag of a suite from before a change of its schema", given: ["PUT app/keys/count 1", Samples.narrow],
-            Request("PUT app {}", "If-Match: \"$1\""),
+            "The tag of a suite from before a change of its schema",
+            given: ["PUT app/keys/count 1", Samples.narrowSchema], Request("PUT app {}", "If-Match: \"$1\""),
             412, .preconditionFailed, #"{"current":{"suite":"app","revision":$2}}"#),
         Row(
             "If-Match: * on a suite that exists", given: ["PUT app/keys/a 1"], Request("PUT app {}", "If-Match: *"), 200
@@ -148,13 +144,12 @@ struct GuardTests {
             Request("DELETE app", "If-Match: \"0\""), 412, .preconditionFailed),
         Row(
             "A drop with a tag that does not match", given: ["PUT app/keys/a 1"],
-            Request("DELETE app?drop", "If-Match: \"0\""), 412,
-            .preconditionFailed),
+            Request("DELETE app?drop", "If-Match: \"0\""), 412, .preconditionFailed),
         Row(
             "The current tag of a schema", given: [Samples.schema], Request("DELETE app/schema", "If-Match: \"$1\""),
             200),
         Row(
-            "An old tag of a schema", given: [Samples.schema, Samples.narrow],
+            "An old tag of a schema", given: [Samples.schema, Samples.narrowSchema],
             Request("DELETE app/schema", "If-Match: \"$1\""), 412, .preconditionFailed,
             #"{"current":{"suite":"app","revision":$2}}"#),
         Row(
@@ -174,12 +169,10 @@ struct GuardTests {
             Request(#"PUT app/schema {"additionalProperties":true}"#, "If-Match: \"$2\""), 201),
         Row(
             "GET of a suite with the current tag in If-None-Match", given: ["PUT app/keys/a 1"],
-            Request("GET app", "If-None-Match: \"$1\""), 304
-        ),
+            Request("GET app", "If-None-Match: \"$1\""), 304),
         Row(
             "GET of keys with the current tag in If-None-Match", given: ["PUT app/keys/a 1"],
-            Request("GET app/keys", "If-None-Match: \"$1\""),
-            304),
+            Request("GET app/keys", "If-None-Match: \"$1\""), 304),
         Row(
             "GET of a schema with the current tag in If-None-Match", given: [Samples.schema],
             Request("GET app/schema", "If-None-Match: W/\"x\", \"$1\""), 304, fields: ["ETag: \"$1\""]),
@@ -220,7 +213,7 @@ struct GuardTests {
             "GET of keys with an old tag", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("GET app/keys", "If-Match: \"$1\""), 412, .preconditionFailed),
         Row(
-            "GET of a schema with an old tag", given: [Samples.schema, Samples.narrow],
+            "GET of a schema with an old tag", given: [Samples.schema, Samples.narrowSchema],
             Request("GET app/schema", "If-Match: \"$1\""), 412, .preconditionFailed,
             #"{"current":{"suite":"app","revision":$2}}"#),
         Row(
@@ -242,8 +235,8 @@ struct GuardTests {
     @Test("A 412 to a read does not contain the value of a secret")
     func guardedReadOfSecret() throws {
         let daemon = try TestDaemon()
-        try daemon.done(#"PUT app/schema {"additionalProperties":false,"properties":{"s":{"writeOnly":true}}}"#)
-        try daemon.done(#"PUT app/keys/s "hush""#)
+        try daemon.sendOK(#"PUT app/schema {"additionalProperties":false,"properties":{"s":{"writeOnly":true}}}"#)
+        try daemon.sendOK(#"PUT app/keys/s "hush""#)
         let answer = try daemon.send(Request("GET app/keys/s", "If-Match: \"999\""))
         #expect(answer.status == 412)
         #expect(answer.json?["current"]?["secret"] == true, "\(answer.text)")

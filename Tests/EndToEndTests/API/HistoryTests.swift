@@ -5,74 +5,76 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// "Read a suite" in docs/http-api.md: suites at an earlier revision.
+/// "Read a suite" in docs/http-api.md: suites at an earlier revision. In a row, `"*"` stands for any value.
+/// `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1), `isOn`
+/// (default false), `name` (at most 3 characters). `Samples.narrowSchema` allows only `volume` and `count` up to 10,
+/// and keeps invalid values.
 @Suite(.ownThread)
 struct HistoryTests {
     /// The writes before the reads of past states. `$1` to `$8` in a row stand for the revisions of these writes.
-    static let story: [Request] = [
-        "PUT app/keys/count 3", Samples.schema, "PUT app/keys/volume 1", "PUT b/keys/x 1", Samples.narrow,
+    static let writes: [Request] = [
+        "PUT app/keys/count 3", Samples.schema, "PUT app/keys/volume 1", "PUT b/keys/x 1", Samples.narrowSchema,
         "DELETE app/keys/count", "DELETE app?drop", #"PUT app {"new":true}"#,
     ]
 
     static let rows: [Row] = [
         Row(
-            "The suite after its first commit", given: story, "GET app?at=$1", 200, nil,
+            "The suite after its first commit", given: writes, "GET app?at=$1", 200, nil,
             #"{"revision":$1,"schemaRevision":0,"values":{"count":3}}"#, fields: ["ETag: \"$1\""]),
         Row(
-            "The suite after its first schema", given: story, "GET app?at=$2", 200, nil,
+            "The suite after its first schema", given: writes, "GET app?at=$2", 200, nil,
             #"{"revision":$2,"schemaRevision":$2,"values":{"count":3,"fixed":1,"isOn":false,"volume":0.5}}"#),
         Row(
-            "The suite after a write", given: story, "GET app?at=$3&view=stored", 200, nil,
+            "The suite after a write", given: writes, "GET app?at=$3&view=stored", 200, nil,
             #"{"revision":$3,"schemaRevision":$2,"values":{"count":3,"volume":1}}"#),
         Row(
-            "The suite after a commit of another suite", given: story, "GET app?at=$4", 200, nil,
+            "The suite after a commit of another suite", given: writes, "GET app?at=$4", 200, nil,
             #"{"revision":$3,"values":{"volume":1}}"#),
         Row(
-            "The suite after another schema", given: story, "GET app?at=$5", 200, nil,
+            "The suite after another schema", given: writes, "GET app?at=$5", 200, nil,
             #"{"revision":$5,"schemaRevision":$5,"values":{"count":3,"volume":1}}"#),
         Row(
-            "The suite after a removal", given: story, "GET app?at=$6", 200, nil,
+            "The suite after a removal", given: writes, "GET app?at=$6", 200, nil,
             #"{"revision":$6,"values":{"volume":1}}"#),
-        Row("The suite after its drop", given: story, "GET app?at=$7", 404, .unknownSuite, lacks: ["didYouMean"]),
-        Row("The suite at the current revision", given: story, "GET app?at=$8&raw", 200, text: #"{"new":true}"#),
-        Row("The suite before its creation", given: story, "GET app?at=0", 404, .unknownSuite, lacks: ["didYouMean"]),
+        Row("The suite after its drop", given: writes, "GET app?at=$7", 404, .unknownSuite, lacks: ["didYouMean"]),
+        Row("The suite at the current revision", given: writes, "GET app?at=$8&raw", 200, text: #"{"new":true}"#),
+        Row("The suite before its creation", given: writes, "GET app?at=0", 404, .unknownSuite, lacks: ["didYouMean"]),
         Row(
-            "Another suite before its creation", given: story, "GET b?at=$2", 404, .unknownSuite,
+            "Another suite before its creation", given: writes, "GET b?at=$2", 404, .unknownSuite,
             #"{"detail":"*suite b*revision $2*revision $4*"}"#),
         Row(
-            "A dropped suite before its new creation", given: story, "GET app/keys?at=$7", 404, .unknownSuite,
+            "A dropped suite before its new creation", given: writes, "GET app/keys?at=$7", 404, .unknownSuite,
             #"{"detail":"*suite app*revision $7*revision $8*"}"#),
         Row(
-            "Past defaults", given: story, "GET app?at=$3&view=default&raw", 200,
+            "Past defaults", given: writes, "GET app?at=$3&view=default&raw", 200,
             text: #"{"fixed":1,"isOn":false,"volume":0.5}"#),
-        Row("Past values with a prefix", given: story, "GET app?at=$3&prefix=c&raw", 200, text: #"{"count":3}"#),
+        Row("Past values with a prefix", given: writes, "GET app?at=$3&prefix=c&raw", 200, text: #"{"count":3}"#),
         Row(
-            "Past keys", given: story, "GET app/keys?at=$3&prefix=v", 200, nil,
+            "Past keys", given: writes, "GET app/keys?at=$3&prefix=v", 200, nil,
             #"{"revision":$3,"keys":[{"key":"volume","value":1,"source":"stored","revision":$3,"modified":"*","#
                 + #""schema":{"type":"number","maximum":1,"default":0.5}}]}"#),
         Row(
             "Past keys with an invalid value",
-            given: ["PUT app/keys/count 11", Samples.narrow, "PUT app/keys/count 1"],
+            given: ["PUT app/keys/count 11", Samples.narrowSchema, "PUT app/keys/count 1"],
             "GET app/keys?at=$2&prefix=c", 200, nil,
             #"{"keys":[{"key":"count","source":"invalid","stored":11,"errors":["*"],"revision":$2}]}"#),
         Row(
-            "A page of past keys", given: story, "GET app/keys?at=$3&limit=1&after=count", 200, nil,
+            "A page of past keys", given: writes, "GET app/keys?at=$3&limit=1&after=count", 200, nil,
             #"{"keys":[{"key":"fixed"}],"next":"fixed"}"#),
         Row(
             "The suite after the removal of its schema",
-            given: [Samples.schema, "DELETE app/schema", "PUT app/keys/a 1", Samples.narrow], "GET app?at=$3", 200, nil,
-            #"{"revision":$3,"schemaRevision":$2,"values":{"a":1}}"#),
+            given: [Samples.schema, "DELETE app/schema", "PUT app/keys/a 1", Samples.narrowSchema], "GET app?at=$3",
+            200, nil, #"{"revision":$3,"schemaRevision":$2,"values":{"a":1}}"#),
         Row(
             "A suite after the removal of its last value and its schema",
             given: [Samples.schema, "DELETE app/schema", "DELETE app?drop"],
             "GET app?at=$2", 200, nil, #"{"revision":$2,"schemaRevision":$2,"values":{}}"#),
-        Row("The current tag in If-None-Match", given: story, Request("GET app?at=$3", "If-None-Match: \"$3\""), 304),
+        Row("The current tag in If-None-Match", given: writes, Request("GET app?at=$3", "If-None-Match: \"$3\""), 304),
         Row("A future revision", given: ["PUT app/keys/a 1"], "GET app?at=999", 400, .badRequest),
         Row("Keys at a future revision", given: ["PUT app/keys/a 1"], "GET app/keys?at=999", 400, .badRequest),
         Row(
             "A revision that is not retained", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
-            "GET app?at=$1", 410,
-            .historyGone, #"{"oldest":$2}"#
+            "GET app?at=$1", 410, .historyGone, #"{"oldest":$2}"#
         ) { $0.history.commits = 1 },
         Row(
             "Keys at a revision that is not retained",
@@ -102,11 +104,11 @@ struct HistoryTests {
     ]
 
     /// Requests that leave a suite with keys that have a revision but no value.
-    static let endings: [[Request]] = [
+    static let writesOfUnsetKeys: [[Request]] = [
         [Samples.schema, "PUT app/keys/count 3", "PUT app/keys/name \"a\"", "DELETE app/keys/count"],
         ["PUT app/keys/count 3", "DELETE app/keys/count", "PUT app/keys/name \"a\"", Samples.schema],
         ["PUT app/keys/count 3", "DELETE app?drop", Samples.schema, "PUT app/keys/volume 1", "DELETE app/keys/volume"],
-        [Samples.schema, "PUT app/keys/count 3", Samples.narrow, "DELETE app/keys/count", Samples.schema],
+        [Samples.schema, "PUT app/keys/count 3", Samples.narrowSchema, "DELETE app/keys/count", Samples.schema],
         ["PUT app/keys/count 3", "DELETE app/keys/count"],
     ]
 
@@ -117,6 +119,7 @@ struct HistoryTests {
         upload.fields.append("Content-Length: 200000")
         let sender = try guarded.daemon.connect()
         try sender.send(upload.bytes + [UInt8](repeating: UInt8(ascii: " "), count: 100_000))
+        // The metric shows that the daemon has received a part of the body.
         try eventually {
             let line = try guarded.send("GET /metrics", as: "all").text.split(separator: "\n").first {
                 $0.hasPrefix("settingsd_buffer_bytes ")
@@ -129,22 +132,24 @@ struct HistoryTests {
 
     @Test(
         "A dropped suite is readable at an old revision, with the revisions of keys without a value",
-        arguments: endings.indices)
-    func unset(ending: Int) throws {
+        arguments: writesOfUnsetKeys.indices)
+    func unset(index: Int) throws {
         let directory = try TemporaryDirectory()
         var daemon = try TestDaemon(in: directory)
         var revision = ""
-        for request in Self.endings[ending] { revision = try daemon.done(request).revision?.description ?? "" }
-        let keys = try daemon.done("GET app/keys").text
-        let suite = try daemon.done("GET app").text
+        for request in Self.writesOfUnsetKeys[index] {
+            revision = try daemon.sendOK(request).revision?.description ?? ""
+        }
+        let keys = try daemon.sendOK("GET app/keys").text
+        let suite = try daemon.sendOK("GET app").text
         for request: Request in ["DELETE app?drop", "PUT app/keys/count 4", "DELETE app/keys/count"] {
-            try daemon.done(request)
-            #expect(try daemon.done(Request("GET app/keys?at=\(revision)")).text == keys)
-            #expect(try daemon.done(Request("GET app?at=\(revision)")).text == suite)
+            try daemon.sendOK(request)
+            #expect(try daemon.sendOK(Request("GET app/keys?at=\(revision)")).text == keys)
+            #expect(try daemon.sendOK(Request("GET app?at=\(revision)")).text == suite)
         }
         daemon.stop()
         daemon = try TestDaemon(in: directory)
-        #expect(try daemon.done(Request("GET app/keys?at=\(revision)")).text == keys)
+        #expect(try daemon.sendOK(Request("GET app/keys?at=\(revision)")).text == keys)
     }
 
     @Test("GET with `at` returns the suite after that commit", arguments: rows)

@@ -2,23 +2,25 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// "Idempotency keys" in docs/http-api.md.
+/// "Idempotency keys" in docs/http-api.md. In a row, `$n` stands for the revision after the n-th request, and `"*"` for
+/// any value. `Samples.schema`: `volume` (at most 1, default 0.5).
 @Suite(.ownThread)
 struct IdempotencyTests {
     static let key = "Idempotency-Key: one two"
-    static let put = Request("PUT app/keys/a 1", key)
+    static let putWithKey = Request("PUT app/keys/a 1", key)
     static let transaction = Request(
         #"POST /v1/transaction {"do":[{"op":"add","suite":"app","key":"a","by":1}]}"#, key)
 
-    static let lock: Request = #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"readOnly":true}}}"#
+    static let lockSchema: Request =
+        #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"readOnly":true}}}"#
 
     static let repeats: [Row] = [
         Row(
-            "A repeat", given: [put], put, 201, nil,
+            "A repeat", given: [putWithKey], putWithKey, 201, nil,
             #"{"value":1,"source":"stored","revision":$1,"changed":true,"replayed":true,"#
                 + #""previous":{"value":null,"source":"unset","revision":0}}"#, fields: ["ETag: \"$1\""]),
         Row(
-            "A repeat after another write", given: [put, "PUT app/keys/a 2"], put, 201, nil,
+            "A repeat after another write", given: [putWithKey, "PUT app/keys/a 2"], putWithKey, 201, nil,
             #"{"value":1,"revision":$1,"replayed":true}"#, then: [("GET app/keys/a", #"{"value":2}"#)]),
         Row(
             "A repeat of a guarded write",
@@ -48,37 +50,38 @@ struct IdempotencyTests {
             Request("DELETE app?drop", key), 200, nil,
             #"{"revision":$2,"replayed":true,"changes":[{"key":"a","old":1}]}"#),
         Row(
-            "A repeat of a PUT of a key that was locked afterwards", given: [put, lock], put, 201, nil,
-            #"{"value":1,"revision":$1,"replayed":true}"#),
+            "A repeat of a PUT of a key that was locked afterwards", given: [putWithKey, lockSchema], putWithKey,
+            201, nil, #"{"value":1,"revision":$1,"replayed":true}"#),
         Row(
             "A repeat of a removal of a key that was locked afterwards",
-            given: ["PUT app/keys/a 1", Request("DELETE app/keys/a", key), lock], Request("DELETE app/keys/a", key),
-            200, nil, #"{"source":"unset","replayed":true}"#),
+            given: ["PUT app/keys/a 1", Request("DELETE app/keys/a", key), lockSchema],
+            Request("DELETE app/keys/a", key), 200, nil, #"{"source":"unset","replayed":true}"#),
         Row(
-            "Another value for a locked key", given: [put, lock], Request("PUT app/keys/a 2", key), 422,
-            .idempotencyMismatch),
-        Row("A new request for a locked key", given: [lock], put, 403, .locked),
+            "Another value for a locked key", given: [putWithKey, lockSchema], Request("PUT app/keys/a 2", key),
+            422, .idempotencyMismatch),
+        Row("A new request for a locked key", given: [lockSchema], putWithKey, 403, .locked),
         Row(
-            "A dry run of a repeat for a locked key", given: [put, lock], Request("PUT app/keys/a?dryRun 1", key), 403,
-            .locked),
+            "A dry run of a repeat for a locked key", given: [putWithKey, lockSchema],
+            Request("PUT app/keys/a?dryRun 1", key), 403, .locked),
         Row(
-            "A repeat with a malformed value for a key that was locked afterwards", given: [put, lock],
+            "A repeat with a malformed value for a key that was locked afterwards", given: [putWithKey, lockSchema],
             Request("PUT app/keys/a {", key), 403, .locked),
         Row(
-            "A malformed idempotency key on a write to a locked key", given: [lock],
-            Request("PUT app/keys/a 1", "Idempotency-Key: é"),
-            403, .locked),
-        Row("Another value", given: [put], Request("PUT app/keys/a 2", key), 422, .idempotencyMismatch),
-        Row("Another setting", given: [put], Request("PUT app/keys/b 1", key), 422, .idempotencyMismatch),
-        Row("Another method", given: [put], Request("DELETE app/keys/a", key), 422, .idempotencyMismatch),
-        Row("Another guard", given: [put], Request("PUT app/keys/a 1", key, "If-Match: *"), 422, .idempotencyMismatch),
+            "A malformed idempotency key on a write to a locked key", given: [lockSchema],
+            Request("PUT app/keys/a 1", "Idempotency-Key: é"), 403, .locked),
+        Row("Another value", given: [putWithKey], Request("PUT app/keys/a 2", key), 422, .idempotencyMismatch),
+        Row("Another setting", given: [putWithKey], Request("PUT app/keys/b 1", key), 422, .idempotencyMismatch),
+        Row("Another method", given: [putWithKey], Request("DELETE app/keys/a", key), 422, .idempotencyMismatch),
         Row(
-            "The same request with another idempotency key", given: [put],
+            "Another guard", given: [putWithKey], Request("PUT app/keys/a 1", key, "If-Match: *"), 422,
+            .idempotencyMismatch),
+        Row(
+            "The same request with another idempotency key", given: [putWithKey],
             Request("PUT app/keys/a 1", "Idempotency-Key: other"), 200,
             nil, #"{"changed":false}"#, lacks: ["replayed"]),
         Row(
             "The first request after a dry run with the same idempotency key",
-            given: [Request("PUT app/keys/a?dryRun 1", key)], put, 201, nil,
+            given: [Request("PUT app/keys/a?dryRun 1", key)], putWithKey, 201, nil,
             #"{"changed":true}"#, lacks: ["replayed"]),
     ]
 
@@ -89,9 +92,9 @@ struct IdempotencyTests {
 
     @Test("The idempotency key of a refused write is free for another write") func refused() throws {
         let daemon = try TestDaemon()
-        try daemon.done(Samples.schema)
+        try daemon.sendOK(Samples.schema)
         #expect(try daemon.send(Request("PUT app/keys/volume 2", Self.key)).json?["code"] == "invalid_value")
-        let answer = try daemon.done(Request("PUT app/keys/volume 1", Self.key))
+        let answer = try daemon.sendOK(Request("PUT app/keys/volume 1", Self.key))
         #expect(answer.json?["changed"] == true && answer.json?["replayed"] == nil, "\(answer.text)")
     }
 
@@ -149,7 +152,8 @@ struct IdempotencyTests {
         try row.check()
     }
 
-    /// A row that repeats a write without effect after another write changed the setting.
+    /// A row that sends `request`, which changes nothing, then `meanwhile`, and then `request` again. `body` is the
+    /// expected content of the suite.
     static func unchanged(
         _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ request: Request, meanwhile: Request, _ body: String,
         fields: [String] = []
@@ -164,16 +168,15 @@ struct IdempotencyTests {
     static let unchangedRepeats: [Row] = [
         Row(
             "The first PUT of the present value, which changes neither value nor revision", given: ["PUT app/keys/a 1"],
-            put, 200, nil,
-            #"{"changed":false,"revision":$1}"#, lacks: ["replayed"], fields: ["ETag: \"$1\""]),
+            putWithKey, 200, nil, #"{"changed":false,"revision":$1}"#, lacks: ["replayed"], fields: ["ETag: \"$1\""]),
         Row(
             "The first PATCH of a suite with present values, which changes neither values nor revision",
             given: ["PUT app/keys/a 1"],
             Request(#"PATCH app {"a":1}"#, key), 200, nil, #"{"changed":false,"revision":$1,"changes":[]}"#,
             fields: ["ETag: \"$1\""]),
         Row(
-            "A repeat of a PUT that changed nothing", given: ["PUT app/keys/a 1", put, "PUT app/keys/a 2"], put, 200,
-            nil,
+            "A repeat of a PUT that changed nothing", given: ["PUT app/keys/a 1", putWithKey, "PUT app/keys/a 2"],
+            putWithKey, 200, nil,
             #"{"value":1,"source":"stored","revision":$1,"modified":"*","changed":false,"replayed":true,"previous":{"value":1,"source":"stored","revision":$1}}"#,
             fields: ["ETag: \"$1\""], then: [("GET app/keys/a", #"{"value":2,"revision":$3}"#)]),
         unchanged(
@@ -201,8 +204,7 @@ struct IdempotencyTests {
             #"{"schemaRevision":$3}"#, fields: ["ETag: \"$1\""]),
         Row(
             "Another request with the idempotency key of a write that changed nothing",
-            given: ["PUT app/keys/a 1", put],
-            Request("PUT app/keys/a 2", key), 422, .idempotencyMismatch),
+            given: ["PUT app/keys/a 1", putWithKey], Request("PUT app/keys/a 2", key), 422, .idempotencyMismatch),
     ]
 
     @Test(
@@ -215,12 +217,12 @@ struct IdempotencyTests {
     @Test("A write that changed nothing is replayed after a crash and after a clean restart")
     func unchangedAcrossRestarts() throws {
         let first = try TestDaemon()
-        for request: Request in ["PUT app/keys/a 1", Self.put, "PUT app/keys/a 2"] { try first.done(request) }
+        for request: Request in ["PUT app/keys/a 1", Self.putWithKey, "PUT app/keys/a 2"] { try first.sendOK(request) }
         let crashed = try TestDaemon(in: TemporaryDirectory(copyOf: first.directory))
         first.stop()
         let again = try TestDaemon(in: first.directory)
         for daemon in [crashed, again] {
-            let answer = try daemon.send(Self.put)
+            let answer = try daemon.send(Self.putWithKey)
             #expect(answer.json?["replayed"] == true && answer.json?["changed"] == false, "\(answer.text)")
             #expect(try daemon.send("GET app/keys/a?raw").text == "2")
         }
@@ -228,6 +230,7 @@ struct IdempotencyTests {
 
     @Test("A request answered by version 0.3 is replayed; the same idempotency key for another setting is refused")
     func repeatedAcrossUpgrade() throws {
+        // The fixture has a write of 0.8 with this key, and then a write of 0.25.
         let daemon = try TestDaemon(in: StoredData(version: "0.3").write())
         let key = "Idempotency-Key: louder"
         for _ in 1...2 {
@@ -242,11 +245,11 @@ struct IdempotencyTests {
     @Test("A write with an idempotency key that changes nothing does not wake watchers")
     func unchangedEndsNoWait() throws {
         let daemon = try TestDaemon()
-        let tag = try #require(try daemon.done("PUT app/keys/a 1").field("ETag"))
+        let tag = try #require(try daemon.sendOK("PUT app/keys/a 1").field("ETag"))
         let setting = try WaitingPeer(daemon, Request("GET app/keys/a?wait=300", "If-None-Match: \(tag)"))
         let suite = try WaitingPeer(daemon, Request("GET app?wait=300", "If-None-Match: \(tag)"))
-        #expect(try daemon.done(Self.put).json?["changed"] == false)
-        try daemon.done("PUT app/keys/a 2")
+        #expect(try daemon.sendOK(Self.putWithKey).json?["changed"] == false)
+        try daemon.sendOK("PUT app/keys/a 2")
         #expect(try setting.answer().json?["value"] == 2)
         #expect(try suite.answer().json?["values"] == ["a": 2])
     }

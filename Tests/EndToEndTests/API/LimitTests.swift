@@ -6,11 +6,11 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// "Errors" in docs/http-api.md: the answers of a daemon with low limits.
+/// "Errors" in docs/http-api.md: the answers of a daemon with low limits. In a row, `"*"` stands for any value.
 @Suite(.ownThread)
 struct LimitTests {
     /// Makes the queue of writes so small that it has no room for a write.
-    static func fillQueue(_ configuration: inout Configuration) {
+    static func allowNoWrites(_ configuration: inout Configuration) {
         configuration.writes.waitingBytes = 16
     }
 
@@ -19,38 +19,43 @@ struct LimitTests {
             maximumTargetLength: 64, maximumHeadLength: 256, maximumFieldCount: 4, maximumBodyLength: 8)
     }
 
-    static let outcome = #"{"outcome":"not_done","retryAfterMs":"*"}"#
+    static let notDone = #"{"outcome":"not_done","retryAfterMs":"*"}"#
 
     static let rows: [Row] = [
         Row(
-            "A value without memory for the queue", "PUT app/keys/a 1", 503, .overloaded, outcome,
-            fields: ["Retry-After: 1"],
-            adapt: fillQueue),
-        Row("A map without memory for the queue", #"PATCH app {"a":1}"#, 503, .overloaded, outcome, adapt: fillQueue),
-        Row("A schema without memory for the queue", Samples.schema, 503, .overloaded, outcome, adapt: fillQueue),
+            "A value without memory for the queue", "PUT app/keys/a 1", 503, .overloaded, notDone,
+            fields: ["Retry-After: 1"], configure: allowNoWrites),
         Row(
-            "A transaction without memory for the queue", #"POST /v1/transaction {"do":[]}"#, 503, .overloaded, outcome,
-            adapt: fillQueue),
-        Row("A read while the queue has no memory", "GET /v1/suites", 200, adapt: fillQueue),
-        Row("A body over its limit", "PUT app/keys/a 123456789", 413, .tooLarge, #"{"limit":8}"#, adapt: limitRequests),
-        Row("A body at its limit", "PUT app/keys/a 12345678", 201, adapt: limitRequests),
+            "A map without memory for the queue", #"PATCH app {"a":1}"#, 503, .overloaded, notDone,
+            configure: allowNoWrites),
+        Row(
+            "A schema without memory for the queue", Samples.schema, 503, .overloaded, notDone,
+            configure: allowNoWrites),
+        Row(
+            "A transaction without memory for the queue", #"POST /v1/transaction {"do":[]}"#, 503, .overloaded, notDone,
+            configure: allowNoWrites),
+        Row("A read while the queue has no memory", "GET /v1/suites", 200, configure: allowNoWrites),
+        Row(
+            "A body over its limit", "PUT app/keys/a 123456789", 413, .tooLarge, #"{"limit":8}"#,
+            configure: limitRequests),
+        Row("A body at its limit", "PUT app/keys/a 12345678", 201, configure: limitRequests),
         Row(
             "A body in chunks over its limit",
             Request("PUT app/keys/a 9\r\n123456789\r\n0\r\n\r\n", "Transfer-Encoding: chunked"), 413, .tooLarge,
-            #"{"limit":8}"#, adapt: limitRequests),
+            #"{"limit":8}"#, configure: limitRequests),
         Row(
             "A body in chunks at its limit",
             Request("PUT app/keys/a 4\r\n1234\r\n4\r\n5678\r\n0\r\n\r\n", "Transfer-Encoding: chunked"), 201, nil,
-            #"{"value":12345678}"#, adapt: limitRequests),
+            #"{"value":12345678}"#, configure: limitRequests),
         Row(
             "A target over its limit", Request("GET /v1?\(String(repeating: "a", count: 64))"), 414, .tooLarge,
-            #"{"limit":64}"#, adapt: limitRequests),
+            #"{"limit":64}"#, configure: limitRequests),
         Row(
             "A head over its limit", Request("GET /v1", "A: \(String(repeating: "a", count: 256))"), 431, .tooLarge,
-            #"{"limit":256}"#, adapt: limitRequests),
+            #"{"limit":256}"#, configure: limitRequests),
         Row(
             "Too many fields", Request("GET /v1", "A: 1", "B: 1", "C: 1", "D: 1"), 431, .tooLarge, #"{"limit":4}"#,
-            adapt: limitRequests),
+            configure: limitRequests),
     ]
 
     @Test("A request over a limit is refused with the limit", arguments: rows)
@@ -98,7 +103,7 @@ struct LargeSuiteTests {
 
     private static func fill(_ daemon: TestDaemon) throws {
         let members = (0..<count).map { #""key\#(100_000 + $0)":\#($0)"# }.joined(separator: ",")
-        try daemon.done(Request("PUT app {\(members)}"))
+        try daemon.sendOK(Request("PUT app {\(members)}"))
     }
 
     @Test(

@@ -2,11 +2,12 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Notes, the reasons that clients attach to writes with the field Settings-Note.
+/// Notes, the reasons that clients attach to writes with the field Settings-Note. In a row, `$n` stands for the
+/// revision after the n-th request. `Samples.schema`: `volume` (at most 1, default 0.5).
 @Suite(.ownThread)
 struct NoteTests {
-    static let put = Request("PUT app/keys/a 1", "Settings-Note: louder, für alle")
-    static let limit = String(repeating: "n", count: 256)
+    static let putWithNote = Request("PUT app/keys/a 1", "Settings-Note: louder, für alle")
+    static let longestNote = String(repeating: "n", count: 256)
 
     private static func withNote(_ note: String, _ request: Request) -> Request {
         var request = request
@@ -15,13 +16,15 @@ struct NoteTests {
     }
 
     static let rows: [Row] = [
-        Row("The answer to a write", put, 201, nil, #"{"note":"louder, für alle","value":1}"#, lacks: ["by"]),
-        Row("A setting", given: [put], "GET app/keys/a", 200, nil, #"{"note":"louder, für alle"}"#, lacks: ["by"]),
+        Row("The answer to a write", putWithNote, 201, nil, #"{"note":"louder, für alle","value":1}"#, lacks: ["by"]),
         Row(
-            "A listed key", given: [put], "GET app/keys", 200, nil, #"{"keys":[{"key":"a","note":"louder, für alle"}]}"#
-        ),
+            "A setting", given: [putWithNote], "GET app/keys/a", 200, nil, #"{"note":"louder, für alle"}"#,
+            lacks: ["by"]),
         Row(
-            "A change", given: ["PUT app/keys/a 0", put], "GET app/observe?since=$1", 200, nil,
+            "A listed key", given: [putWithNote], "GET app/keys", 200, nil,
+            #"{"keys":[{"key":"a","note":"louder, für alle"}]}"#),
+        Row(
+            "A change", given: ["PUT app/keys/a 0", putWithNote], "GET app/observe?since=$1", 200, nil,
             #"{"changes":[{"key":"a","new":1,"note":"louder, für alle"}]}"#),
         Row(
             "Changes of several keys", given: ["PUT app/keys/a 0"],
@@ -29,27 +32,28 @@ struct NoteTests {
             #"{"changes":[{"key":"a","note":"both"},{"key":"b","note":"both"}]}"#),
         Row(
             "A default of a schema with a note", given: [withNote("begin", Samples.schema)], "GET app/keys/volume", 200,
-            nil,
-            #"{"source":"default","note":"begin"}"#),
+            nil, #"{"source":"default","note":"begin"}"#),
         Row(
-            "A write that changes nothing", given: [put], Request("PUT app/keys/a 1", "Settings-Note: again"), 200, nil,
-            #"{"changed":false,"note":"louder, für alle"}"#),
+            "A write that changes nothing", given: [putWithNote], Request("PUT app/keys/a 1", "Settings-Note: again"),
+            200, nil, #"{"changed":false,"note":"louder, für alle"}"#),
         Row(
-            "A dry run", given: [put], Request(#"PATCH app?dryRun {"a":2}"#, "Settings-Note: try"), 200, nil,
+            "A dry run", given: [putWithNote], Request(#"PATCH app?dryRun {"a":2}"#, "Settings-Note: try"), 200, nil,
             #"{"changes":[{"note":"try"}]}"#, then: [("GET app/keys/a", #"{"note":"louder, für alle"}"#)]),
-        Row("A later write without a note", given: [put, "PUT app/keys/a 2"], "GET app/keys/a", 200, lacks: ["note"]),
         Row(
-            "A setting at a past revision", given: [put, Request("PUT app/keys/a 2", "Settings-Note: softer")],
+            "A later write without a note", given: [putWithNote, "PUT app/keys/a 2"], "GET app/keys/a", 200,
+            lacks: ["note"]),
+        Row(
+            "A setting at a past revision", given: [putWithNote, Request("PUT app/keys/a 2", "Settings-Note: softer")],
             "GET app/keys?at=$1", 200, nil, #"{"keys":[{"value":1,"note":"louder, für alle"}]}"#),
         Row(
             "A repeat", given: [Request("PUT app/keys/a 1", "Idempotency-Key: k", "Settings-Note: first")],
             Request("PUT app/keys/a 1", "Idempotency-Key: k", "Settings-Note: second"), 201, nil,
             #"{"replayed":true,"note":"first"}"#),
         Row(
-            "The longest note", Request("PUT app/keys/a 1", "Settings-Note: \(limit)"), 201, nil,
-            #"{"note":"\#(limit)"}"#),
+            "The longest note", Request("PUT app/keys/a 1", "Settings-Note: \(longestNote)"), 201, nil,
+            #"{"note":"\#(longestNote)"}"#),
         Row("An empty note", Request("PUT app/keys/a 1", "Settings-Note: "), 201, lacks: ["note"]),
-        Row("A note over the limit", Request("PUT app/keys/a 1", "Settings-Note: n\(limit)"), 400, .badRequest),
+        Row("A note over the limit", Request("PUT app/keys/a 1", "Settings-Note: n\(longestNote)"), 400, .badRequest),
         Row("A note with a tab", Request("PUT app/keys/a 1", "Settings-Note: a\tb"), 400, .badRequest),
         Row("Two notes", Request("PUT app/keys/a 1", "Settings-Note: a", "Settings-Note: b"), 400, .badRequest),
     ]
@@ -63,12 +67,12 @@ struct NoteTests {
     func restarts() throws {
         let directory = try TemporaryDirectory()
         var daemon = try TestDaemon(in: directory)
-        try daemon.done(Self.put)
+        try daemon.sendOK(Self.putWithNote)
         for _ in 1...2 {
             daemon.stop()
             daemon = try TestDaemon(in: directory)
-            #expect(try daemon.done("GET app/keys/a").text.contains(#""note":"louder, für alle""#))
-            #expect(try daemon.done("GET app/observe?since=0").text.contains(#""note":"louder, für alle""#))
+            #expect(try daemon.sendOK("GET app/keys/a").text.contains(#""note":"louder, für alle""#))
+            #expect(try daemon.sendOK("GET app/observe?since=0").text.contains(#""note":"louder, für alle""#))
         }
     }
 }

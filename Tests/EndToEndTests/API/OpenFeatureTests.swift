@@ -4,51 +4,58 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// "OpenFeature" in docs/http-api.md: a suite as flags of the remote evaluation protocol.
+/// "OpenFeature" in docs/http-api.md: a suite as flags of the remote evaluation protocol. `Samples.schema`: `volume`
+/// (at most 1, default 0.5), `count` (an integer, no default), `fixed` (locked, default 1). `Samples.narrowSchema`
+/// allows only `volume` and `count` up to 10, and keeps invalid values.
 @Suite(.ownThread)
 struct OpenFeatureTests {
-    /// A request, its expected answer and the name of the protocol's schema that the answer must match.
+    /// A request, the pattern of its answer, and the name of the schema of the protocol that the answer must match. In
+    /// a pattern, `"*"` stands for any value, and `$n` for the revision after the n-th request.
     struct Evaluation: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let given: [Request]
         let request: Request
         let status: Int
         let body: String
-        let form: String
+        let schema: String
 
-        init(_ name: String, _ given: [Request], _ request: Request, _ status: Int, _ body: String, as form: String) {
+        init(_ name: String, _ given: [Request], _ request: Request, _ status: Int, _ body: String, schema: String) {
             testDescription = name
             self.given = given
             self.request = request
             self.status = status
             self.body = body
-            self.form = form
+            self.schema = schema
         }
     }
 
     private static let flags = "app/ofrep/v1/evaluate/flags"
 
+    /// A request to evaluate a flag; all flags if `key` is empty.
     private static func evaluate(_ key: String, _ body: String = #"{"context":{}}"#, _ fields: String...) -> Request {
         var request = Request("POST \(flags)\(key.isEmpty ? "" : "/\(key)") \(body)")
         request.fields = fields
         return request
     }
 
+    /// An evaluation of a flag with this stored value.
     private static func stored(_ name: String, _ value: String) -> Evaluation {
         Evaluation(
             name, [Request("PUT app/keys/k \(value)")], evaluate("k"), 200,
             """
             {"key":"k","value":\(value),"reason":"STATIC","variant":"stored","metadata":{"suite":"app","revision":$1}}
-            """, as: "serverEvaluationSuccess")
+            """, schema: "serverEvaluationSuccess")
     }
 
+    /// An evaluation that returns an error.
     private static func failure(
         _ name: String, given: [Request] = ["PUT app/keys/k 1"], _ request: Request, _ status: Int, _ code: String,
-        key: String? = "k", detail: String, as form: String = "evaluationFailure"
+        key: String? = "k", detail: String, schema: String = "evaluationFailure"
     ) -> Evaluation {
         let key = key.map { "\"key\":\"\($0)\"," } ?? ""
         return Evaluation(
-            name, given, request, status, "{\(key)\"errorCode\":\"\(code)\",\"errorDetails\":\"\(detail)\"}", as: form)
+            name, given, request, status, "{\(key)\"errorCode\":\"\(code)\",\"errorDetails\":\"\(detail)\"}",
+            schema: schema)
     }
 
     static let single: [Evaluation] = [
@@ -58,65 +65,54 @@ struct OpenFeatureTests {
         Evaluation(
             "A default", [Samples.schema], evaluate("volume"), 200,
             #"{"key":"volume","value":0.5,"reason":"STATIC","variant":"default","metadata":{"suite":"app","revision":$1}}"#,
-            as: "serverEvaluationSuccess"),
+            schema: "serverEvaluationSuccess"),
         Evaluation(
             "A key that is not set and has no default", [Samples.schema], evaluate("count"), 200,
             #"{"key":"count","reason":"DEFAULT","variant":"unset","metadata":{"suite":"app","revision":"*"}}"#,
-            as: "serverEvaluationSuccess"),
+            schema: "serverEvaluationSuccess"),
         Evaluation(
             "An unset key of a suite without a schema", ["PUT app/keys/k 1"], evaluate("other"), 200,
             #"{"key":"other","reason":"DEFAULT","variant":"unset","metadata":{"suite":"app","revision":"*"}}"#,
-            as: "serverEvaluationSuccess"),
+            schema: "serverEvaluationSuccess"),
         Evaluation(
             "A key with escapes", [#"PUT app/keys/a%2Fb%20c 1"#], evaluate("a%2Fb%20c"), 200,
             #"{"key":"a/b c","value":1,"reason":"STATIC","variant":"stored","metadata":{"suite":"app","revision":$1}}"#,
-            as: "serverEvaluationSuccess"),
+            schema: "serverEvaluationSuccess"),
         Evaluation(
             "A context, and members of later versions", ["PUT app/keys/k 1"],
             evaluate("k", #"{"context":{"targetingKey":"me","plan":{"a":[1]}},"later":1}"#), 200,
             #"{"key":"k","value":1,"reason":"STATIC","variant":"stored","metadata":{"suite":"app","revision":$1}}"#,
-            as: "serverEvaluationSuccess"),
+            schema: "serverEvaluationSuccess"),
         failure(
             "A key that the schema does not know", given: [Samples.schema], evaluate("k"), 404, "FLAG_NOT_FOUND",
-            detail: "*suite app*key k*", as: "flagNotFound"),
+            detail: "*suite app*key k*", schema: "flagNotFound"),
         failure(
-            "A suite that does not exist", given: [], evaluate("k"), 404, "FLAG_NOT_FOUND",
-            detail: "*suite app*",
-            as: "flagNotFound"),
+            "A suite that does not exist", given: [], evaluate("k"), 404, "FLAG_NOT_FOUND", detail: "*suite app*",
+            schema: "flagNotFound"),
         failure(
-            "A value that does not match the schema", given: ["PUT app/keys/count 99", Samples.narrow],
-            evaluate("count"),
-            400,
-            "PARSE_ERROR", key: "count",
+            "A value that does not match the schema", given: ["PUT app/keys/count 99", Samples.narrowSchema],
+            evaluate("count"), 400, "PARSE_ERROR", key: "count",
             detail:
                 "*count*suite app*10*99*"),
-        failure(
-            "No context", evaluate("k", "{}"), 400, "INVALID_CONTEXT",
-            detail: "*context*"),
+        failure("No context", evaluate("k", "{}"), 400, "INVALID_CONTEXT", detail: "*context*"),
         failure(
             "A context that is no object", evaluate("k", #"{"context":"me"}"#), 400, "INVALID_CONTEXT",
             detail: "*context*"),
-        failure(
-            "A body that is no object", evaluate("k", "[]"), 400, "INVALID_CONTEXT",
-            detail: "*context*"),
-        failure(
-            "No body", evaluate("k", ""), 400, "PARSE_ERROR",
-            detail: "*line 1, column 1*"),
+        failure("A body that is no object", evaluate("k", "[]"), 400, "INVALID_CONTEXT", detail: "*context*"),
+        failure("No body", evaluate("k", ""), 400, "PARSE_ERROR", detail: "*line 1, column 1*"),
         failure(
             "A body that is not JSON", evaluate("k", #"{"context":}"#), 400, "PARSE_ERROR",
             detail: "*line 1, column 12*"),
-        failure(
-            "An unknown parameter", evaluate("k?a=1"), 400, "PARSE_ERROR",
-            detail: "*parameter a*"),
+        failure("An unknown parameter", evaluate("k?a=1"), 400, "PARSE_ERROR", detail: "*parameter a*"),
         failure(
             "An encoded body", evaluate("k", #"{"context":{}}"#, "Content-Encoding: gzip"), 415, "GENERAL",
-            detail: "*Content-Encoding*", as: "generalErrorResponse"),
+            detail: "*Content-Encoding*", schema: "generalErrorResponse"),
         failure(
             "Another method", "GET app/ofrep/v1/evaluate/flags/k", 405, "GENERAL",
-            detail: "*GET*POST, OPTIONS*", as: "generalErrorResponse"),
+            detail: "*GET*POST, OPTIONS*", schema: "generalErrorResponse"),
         failure(
             "Another host", evaluate("k", #"{"context":{}}"#, "Host: evil.example"), 421, "GENERAL",
-            detail: "*", as: "generalErrorResponse"),
+            detail: "*", schema: "generalErrorResponse"),
     ]
 
     static let all: [Evaluation] = [
@@ -138,45 +134,44 @@ struct OpenFeatureTests {
             {"key":"e","reason":"DEFAULT","variant":"unset","metadata":{"suite":"app","revision":"*"}}],\
             "eventStreams":[{"type":"sse","endpoint":{"requestUri":"/v1/suites/app/ofrep/v1/events"},\
             "inactivityDelaySec":120}],"metadata":{"suite":"app","revision":$2}}
-            """, as: "bulkEvaluationSuccess"),
+            """, schema: "bulkEvaluationSuccess"),
         Evaluation(
             "A request with the query parameters that a client takes from an event", ["PUT app/keys/k 1"],
             Request(#"POST \#(flags)?flagConfigEtag=%2243%22&flagConfigLastModified=1771622898 {"context":{}}"#), 200,
-            #"{"flags":["*"],"eventStreams":["*"],"metadata":"*"}"#, as: "bulkEvaluationSuccess"),
+            #"{"flags":["*"],"eventStreams":["*"],"metadata":"*"}"#, schema: "bulkEvaluationSuccess"),
         failure(
             "A suite that does not exist", given: [], evaluate(""), 404, "FLAG_NOT_FOUND", key: nil,
-            detail: "*suite app*", as: "bulkEvaluationFailure"),
+            detail: "*suite app*", schema: "bulkEvaluationFailure"),
         failure(
             "No context", evaluate("", #"{"context":null}"#), 400, "INVALID_CONTEXT", key: nil, detail: "*",
-            as: "bulkEvaluationFailure"),
+            schema: "bulkEvaluationFailure"),
         failure(
             "A guard that does not match", evaluate("", #"{"context":{}}"#, #"If-Match: "999""#), 412, "GENERAL",
-            key: nil,
-            detail: "*", as: "bulkEvaluationFailure"),
+            key: nil, detail: "*", schema: "bulkEvaluationFailure"),
     ]
 
     @Test("The answer to an evaluation matches the schema of the protocol", arguments: single + all)
-    func evaluations(row: Evaluation) throws {
+    func evaluations(evaluation: Evaluation) throws {
         let daemon = try TestDaemon()
         var revisions = [try daemon.send("GET /v1").revision?.description ?? ""]
-        for request in row.given { revisions.append(try daemon.done(request).revision?.description ?? "") }
-        let answer = try daemon.send(row.request)
-        #expect(answer.status == row.status, "\(answer.text)")
+        for request in evaluation.given { revisions.append(try daemon.sendOK(request).revision?.description ?? "") }
+        let answer = try daemon.send(evaluation.request)
+        #expect(answer.status == evaluation.status, "\(answer.text)")
         #expect(answer.type == "application/json" && answer.field("Cache-Control") == "no-cache")
         #expect(answer.revision?.description == revisions.last)
-        let pattern = try JSONValue(parsing: row.body.replacingPlaceholders(with: revisions))
+        let pattern = try JSONValue(parsing: evaluation.body.replacingPlaceholders(with: revisions))
         #expect(pattern.isFound(in: answer.json), "\(answer.text)")
         let members = { (value: JSONValue?) in value?.object?.members.map(\.name) ?? [] }
         #expect(members(answer.json) == members(pattern), "\(answer.text)")
-        try OpenAPIDescription.check(answer, to: row.request, of: row.testDescription)
+        try OpenAPIDescription.check(answer, to: evaluation.request, of: evaluation.testDescription)
         let json = try #require(answer.json)
-        #expect(try Protocol.read().violations(of: json, as: row.form) == [], "\(answer.text)")
+        #expect(try Protocol.read().violations(of: json, as: evaluation.schema) == [], "\(answer.text)")
     }
 
     @Test("The evaluation of all flags has the suite's tag, returns 304 for this tag, and changes only with the suite")
     func tags() throws {
         let daemon = try TestDaemon()
-        let written = try daemon.done("PUT app/keys/k 1")
+        let written = try daemon.sendOK("PUT app/keys/k 1")
         let first = try daemon.send(Self.evaluate(""))
         let tag = try #require(first.field("ETag"))
         #expect(try tag == daemon.send("GET app").field("ETag"))
@@ -184,11 +179,11 @@ struct OpenFeatureTests {
         let known = try daemon.send(Self.evaluate("", #"{"context":{}}"#, "If-None-Match: \(tag)"))
         #expect(known.status == 304 && known.field("ETag") == tag && known.body.isEmpty)
 
-        let elsewhere = try daemon.done("PUT other/keys/k 1").cursorText
+        let elsewhere = try daemon.sendOK("PUT other/keys/k 1").cursorText
         let same = try daemon.send(Self.evaluate(""))
         #expect(same.body == first.body && same.field("ETag") == tag && same.cursorText == elsewhere)
 
-        let changed = try daemon.done("PUT app/keys/k 2")
+        let changed = try daemon.sendOK("PUT app/keys/k 2")
         let next = try daemon.send(Self.evaluate("", #"{"context":{}}"#, "If-None-Match: \(tag)"))
         #expect(next.status == 200 && next.json?["flags"]?.array?[0]["value"] == 2)
         #expect(next.field("ETag") == "\"\(try #require(changed.revision))\"")
@@ -215,7 +210,7 @@ struct OpenFeatureTests {
     func long() throws {
         let daemon = try TestDaemon()
         let text = String(repeating: "x", count: 300_000)
-        try daemon.done(Request(#"PUT app {"long":"\#(text)","a":1}"#))
+        try daemon.sendOK(Request(#"PUT app {"long":"\#(text)","a":1}"#))
         #expect(try daemon.send(Self.evaluate("long")).json?["value"]?.string == text)
         let flags = try daemon.send(Self.evaluate("")).json?["flags"]?.array ?? []
         #expect(flags.map { $0["key"]?.string } == ["a", "long"])
@@ -227,7 +222,7 @@ struct OpenFeatureTests {
     @Test("The evaluation of a locked key returns its value")
     func locked() throws {
         let daemon = try TestDaemon()
-        try daemon.done(Samples.schema)
+        try daemon.sendOK(Samples.schema)
         #expect(try daemon.send(Self.evaluate("fixed")).json?["value"] == 1)
     }
 }

@@ -58,7 +58,7 @@ struct OriginTests {
     @Test("A page of a configured origin can read every answer", arguments: requests)
     func answers(request: Request, status: Int) throws {
         let daemon = try Self.daemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         var request = request
         request.fields.append("Origin: \(Self.origin)")
         let answer = try daemon.send(request)
@@ -67,8 +67,7 @@ struct OriginTests {
     }
 
     @Test(
-        "A page of a configured origin can use a token and read a 401; another origin gets 403 even with a token"
-    )
+        "A page of a configured origin can use a token and read a 401; another origin gets 403 even with a token")
     func token() throws {
         let guarded = try GuardedDaemon(["page": ["app:read"]], given: ["PUT app/keys/a 1"]) {
             $0.origins = [Self.origin]
@@ -88,7 +87,7 @@ struct OriginTests {
     @Test("A page of a configured origin can read an event stream")
     func stream() throws {
         let daemon = try Self.daemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let stream = try daemon.stream(Request("GET app/observe", "Origin: \(Self.origin)"))
         #expect(stream.head.status == 200)
         Self.expectReadable(stream.head)
@@ -101,7 +100,7 @@ struct OriginTests {
     @Test("When one change wakes many watchers, each answer names the origin of its own page")
     func waiting() throws {
         let daemon = try Self.daemon()
-        let since = try daemon.done("PUT app/keys/a 1").cursorText
+        let since = try daemon.sendOK("PUT app/keys/a 1").cursorText
         let origins = [Self.origin, nil, Self.other]
         let peers = try (0..<150).map { index in
             let fields = origins[index % 3].map { ["Origin: \($0)"] } ?? []
@@ -112,7 +111,7 @@ struct OriginTests {
             return peer
         }
         try daemon.awaitWatchers(peers.count)
-        try daemon.done("PUT app/keys/a 2")
+        try daemon.sendOK("PUT app/keys/a 2")
         for (index, peer) in peers.enumerated() {
             let answer = try peer.readResponse()
             #expect(answer.status == 200)

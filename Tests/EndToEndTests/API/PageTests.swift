@@ -6,13 +6,13 @@ import Testing
 /// Requests for the files of the web page. `scripts/check-page` tests the page in a browser.
 @Suite
 struct PageTests {
-    private static let browser = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+    private static let acceptOfBrowser = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
     @Test
     func `GET / redirects a browser to the page, and answers another client with 404 and a hint to /v1`() throws {
         let daemon = try TestDaemon()
         for path in ["/", "/ui"] {
-            let answer = try daemon.send(Request("GET \(path)", Self.browser))
+            let answer = try daemon.send(Request("GET \(path)", Self.acceptOfBrowser))
             #expect(answer.status == 302)
             #expect(answer.field("Location") == "ui/")
             #expect(answer.field("Vary") == "Accept")
@@ -73,28 +73,31 @@ struct PageTests {
         let index = try daemon.send("GET /ui/").text
         #expect(!index.contains("<style") && !index.contains("style=") && !index.contains("<script>"))
         var sizes: [String: Int] = [:]
-        func load(_ name: String, isLater: Bool) throws {
+        /// Gets a file and, recursively, the files that it imports. If `includesLaterImports` is false, only with
+        /// `from`.
+        func load(_ name: String, includesLaterImports: Bool) throws {
             guard sizes[name] == nil else { return }
             let file = try daemon.send(Request("GET /ui/\(name)"))
             #expect(file.status == 200, "\(name)")
             sizes[name] = file.body.count
-            for statement in file.text.split(separator: "\n") where isLater || statement.contains(" from \"./") {
+            for statement in file.text.split(separator: "\n")
+            where includesLaterImports || statement.contains(" from \"./") {
                 for part in statement.split(separator: "\"") where part.hasPrefix("./") {
-                    try load(String(part.dropFirst(2)), isLater: isLater)
+                    try load(String(part.dropFirst(2)), includesLaterImports: includesLaterImports)
                 }
             }
         }
-        try load("index.html", isLater: false)
-        try load("icon.svg", isLater: false)
+        try load("index.html", includesLaterImports: false)
+        try load("icon.svg", includesLaterImports: false)
         for part in index.split(separator: "\"") where part.hasSuffix(".js") || part.hasSuffix(".css") {
-            try load(String(part), isLater: false)
+            try load(String(part), includesLaterImports: false)
         }
         #expect(sizes["main.js"] != nil && sizes["history.js"] == nil)
         #expect(sizes.values.reduce(0, +) <= 180_000)
         // `modules.js` names the modules that the page imports after its first view.
         let modules = try daemon.send("GET /ui/modules.js").text
         for part in modules.split(separator: "\"") where part.hasPrefix("./") {
-            try load(String(part.dropFirst(2)), isLater: true)
+            try load(String(part.dropFirst(2)), includesLaterImports: true)
         }
         #expect(sizes["history.js"] != nil && sizes["textdiff.js"] != nil)
         #expect(sizes.values.reduce(0, +) <= 280_000)
@@ -118,11 +121,11 @@ struct PageTests {
     func `GET of the page needs no token, and is answered with 404 if the option page is false`() throws {
         let guarded = try GuardedDaemon(["reader": ["*:read"]])
         #expect(try guarded.send(Request("GET /ui/"), as: nil).status == 200)
-        #expect(try guarded.send(Request("GET /", Self.browser), as: nil).status == 302)
+        #expect(try guarded.send(Request("GET /", Self.acceptOfBrowser), as: nil).status == 302)
         #expect(try guarded.send(Request("GET /v1/suites"), as: nil).status == 401)
         let plain = try TestDaemon { $0.servesWebPage = false }
         #expect(try plain.send(Request("GET /ui/")).status == 404)
-        #expect(try plain.send(Request("GET /", Self.browser)).status == 404)
+        #expect(try plain.send(Request("GET /", Self.acceptOfBrowser)).status == 404)
     }
 
     @Test

@@ -10,7 +10,8 @@ import Testing
 /// History beyond the commits in memory, which `history.days` keeps in past files.
 @Suite(.ownThread)
 struct PastOnDiskTests {
-    private static let story: [Request] =
+    /// The n-th write has the revision n. At the revision n above 6, `plain` has the value n - 6.
+    private static let writes: [Request] =
         [
             #"PUT app/keys/pin "1111""#, "PUT app/keys/plain 0",
             #"PUT app/schema {"additionalProperties":{},"properties":{"token":{"writeOnly":true}}}"#,
@@ -19,11 +20,13 @@ struct PastOnDiskTests {
             #"PUT app/schema {"additionalProperties":{},"properties":{"pin":{"writeOnly":true}}}"#,
         ] + (1...60).map { Request("PUT app/keys/plain \($0)") }
 
-    private static func guarded(after earlier: [Request] = []) throws -> GuardedDaemon {
+    /// A daemon whose memory has only eight commits; past files have the earlier commits.
+    private static func daemonWithPastFiles(after earlier: [Request] = []) throws -> GuardedDaemon {
         let grants = ["reader": ["app:read"], "old": ["old.*:read"]]
-        let guarded = try GuardedDaemon(grants, given: earlier + story) { configuration in
+        let guarded = try GuardedDaemon(grants, given: earlier + writes) { configuration in
             configuration.history.commits = 8
             configuration.history.suiteCommits = 0
+            // One day, in milliseconds.
             configuration.history.age = 86_400_000
         }
         // The daemon answers 503 until a past file has the evicted commits.
@@ -33,7 +36,7 @@ struct PastOnDiskTests {
 
     @Test("History on disk can be read, compared, undone and restored, back to the first commit")
     func answers() throws {
-        let guarded = try Self.guarded()
+        let guarded = try Self.daemonWithPastFiles()
         #expect(try guarded.answer("GET app?at=2&raw", as: "all").json == ["pin": "1111", "plain": 0])
         #expect(try guarded.answer("GET app/keys/plain?at=20&raw", as: "all").text == "14")
         var (seen, before): ([Int64], String) = ([], "")
@@ -62,10 +65,11 @@ struct PastOnDiskTests {
 
     @Test
     func `The pages of a list with dropped suites also have the suites whose commits are only in past files`() throws {
+        // The names `old.100` to `old.399` have equal lengths, so their order is the order of the numbers.
         let dropped = (0..<300).flatMap { number -> [Request] in
             ["PUT old.\(number + 100)/keys/a 1", "DELETE old.\(number + 100)?drop"].map { Request($0) }
         }
-        let guarded = try Self.guarded(after: dropped + ["PUT hidden/keys/a 1", "DELETE hidden?drop"])
+        let guarded = try Self.daemonWithPastFiles(after: dropped + ["PUT hidden/keys/a 1", "DELETE hidden?drop"])
         let names = ["app", "hidden"] + (0..<300).map { "old.\($0 + 100)" }
         for (caller, names) in [("all", names), ("old", Array(names.dropFirst(2))), ("reader", ["app"])] {
             for limit in [1, 7, 1000] {
@@ -93,13 +97,13 @@ struct PastOnDiskTests {
     @Test("Metrics report the number, the size and the age of the past files")
     func metrics() throws {
         let before = Timestamp.now().milliseconds / 1000
-        let guarded = try Self.guarded()
+        let guarded = try Self.daemonWithPastFiles()
         let data = guarded.daemon.directory.path + "/data"
         func sizes() throws -> [Int] {
             let names = try FileManager.default.contentsOfDirectory(atPath: data).filter { $0.hasPrefix("past-") }
             return try names.map { try Data(contentsOf: URL(filePath: "\(data)/\($0)")).count }
         }
-        func figure(_ name: String) throws -> Int? {
+        func metric(_ name: String) throws -> Int? {
             let metrics = try guarded.answer("GET /metrics", as: "all").text.split(separator: "\n")
             return metrics.first { $0.hasPrefix("settingsd_past_\(name) ") }.flatMap {
                 Int($0.split(separator: " ")[1])
@@ -107,15 +111,15 @@ struct PastOnDiskTests {
         }
         try eventually {
             let sizes = try sizes()
-            return try figure("files") == sizes.count && figure("bytes") == sizes.reduce(0, +) && sizes.count > 1
+            return try metric("files") == sizes.count && metric("bytes") == sizes.reduce(0, +) && sizes.count > 1
         }
-        let oldest = try #require(try figure("oldest_timestamp_seconds"))
+        let oldest = try #require(try metric("oldest_timestamp_seconds"))
         #expect((before...(before + 600)).contains(Int64(oldest)))
     }
 
     @Test("Former and current secrets are hidden in history on disk")
     func secrets() throws {
-        let guarded = try Self.guarded()
+        let guarded = try Self.daemonWithPastFiles()
         for target in [
             "app?at=2", "app?at=2&view=stored", "app?at=4", "app/keys?at=2", "app/keys?at=4", "app/keys/pin?at=2",
             "app/keys/token?at=4", "app/history?before=8", "app/diff?from=0&to=2", "app/diff?from=3&to=4",

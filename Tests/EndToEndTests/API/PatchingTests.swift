@@ -2,14 +2,17 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// "Change a value in place" in docs/http-api.md.
+/// "Change a value in place" in docs/http-api.md. In a row, `$n` stands for the revision after the n-th request, and
+/// `"*"` for any value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked,
+/// default 1), `isOn` (default false), `tags` (at most 3 texts) and `shape` (integers `width`, `height`).
+/// `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values.
 @Suite(.ownThread)
 struct PatchingTests {
     static let mergePatch = "Content-Type: application/merge-patch+json"
     static let jsonPatch = "Content-Type: application/json-patch+json; charset=utf-8"
 
     /// A row with a stored value, an operation on it, and the expected result.
-    static func from(_ value: String, _ operation: String, to result: String, _ fields: String...) -> Row {
+    static func operation(on value: String, _ operation: String, to result: String, _ fields: String...) -> Row {
         var request = Request("PATCH app/keys/a \(operation)")
         request.fields = fields
         return Row(
@@ -19,57 +22,56 @@ struct PatchingTests {
     }
 
     static let results: [Row] = [
-        from("41", #"{"op":"add","by":1}"#, to: "42"),
-        from("3.14", #"{"op":"add","by":10}"#, to: "13.14"),
-        from("1", #"{"op":"add","by":0.5}"#, to: "1.5"),
-        from("1", #"{"op":"add","by":1.0}"#, to: "2.0"),
-        from("9223372036854775806", #"{"op":"add","by":1}"#, to: "9223372036854775807"),
-        from("0", #"{"op":"add","by":-9223372036854775808}"#, to: "-9223372036854775808"),
-        from("[1]", #"{"op":"append","values":[2,[3]]}"#, to: "[1,2,[3]]"),
-        from(#""a""#, #"{"op":"concat","text":"\u0301b"}"#, to: "\"a\u{301}b\""),
-        from("true", #"{"op":"toggle"}"#, to: "false"),
-        from(
-            #"{"a":1,"b":{"c":1}}"#, #"{"op":"merge","value":{"a":null,"b":{"d":2},"e":[1]}}"#,
+        operation(on: "41", #"{"op":"add","by":1}"#, to: "42"),
+        operation(on: "3.14", #"{"op":"add","by":10}"#, to: "13.14"),
+        operation(on: "1", #"{"op":"add","by":0.5}"#, to: "1.5"),
+        operation(on: "1", #"{"op":"add","by":1.0}"#, to: "2.0"),
+        operation(on: "9223372036854775806", #"{"op":"add","by":1}"#, to: "9223372036854775807"),
+        operation(on: "0", #"{"op":"add","by":-9223372036854775808}"#, to: "-9223372036854775808"),
+        operation(on: "[1]", #"{"op":"append","values":[2,[3]]}"#, to: "[1,2,[3]]"),
+        operation(on: #""a""#, #"{"op":"concat","text":"\u0301b"}"#, to: "\"a\u{301}b\""),
+        operation(on: "true", #"{"op":"toggle"}"#, to: "false"),
+        operation(
+            on: #"{"a":1,"b":{"c":1}}"#, #"{"op":"merge","value":{"a":null,"b":{"d":2},"e":[1]}}"#,
             to: #"{"b":{"c":1,"d":2},"e":[1]}"#),
-        from(#"{"a":1}"#, #"{"op":"merge","value":7}"#, to: "7"),
-        from(#"{"a":1}"#, #"{"a":null,"b":2}"#, to: #"{"b":2}"#, mergePatch),
-        from(#"{"op":"x"}"#, #"{"op":"toggle"}"#, to: #"{"op":"toggle"}"#, mergePatch),
-        from(
-            "[1,2]", #"[{"op":"test","path":"/0","value":1.0},{"op":"add","path":"/-","value":3}]"#, to: "[1,2,3]",
+        operation(on: #"{"a":1}"#, #"{"op":"merge","value":7}"#, to: "7"),
+        operation(on: #"{"a":1}"#, #"{"a":null,"b":2}"#, to: #"{"b":2}"#, mergePatch),
+        operation(on: #"{"op":"x"}"#, #"{"op":"toggle"}"#, to: #"{"op":"toggle"}"#, mergePatch),
+        operation(
+            on: "[1,2]", #"[{"op":"test","path":"/0","value":1.0},{"op":"add","path":"/-","value":3}]"#, to: "[1,2,3]",
             jsonPatch),
-        from(
-            #"{"a":1,"b":2}"#,
+        operation(
+            on: #"{"a":1,"b":2}"#,
             #"[{"op":"move","from":"/a","path":"/c"},{"op":"copy","from":"/b","path":"/d"},"#
                 + #"{"op":"remove","path":"/b"},{"op":"replace","path":"/c","value":5}]"#, to: #"{"c":5,"d":2}"#,
             jsonPatch),
-        from("1", #"[{"op":"replace","path":"","value":{"x":1}}]"#, to: #"{"x":1}"#, jsonPatch),
+        operation(on: "1", #"[{"op":"replace","path":"","value":{"x":1}}]"#, to: #"{"x":1}"#, jsonPatch),
     ]
 
-    static let integers: Request = #"PUT app/schema {"additionalProperties":{"type":"integer"}}"#
+    static let schemaOfIntegers: Request = #"PUT app/schema {"additionalProperties":{"type":"integer"}}"#
 
-    /// A row that adds an amount to a key whose schema allows only integers. For the status 422, `result` is empty if
-    /// the sum violates the schema, and not empty if the operation itself is refused.
-    static func ofInteger(_ value: String, _ amount: String, _ status: Int, _ result: String = "") -> Row {
+    /// A row that adds an amount to a key whose schema allows only integers, with the sum or the code of the error.
+    static func sum(_ value: String, plus amount: String, _ sum: String? = nil, refused code: ErrorCode? = nil) -> Row {
         Row(
-            "\(value) plus \(amount), for a key of integers", given: [integers, Request("PUT app/keys/a \(value)")],
-            Request(#"PATCH app/keys/a {"op":"add","by":\#(amount)}"#), status,
-            status == 200 ? nil : result.isEmpty ? .invalidValue : .invalidOperation,
-            status == 200 ? #"{"value":\#(result)}"# : "")
+            "\(value) plus \(amount), for a key of integers",
+            given: [schemaOfIntegers, Request("PUT app/keys/a \(value)")],
+            Request(#"PATCH app/keys/a {"op":"add","by":\#(amount)}"#), code == nil ? 200 : 422, code,
+            sum.map { #"{"value":\#($0)}"# } ?? "")
     }
 
-    static let ofIntegers: [Row] = [
-        ofInteger("9007199254740993", "1.0", 200, "9007199254740994"),
-        ofInteger("9007199254740993", "-1e0", 200, "9007199254740992"),
-        ofInteger("41", "1.0", 200, "42"),
-        ofInteger("1", "1e16", 200, "10000000000000001"),
-        ofInteger("42", "0.5", 422),
-        ofInteger("42", "1e-20", 422, "rounded"),
-        ofInteger("9007199254740993", "0.5", 422, "rounded"),
-        ofInteger("9223372036854775807", "1.0", 422, "overflow"),
-        ofInteger("1", "1e19", 422, "rounded"),
+    static let sumsOfIntegers: [Row] = [
+        sum("9007199254740993", plus: "1.0", "9007199254740994"),
+        sum("9007199254740993", plus: "-1e0", "9007199254740992"),
+        sum("41", plus: "1.0", "42"),
+        sum("1", plus: "1e16", "10000000000000001"),
+        sum("42", plus: "0.5", refused: .invalidValue),
+        sum("42", plus: "1e-20", refused: .invalidOperation),
+        sum("9007199254740993", plus: "0.5", refused: .invalidOperation),
+        sum("9223372036854775807", plus: "1.0", refused: .invalidOperation),
+        sum("1", plus: "1e19", refused: .invalidOperation),
     ]
 
-    @Test("Adding to an integer is exact or refused", arguments: ofIntegers)
+    @Test("Adding to an integer is exact or refused", arguments: sumsOfIntegers)
     func integer(row: Row) throws {
         try row.check()
     }
@@ -79,18 +81,16 @@ struct PatchingTests {
         try row.check()
     }
 
-    static let withoutEffect: [Row] = [
+    static let withoutEffectOrOnDefault: [Row] = [
         Row(
             "An addition of zero", given: ["PUT app/keys/a 1"], #"PATCH app/keys/a {"op":"add","by":0}"#, 200, nil,
             #"{"value":1,"changed":false,"revision":$1}"#),
         Row(
             "An append of no elements", given: ["PUT app/keys/a []"], #"PATCH app/keys/a {"op":"append","values":[]}"#,
-            200,
-            nil, #"{"changed":false}"#),
+            200, nil, #"{"changed":false}"#),
         Row(
             "A merge of an empty object", given: ["PUT app/keys/a {}"], Request("PATCH app/keys/a {}", mergePatch), 200,
-            nil,
-            #"{"changed":false}"#),
+            nil, #"{"changed":false}"#),
         Row(
             "A patch with only a test", given: ["PUT app/keys/a 1"],
             Request(#"PATCH app/keys/a [{"op":"test","path":"","value":1}]"#, jsonPatch), 200, nil,
@@ -107,12 +107,13 @@ struct PatchingTests {
     ]
 
     @Test(
-        "A PATCH that changes nothing makes no commit; a PATCH of a default stores the result", arguments: withoutEffect
-    )
+        "A PATCH that changes nothing makes no commit; a PATCH of a default stores the result; a dry run stores nothing",
+        arguments: withoutEffectOrOnDefault)
     func unchanged(row: Row) throws {
         try row.check()
     }
 
+    /// A row with a stored value, and an operation on it that the daemon refuses.
     static func refused(
         _ name: String, on value: String, _ operation: String, _ status: Int, _ code: ErrorCode, _ body: String = "",
         _ fields: String...
@@ -125,8 +126,7 @@ struct PatchingTests {
     static let refusals: [Row] = [
         refused(
             "A sum above the largest integer", on: "9223372036854775807", #"{"op":"add","by":1}"#, 422,
-            .invalidOperation,
-            #"{"errors":[{"suite":"app","key":"a","pointer":"","keyword":"add","detail":"*"}]}"#),
+            .invalidOperation, #"{"errors":[{"suite":"app","key":"a","pointer":"","keyword":"add","detail":"*"}]}"#),
         refused(
             "A sum below the smallest integer", on: "-9223372036854775808", #"{"op":"add","by":-1}"#, 422,
             .invalidOperation),
@@ -150,8 +150,7 @@ struct PatchingTests {
             #"{"pointer":"/a"}"#, jsonPatch),
         refused(
             "Adding an element beyond the end of an array", on: "[]", #"[{"op":"add","path":"/1","value":1}]"#, 422,
-            .invalidOperation, "",
-            jsonPatch),
+            .invalidOperation, "", jsonPatch),
         refused(
             "A JSON Patch whose second step fails", on: #"{"a":1}"#,
             #"[{"op":"replace","path":"/a","value":2},{"op":"remove","path":"/b"}]"#, 422, .invalidOperation, "",
@@ -161,25 +160,20 @@ struct PatchingTests {
             #"{"current":{"suite":"app","key":"a","value":{"a":1},"source":"stored","revision":$1}}"#, jsonPatch),
         refused(
             "A test of a text with a number", on: #"{"a":"1"}"#, #"[{"op":"test","path":"/a","value":1}]"#, 412,
-            .preconditionFailed,
-            "", jsonPatch),
+            .preconditionFailed, "", jsonPatch),
         Row(
             "A key that was never set", given: ["PUT app/keys/a 1"], #"PATCH app/keys/b {"op":"add","by":1}"#, 404,
-            .notSet
-        ),
+            .notSet),
         Row(
             "A merge into a key that was never set", given: ["PUT app/keys/a 1"],
             Request(#"PATCH app/keys/b {"a":1}"#, mergePatch), 404, .notSet),
         Row(
             "A key without a default", given: [Samples.schema], #"PATCH app/keys/count {"op":"add","by":1}"#, 404,
-            .notSet
-        ),
-        Row(
-            "An unknown key", given: [Samples.schema], #"PATCH app/keys/coun {"op":"add","by":1}"#, 404,
-            .unknownKey),
+            .notSet),
+        Row("An unknown key", given: [Samples.schema], #"PATCH app/keys/coun {"op":"add","by":1}"#, 404, .unknownKey),
         Row("A suite that does not exist", #"PATCH app/keys/a {"op":"add","by":1}"#, 404, .unknownSuite),
         Row(
-            "An operation on an invalid value", given: ["PUT app/keys/count 11", Samples.narrow],
+            "An operation on an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
             #"PATCH app/keys/count {"op":"add","by":-5}"#, 409, .invalidStored, #"{"stored":11,"errors":["*"]}"#),
         Row("A locked key", given: [Samples.schema], #"PATCH app/keys/fixed {"op":"add","by":1}"#, 403, .locked),
         Row(

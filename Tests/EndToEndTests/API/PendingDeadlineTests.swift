@@ -4,14 +4,16 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Pending actions at their deadlines, also after a crash, a restart and a restore from a backup.
+/// Pending actions at their deadlines, also after a crash, a restart and a restore from a backup. The n-th commit of a
+/// daemon has the revision n, so its pending action is `p` with the number n. `Samples.schema`: `count` (an integer).
+/// `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values.
 @Suite(.ownThread)
 struct PendingDeadlineTests {
     @Test("An unconfirmed commit is reverted at its deadline, and a watcher receives both commits")
     func unconfirmed() throws {
         let daemon = try TestDaemon()
-        let cursor = try #require(try daemon.done("PUT app/keys/pool 10").field("Settings-Cursor"))
-        try daemon.done(Request("PUT app/keys/pool 200", "Settings-Confirm: 1", "Settings-Note: larger"))
+        let cursor = try #require(try daemon.sendOK("PUT app/keys/pool 10").field("Settings-Cursor"))
+        try daemon.sendOK(Request("PUT app/keys/pool 200", "Settings-Confirm: 1", "Settings-Note: larger"))
         try eventually { try daemon.send("GET app/keys/pool").json?["value"] == 10 }
         let setting = try daemon.send("GET app/keys/pool").json
         #expect(setting?["note"] == "not confirmed within 1s (commit 2)" && setting?["pending"] == nil)
@@ -28,8 +30,8 @@ struct PendingDeadlineTests {
     @Test("A scheduled write with Settings-Until is carried out and reverted at its deadlines, with one identifier")
     func scheduled() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/banner \"none\"")
-        try daemon.done(
+        try daemon.sendOK("PUT app/keys/banner \"none\"")
+        try daemon.sendOK(
             Request("PUT app/keys/banner \"sale\"", "Settings-Effective: 1s", "Settings-Until: 1s", "Settings-Note: s"))
         try eventually { try daemon.send("GET /v1/pending/p2").status == 410 }
         let commits = try daemon.send("GET app/history").json?["commits"]?.array ?? []
@@ -41,9 +43,9 @@ struct PendingDeadlineTests {
     @Test("A scheduled write that the schema no longer allows is refused at its deadline, and the refusal is recorded")
     func refusedWhenDue() throws {
         let daemon = try TestDaemon()
-        try daemon.done(Samples.schema)
-        try daemon.done(Request("PUT app/keys/count 50", "Settings-Effective: 1s"))
-        try daemon.done(Samples.narrow)
+        try daemon.sendOK(Samples.schema)
+        try daemon.sendOK(Request("PUT app/keys/count 50", "Settings-Effective: 1s"))
+        try daemon.sendOK(Samples.narrowSchema)
         try eventually { try daemon.send("GET /v1/pending/p2").status == 410 }
         let ended = try daemon.send("GET /v1/pending/p2").json?["pending"]
         #expect(
@@ -57,10 +59,10 @@ struct PendingDeadlineTests {
     func restart() throws {
         let directory = try TemporaryDirectory()
         var daemon = try TestDaemon(processIn: directory)
-        try daemon.done("PUT app/keys/pool 10")
-        try daemon.done(Request("PUT app/keys/pool 200", "Settings-Until: 2h"))
-        try daemon.done(Request("PUT app/keys/size 5", "Settings-Confirm: 1"))
-        try daemon.done(Request("PUT app/keys/banner 1", "Settings-Effective: 1s"))
+        try daemon.sendOK("PUT app/keys/pool 10")
+        try daemon.sendOK(Request("PUT app/keys/pool 200", "Settings-Until: 2h"))
+        try daemon.sendOK(Request("PUT app/keys/size 5", "Settings-Confirm: 1"))
+        try daemon.sendOK(Request("PUT app/keys/banner 1", "Settings-Effective: 1s"))
         try daemon.kill()
         let due = ContinuousClock.now + .milliseconds(1200)
         try eventually { ContinuousClock.now > due }
@@ -73,7 +75,7 @@ struct PendingDeadlineTests {
         daemon.stop()
         daemon = try TestDaemon(processIn: directory)
         #expect(try daemon.send("GET app/keys/pool").json?["pending"]?["id"] == "p2")
-        let reverted = try daemon.done(#"POST /v1/pending/p2 {"do":"revert"}"#)
+        let reverted = try daemon.sendOK(#"POST /v1/pending/p2 {"do":"revert"}"#)
         #expect(reverted.json?["changes"]?.array?.first?["new"] == 10)
         daemon.stop()
     }
@@ -82,14 +84,14 @@ struct PendingDeadlineTests {
     func backup() throws {
         let directory = try TemporaryDirectory()
         let daemon = try TestDaemon(in: directory, data: directory.path + "/a")
-        try daemon.done("PUT app/keys/pool 10")
-        try daemon.done(Request("PUT app/keys/pool 200", "Settings-Until: 2h"))
+        try daemon.sendOK("PUT app/keys/pool 10")
+        try daemon.sendOK(Request("PUT app/keys/pool 200", "Settings-Until: 2h"))
         let file = directory.path + "/backup.json"
         try Data(daemon.send("GET /v1/backup").body).write(to: URL(fileURLWithPath: file))
         let restored = try ChildProcess.run(["restore", file, "--data", directory.path + "/b"])
         #expect(restored.code == 0, "\(restored)")
         let next = try TestDaemon(in: directory, data: directory.path + "/b")
-        let answer = try next.done(#"POST /v1/pending/p2 {"do":"revert"}"#)
+        let answer = try next.sendOK(#"POST /v1/pending/p2 {"do":"revert"}"#)
         #expect(answer.json?["changes"]?.array?.first?["new"] == 10, "\(answer.text)")
     }
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Writes with deadlines, and requests about pending actions, that the daemon refuses: malformed deadlines, limits and
-/// missing rights.
+/// missing rights. The n-th commit of a daemon has the revision n, so its pending action is `p` with the number n.
 @Suite(.ownThread)
 struct PendingRefusalTests {
     /// Malformed deadlines, and a part of the error that says what is allowed.
@@ -30,7 +30,7 @@ struct PendingRefusalTests {
     @Test("A malformed deadline gets 400, which says what is allowed", arguments: malformed)
     func malformedFields(field: String, hint: String) throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/pool 10")
+        try daemon.sendOK("PUT app/keys/pool 10")
         for request: Request in ["PUT app/keys/pool 20", #"PATCH app {"pool":20}"#, "DELETE app"] {
             var request = request
             request.fields = field.components(separatedBy: "\r\n")
@@ -43,7 +43,7 @@ struct PendingRefusalTests {
     @Test("A repeated deadline field, or a deadline field of a request about a pending action, returns 400")
     func misplacedFields() throws {
         let daemon = try TestDaemon()
-        try daemon.done(Request("PUT app/keys/pool 10", "Settings-Confirm: 60"))
+        try daemon.sendOK(Request("PUT app/keys/pool 10", "Settings-Confirm: 60"))
         let repeated = Request("PUT app/keys/pool 20", "Settings-Confirm: 60", "Settings-Confirm: 60")
         #expect(try daemon.send(repeated).status == 400)
         let request = Request(#"POST /v1/pending/p1 {"do":"confirm"}"#, "Settings-Until: 60")
@@ -101,10 +101,10 @@ struct PendingRefusalTests {
             #expect(!listed.contains("hunter2") && listed.contains("\"a\":1"), "\(listed)")
         }
         #expect(try send("GET /v1/pending/p3", as: "secret").text.contains("hunter2"))
-        let guarding: Request = #"""
+        let transaction: Request = #"""
             POST /v1/transaction {"if":[{"suite":"net","revision":0}],"do":[{"op":"set","suite":"app","key":"a","value":9}]}
             """#
-        var scheduled = guarding
+        var scheduled = transaction
         scheduled.fields.append("Settings-Effective: 2h")
         #expect(try send(scheduled, as: "both").status == 202)
         #expect(try send("GET /v1/pending", as: "both").text.contains("net"))

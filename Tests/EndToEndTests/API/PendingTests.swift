@@ -3,10 +3,13 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// The answers to writes with deadlines, and to requests about pending actions.
+/// The answers to writes with deadlines, and to requests about pending actions. `Samples.schema`: `volume` (at most 1,
+/// default 0.5), `count` (an integer). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps
+/// invalid values.
 @Suite(.ownThread)
 struct PendingTests {
-    /// A request with the status and a pattern of its answer. A `$n` stands for the revision after the n-th step.
+    /// A request with the status and a pattern of its answer. A `$n` stands for the revision after the n-th step, and
+    /// `"*"` for any value.
     struct Step: Sendable {
         let request: Request
         let status: Int
@@ -17,6 +20,7 @@ struct PendingTests {
         }
     }
 
+    /// Requests that are sent to a new daemon one after another.
     struct Story: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let steps: [Step]
@@ -44,14 +48,16 @@ struct PendingTests {
     }
 
     private static let put: Request = "PUT app/keys/pool 10"
-    private static let confirm = Request("PUT app/keys/pool 200", "Settings-Confirm: 600")
-    private static let effective = Request("PUT app/keys/pool 200", "Settings-Effective: 1h")
+    private static let putToConfirm = Request("PUT app/keys/pool 200", "Settings-Confirm: 600")
+    private static let scheduledPut = Request("PUT app/keys/pool 200", "Settings-Effective: 1h")
 
     static let stories: [Story] = [
         Story(
             "A write with Settings-Confirm shows its action in each answer",
             Step(put, 201),
-            Step(confirm, 200, #"{"value":200,"pending":{"id":"p$2","kind":"confirm","action":"revert","commit":$2}}"#),
+            Step(
+                putToConfirm, 200,
+                #"{"value":200,"pending":{"id":"p$2","kind":"confirm","action":"revert","commit":$2}}"#),
             Step("GET app/keys/pool", 200, #"{"value":200,"pending":{"id":"p$2","kind":"confirm","commit":$2}}"#),
             Step("GET app/keys", 200, #"{"keys":[{"key":"pool","pending":{"id":"p$2"}}]}"#),
             Step(
@@ -65,7 +71,7 @@ struct PendingTests {
             )),
         Story(
             "A confirmation keeps the change, and a second confirmation returns 409 with the outcome",
-            Step(put, 201), Step(confirm, 200),
+            Step(put, 201), Step(putToConfirm, 200),
             Step(
                 #"POST /v1/pending/p$2 {"do":"confirm"}"#, 200,
                 #"{"changed":false,"changes":[],"pending":{"id":"p$2","outcome":"confirmed","endCommit":$3}}"#),
@@ -77,7 +83,7 @@ struct PendingTests {
             Step("GET /v1/pending", 200, #"{"pending":[]}"#)),
         Story(
             "A revert on request restores the previous value, and the history has the revert",
-            Step(put, 201), Step(confirm, 200),
+            Step(put, 201), Step(putToConfirm, 200),
             Step(
                 #"POST /v1/pending/p$2 {"do":"revert"}"#, 200,
                 #"{"changed":true,"changes":[{"key":"pool","old":200,"new":10}],"pending":{"outcome":"reverted"}}"#),
@@ -115,7 +121,7 @@ struct PendingTests {
             "A scheduled write is validated at once, listed, and cancelled",
             Step(put, 201),
             Step(
-                effective, 202,
+                scheduledPut, 202,
                 #"{"changed":false,"changes":[],"pending":{"id":"p$2","kind":"effective","action":"write"}}"#),
             Step("GET app/keys/pool", 200, #"{"value":10}"#),
             Step(
@@ -159,11 +165,11 @@ struct PendingTests {
                     + #"{"operations":[{"op":"delete"}],"if":[{"suite":"app","revision":$1}],"until":"*"}]}"#)),
         Story(
             "An undo of the commit by hand ends the action",
-            Step(put, 201), Step(confirm, 200), Step(#"POST app/undo {"revision":$2}"#, 200),
+            Step(put, 201), Step(putToConfirm, 200), Step(#"POST app/undo {"revision":$2}"#, 200),
             Step("GET /v1/pending/p$2", 410, #"{"pending":{"outcome":"undone","endCommit":$3}}"#)),
         Story(
             "A drop of the suite ends its actions",
-            Step(put, 201), Step(confirm, 200), Step(effective, 202), Step("DELETE app?drop", 200),
+            Step(put, 201), Step(putToConfirm, 200), Step(scheduledPut, 202), Step("DELETE app?drop", 200),
             Step("GET /v1/pending/p$2", 410, #"{"pending":{"outcome":"dropped"}}"#),
             Step("GET /v1/pending/p$3", 410, #"{"pending":{"outcome":"dropped"}}"#)),
         Story(
@@ -175,7 +181,7 @@ struct PendingTests {
             Step("GET app?view=stored", 200, #"{"values":{"count":3},"schemaRevision":$5}"#)),
         Story(
             "A schema with a deadline is reverted, unless the previous schema does not allow a value stored since",
-            Step(Samples.narrow, 201), Step("PUT app/keys/count 3", 201),
+            Step(Samples.narrowSchema, 201), Step("PUT app/keys/count 3", 201),
             Step(
                 Request(
                     #"PUT app/schema {"additionalProperties":false,"properties":{"count":{"type":"integer","maximum":90}}}"#,
@@ -199,7 +205,7 @@ struct PendingTests {
             Step(put, 201),
             Step(Request("PUT app/keys/pool?dryRun 20", "Settings-Confirm: 60"), 200, #"{"dryRun":true}"#),
             Step(Request("PUT app/keys/pool?dryRun 20", "Settings-Effective: 60"), 200, #"{"dryRun":true}"#),
-            Step(confirm, 200),
+            Step(putToConfirm, 200),
             Step(#"POST /v1/pending/p$4?dryRun {"do":"revert"}"#, 200, #"{"dryRun":true,"changes":[{"new":10}]}"#),
             Step(#"POST /v1/pending/p$4?dryRun {"do":"confirm"}"#, 200, #"{"dryRun":true}"#),
             Step("GET /v1/pending", 200, #"{"pending":[{"id":"p$4"}]}"#)),
@@ -245,8 +251,8 @@ struct PendingTests {
     @Test("The tags of a setting and of a list of keys change when an action ends or its deadline moves")
     func tags() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/pool 10")
-        try daemon.done(Request("PUT app/keys/pool 20", "Settings-Confirm: 600"))
+        try daemon.sendOK("PUT app/keys/pool 10")
+        try daemon.sendOK(Request("PUT app/keys/pool 20", "Settings-Confirm: 600"))
         for step in [#"{"do":"extend","deadline":"300"}"#, #"{"do":"confirm"}"#] {
             for target in ["app/keys/pool", "app/keys"] {
                 let tag = try #require(try daemon.send(Request("GET \(target)")).field("ETag"))
@@ -256,7 +262,7 @@ struct PendingTests {
                 #expect(try daemon.send(Request("PUT app/keys/pool?dryRun 3", "If-Match: \(tag)")).status < 300)
             }
             let before = try ["app/keys/pool", "app/keys"].map { try daemon.send(Request("GET \($0)")).field("ETag") }
-            try daemon.done(Request("POST /v1/pending/p2 \(step)"))
+            try daemon.sendOK(Request("POST /v1/pending/p2 \(step)"))
             for (target, tag) in zip(["app/keys/pool", "app/keys"], before) {
                 let known = Request("GET \(target)", "If-None-Match: \(tag ?? "")")
                 #expect(try daemon.send(known).status == 200, "\(target) after \(step)")

@@ -47,36 +47,37 @@ struct QuotaTests {
     @Test("A write that creates a suite over quotas.suites returns 507 and stores nothing", arguments: newSuites)
     func suites(request: Request) throws {
         let daemon = try TestDaemon { $0.writes.quotas.suites = 2 }
-        for request in Self.given { try daemon.done(request) }
+        for request in Self.given { try daemon.sendOK(request) }
         try expectRefusal(request, by: "quotas.suites", 2, of: daemon)
-        try daemon.done("PUT app/keys/d 4")
-        try daemon.done("DELETE other?drop=true")
-        try daemon.done(request)
+        try daemon.sendOK("PUT app/keys/d 4")
+        try daemon.sendOK("DELETE other?drop=true")
+        try daemon.sendOK(request)
     }
 
     @Test("A write that adds a key over quotas.keysPerSuite returns 507 and stores nothing", arguments: newKeys)
     func keys(request: Request) throws {
         let daemon = try TestDaemon { $0.writes.quotas.keysPerSuite = 3 }
-        for request in Self.given { try daemon.done(request) }
-        try daemon.done("PUT app/keys/z 1")
+        for request in Self.given { try daemon.sendOK(request) }
+        try daemon.sendOK("PUT app/keys/z 1")
         try expectRefusal(request, by: "quotas.keysPerSuite", 3, of: daemon)
         try expectRefusal(#"PUT app {"w":1,"x":2,"y":3,"z":4}"#, by: "quotas.keysPerSuite", 3, of: daemon)
-        try daemon.done("PUT app/keys/z 2")
-        try daemon.done("DELETE app/keys/z")
+        try daemon.sendOK("PUT app/keys/z 2")
+        try daemon.sendOK("DELETE app/keys/z")
         // The writes above do not change `c`, because an undo fails if a later commit changed its settings.
-        try daemon.done(request)
+        try daemon.sendOK(request)
     }
 
+    /// A JSON text of `count` letters.
     private static func text(_ count: Int) -> String { "\"\(String(repeating: "a", count: count))\"" }
 
     @Test("A text counts 48 bytes plus the next multiple of 16 above its length")
     func values() throws {
         let daemon = try TestDaemon { $0.writes.quotas.valueBytes = 1024 }
-        try daemon.done(Request("PUT app/keys/a \(Self.text(975))"))
+        try daemon.sendOK(Request("PUT app/keys/a \(Self.text(975))"))
         try expectRefusal(Request("PUT app/keys/a \(Self.text(976))"), by: "quotas.valueBytes", 1024, of: daemon)
         try expectRefusal(Request("PUT app/keys/b \(Self.text(976))"), by: "quotas.valueBytes", 1024, of: daemon)
         try expectRefusal(#"PATCH app/keys/a {"op":"concat","text":"b"}"#, by: "quotas.valueBytes", 1024, of: daemon)
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
     }
 
     private func storedBytes(_ daemon: TestDaemon) throws -> Int {
@@ -91,25 +92,26 @@ struct QuotaTests {
     func bytes(quota: String) throws {
         let directory = try TemporaryDirectory()
         let last = Request("PUT app/keys/last \(Self.text(500))"), more = Request("PUT app/keys/a \(Self.text(20))")
+        // This daemon without a quota measures the size of the data.
         let measured = try TestDaemon(in: directory, data: directory.path + "/measured")
-        for request in Self.given.dropLast() + [last] { try measured.done(request) }
+        for request in Self.given.dropLast() + [last] { try measured.sendOK(request) }
         let size = try storedBytes(measured)
-        func adapt(_ configuration: inout Configuration) {
+        func configure(_ configuration: inout Configuration) {
             let path: WritableKeyPath<Configuration, Int> =
                 quota == "quotas.suiteBytes" ? \.writes.quotas.suiteBytes : \.writes.quotas.totalBytes
             configuration[keyPath: path] = size
         }
-        var daemon = try TestDaemon(in: directory, data: directory.path + "/data", adapt)
-        for request in Self.given.dropLast() + [last] { try daemon.done(request) }
+        var daemon = try TestDaemon(in: directory, data: directory.path + "/data", configure)
+        for request in Self.given.dropLast() + [last] { try daemon.sendOK(request) }
         for _ in 0..<3 {
             #expect(try storedBytes(daemon) == size)
             try expectRefusal(more, by: quota, size, of: daemon)
-            try daemon.done("PUT app/keys/a 7")
+            try daemon.sendOK("PUT app/keys/a 7")
             daemon.stop()
-            daemon = try TestDaemon(in: directory, data: directory.path + "/data", adapt)
+            daemon = try TestDaemon(in: directory, data: directory.path + "/data", configure)
         }
-        try daemon.done("DELETE app/keys/last")
-        try daemon.done(more)
+        try daemon.sendOK("DELETE app/keys/last")
+        try daemon.sendOK(more)
     }
 
     @Test("A note counts with its setting; a removal with a note succeeds at the quota")
@@ -117,10 +119,10 @@ struct QuotaTests {
         let directory = try TemporaryDirectory()
         let note = "Settings-Note: \(String(repeating: "n", count: 256))"
         let measured = try TestDaemon(in: directory, data: directory.path + "/measured")
-        try measured.done("PUT app/keys/a 1")
+        try measured.sendOK("PUT app/keys/a 1")
         let size = try storedBytes(measured)
-        try measured.done(Request("PUT app/keys/a 2", note))
-        // A note costs 96 bytes plus the cost of its text of 256 bytes.
+        try measured.sendOK(Request("PUT app/keys/a 2", note))
+        // A note costs 96 bytes plus the cost of its text of 256 bytes, which is 48 + 272 bytes.
         #expect(try storedBytes(measured) == size + 96 + 48 + 272)
         measured.stop()
         #expect(
@@ -131,10 +133,10 @@ struct QuotaTests {
                     quota == "suiteBytes" ? \.writes.quotas.suiteBytes : \.writes.quotas.totalBytes
                 $0[keyPath: path] = size
             }
-            try daemon.done("PUT app/keys/a 1")
+            try daemon.sendOK("PUT app/keys/a 1")
             try expectRefusal(Request("PUT app/keys/a 2", note), by: "quotas.\(quota)", size, of: daemon)
-            try daemon.done("PUT app/keys/a 3")
-            try daemon.done(Request("DELETE app/keys/a", note))
+            try daemon.sendOK("PUT app/keys/a 3")
+            try daemon.sendOK(Request("DELETE app/keys/a", note))
             #expect(try storedBytes(daemon) == size)
         }
     }
@@ -142,17 +144,17 @@ struct QuotaTests {
     @Test("Removed settings count until the daemon forgets them after some thousand removals in the suite")
     func removed() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let size = try storedBytes(daemon)
-        try daemon.done("DELETE app/keys/a")
+        try daemon.sendOK("DELETE app/keys/a")
         #expect(try storedBytes(daemon) == size)
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         #expect(try storedBytes(daemon) == size)
-        try daemon.done(Request("PUT app {\((0..<3000).map { #""k\#($0)":1"# }.joined(separator: ","))}"))
-        try daemon.done("PUT app {}")
+        try daemon.sendOK(Request("PUT app {\((0..<3000).map { #""k\#($0)":1"# }.joined(separator: ","))}"))
+        try daemon.sendOK("PUT app {}")
         // A suite counts 1,024 bytes, and a removed setting 64 bytes.
         #expect((1024...2048).contains((try storedBytes(daemon) - 1024) / 64))
-        try daemon.done("DELETE app?drop=true")
+        try daemon.sendOK("DELETE app?drop=true")
         #expect(try storedBytes(daemon) == 0)
     }
 
@@ -161,17 +163,18 @@ struct QuotaTests {
         let directory = try TemporaryDirectory()
         let file = try directory.file("settingsd.json", "{}")
         let daemon = try TestDaemon(processIn: directory, data: directory.path + "/data", options: ["--config", file])
-        for key in 0..<100 { try daemon.done(Request("PUT app/keys/k\(key) \(Self.text(100))")) }
+        for key in 0..<100 { try daemon.sendOK(Request("PUT app/keys/k\(key) \(Self.text(100))")) }
         for quota in ["suiteBytes", "totalBytes", "valueBytes"] {
             let limit = quota == "valueBytes" ? 1024 : 4096
             _ = try directory.file("settingsd.json", #"{"quotas":{"\#(quota)":\#(limit)}}"#)
-            #expect(try daemon.done("POST /v1/reload").json?["needsRestart"] == [])
+            #expect(try daemon.sendOK("POST /v1/reload").json?["needsRestart"] == [])
             try expectRefusal(Request("PUT app/keys/k1 \(Self.text(9000))"), by: "quotas.\(quota)", limit, of: daemon)
-            try daemon.done(Request("PUT app/keys/k2 \(Self.text(99 - limit % 1000))"))
-            try daemon.done(Request("DELETE app/keys/k\(limit % 100)"))
+            let (shorter, removed) = limit == 1024 ? (75, "k24") : (3, "k96")
+            try daemon.sendOK(Request("PUT app/keys/k2 \(Self.text(shorter))"))
+            try daemon.sendOK(Request("DELETE app/keys/\(removed)"))
         }
         _ = try directory.file("settingsd.json", "{}")
-        try daemon.done("POST /v1/reload")
-        try daemon.done(Request("PUT app/keys/k1 \(Self.text(9000))"))
+        try daemon.sendOK("POST /v1/reload")
+        try daemon.sendOK(Request("PUT app/keys/k1 \(Self.text(9000))"))
     }
 }

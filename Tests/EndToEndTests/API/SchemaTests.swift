@@ -4,10 +4,14 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// "Schemas" in docs/http-api.md: reading, setting and removing schemas.
+/// "Schemas" in docs/http-api.md: reading, setting and removing schemas. In a row, `$n` stands for the revision after
+/// the n-th request, and `"*"` for any value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an
+/// integer), `fixed` (locked, default 1), `isOn` (default false). `Samples.narrowSchema` allows only `volume` and
+/// `count` up to 10, and keeps invalid values.
 @Suite(.ownThread)
 struct SchemaTests {
-    static let rules: Request = """
+    /// A schema with a rule of the suite: if `tls` is true, `certificate` must be set.
+    static let ruleSchema: Request = """
         PUT app/schema {"additionalProperties":false,"properties":{"tls":{"type":"boolean","default":false},\
         "certificate":{"type":"string"},"other":{}},\
         "if":{"properties":{"tls":{"const":true}},"required":["tls"]},"then":{"required":["certificate"]}}
@@ -26,15 +30,13 @@ struct SchemaTests {
             text: "{\n  \"additionalProperties\": {\"maximum\": 1e2},\r\n\t\"x-\\u0061\":-0.10E1}\n"),
         Row(
             "The tag of a schema after a later write", given: [Samples.schema, "PUT app/keys/volume 1"],
-            "GET app/schema",
-            200, fields: ["ETag: \"$1\""]),
+            "GET app/schema", 200, fields: ["ETag: \"$1\""]),
         Row(
             "A suite without a schema", given: ["PUT app/keys/a 1"], "GET app/schema", 404, .noSchema,
             fields: ["ETag: \"0\""]),
         Row(
             "A suite whose schema was removed", given: [Samples.schema, "DELETE app/schema"], "GET app/schema", 404,
-            .noSchema,
-            fields: ["ETag: \"$2\""]),
+            .noSchema, fields: ["ETag: \"$2\""]),
         Row(
             "A missing suite", given: [Samples.schema], "GET ap/schema", 404, .unknownSuite, #"{"didYouMean":["app"]}"#),
     ]
@@ -49,7 +51,7 @@ struct SchemaTests {
             "A schema for a suite with values", given: ["PUT app/keys/volume 1"], Samples.schema, 201, nil,
             #"{"changes":[{"key":"fixed"},{"key":"isOn"}]}"#),
         Row(
-            "Another schema", given: [Samples.schema], Samples.narrow, 200, nil,
+            "Another schema", given: [Samples.schema], Samples.narrowSchema, 200, nil,
             #"{"schemaRevision":$2,"changes":[{"key":"fixed","source":"unset"},{"key":"isOn"},{"key":"volume","old":0.5,"#
                 + #""new":null,"oldSource":"default","source":"unset"}]}"#),
         Row(
@@ -140,26 +142,27 @@ struct SchemaTests {
                 + ##""properties":{"a":{"items":{"$ref":"#/$defs/s"}}},"$defs":{"s":{"writeOnly":true}},"##
                 + ##""then":{"properties":{"b":{"writeOnly":true}}}}"##, 422, .invalidSchema,
             #"{"errors":["*","*","*","*"]}"#),
-        Row("A dry run", #"PUT app/schema?dryRun {"additionalProperties":1}"#, 422, .invalidSchema),
+        Row(
+            "A dry run of an invalid schema", #"PUT app/schema?dryRun {"additionalProperties":1}"#, 422, .invalidSchema),
     ]
 
     static let conflicts: [Row] = [
         Row(
             "Stored values that the schema refuses", given: [#"PUT app {"count":11,"old":1,"volume":5}"#],
-            Request("PUT app/schema ") + String(decoding: Samples.narrow.body, as: UTF8.self), 409, .schemaConflict,
+            Request("PUT app/schema ") + String(decoding: Samples.narrowSchema.body, as: UTF8.self), 409,
+            .schemaConflict,
             #"{"conflicts":[{"key":"count","stored":11,"errors":[{"suite":"app","key":"count","keyword":"maximum"}]},"#
                 + #"{"key":"old","stored":1,"errors":[{"keyword":"additionalProperties"}]}]}"#),
         Row(
-            "Stored values that violate a rule of the suite", given: [#"PUT app {"tls":true}"#], rules, 409,
+            "Stored values that violate a rule of the suite", given: [#"PUT app {"tls":true}"#], ruleSchema, 409,
             .schemaConflict,
             #"{"errors":[{"suite":"app"}],"conflicts":[{"key":"certificate","errors":[{"suite":"app","keyword":"required"}]}],"#
-                + #""detail":"*suite app*certificate*?onConflict=keep*?onConflict=reset*"}"#
-        ),
+                + #""detail":"*suite app*certificate*?onConflict=keep*?onConflict=reset*"}"#),
         Row(
-            "A reset with values that violate a rule of the suite",
-            given: [#"PUT app {"tls":true,"other":1}"#],
+            "A reset with values that violate a rule of the suite", given: [#"PUT app {"tls":true,"other":1}"#],
             Request("PUT app/schema?onConflict=reset ")
-                + String(decoding: rules.body, as: UTF8.self).replacing(#""other":{}"#, with: #""other":false"#), 409,
+                + String(decoding: ruleSchema.body, as: UTF8.self).replacing(
+                    #""other":{}"#, with: #""other":false"#), 409,
             .schemaConflict, #"{"conflicts":[{"key":"certificate"}]}"#),
         Row(
             "More stored values than maxProperties", given: [#"PUT app {"a":1,"b":2}"#],
@@ -171,7 +174,7 @@ struct SchemaTests {
             #"{"conflicts":[{"key":"b","stored":"x","errors":["*"]},{"errors":[{"keyword":"maxProperties"}]}]}"#),
         Row(
             "Kept values that violate a rule of the suite", given: [#"PUT app {"tls":true,"other":1}"#],
-            Request("PUT app/schema?onConflict=keep ") + String(decoding: rules.body, as: UTF8.self), 201, nil, "",
+            Request("PUT app/schema?onConflict=keep ") + String(decoding: ruleSchema.body, as: UTF8.self), 201, nil, "",
             then: [
                 (
                     "GET app",
@@ -185,23 +188,25 @@ struct SchemaTests {
             "A write that ends the violation of a rule",
             given: [
                 #"PUT app {"tls":true}"#,
-                Request("PUT app/schema?onConflict=keep ") + String(decoding: rules.body, as: UTF8.self), "GET app",
+                Request("PUT app/schema?onConflict=keep ") + String(decoding: ruleSchema.body, as: UTF8.self),
+                "GET app",
                 "PUT app/keys/certificate \"x\"",
             ], "GET app", 200, nil, "", lacks: ["violations"]),
         Row(
             "A violation that is listed for its key only",
             given: [
                 #"PUT app {"tls":true}"#,
-                Request("PUT app/schema?onConflict=keep ") + String(decoding: rules.body, as: UTF8.self),
+                Request("PUT app/schema?onConflict=keep ") + String(decoding: ruleSchema.body, as: UTF8.self),
             ], "GET app?prefix=t", 200, nil, #"{"values":{"tls":true}}"#, lacks: ["violations"]),
         Row(
-            "Invalid values with onConflict=keep", given: [#"PUT app {"count":11,"old":1,"volume":5}"#], Samples.narrow,
-            201, nil,
+            "Invalid values with onConflict=keep", given: [#"PUT app {"count":11,"old":1,"volume":5}"#],
+            Samples.narrowSchema, 201, nil,
             #"{"changes":[{"key":"count","old":11,"new":null,"oldSource":"stored","source":"invalid"},{"key":"old"}]}"#,
             then: [("GET app", #"{"values":{"volume":5},"invalid":{"count":{"stored":11},"old":{"stored":1}}}"#)]),
         Row(
             "Invalid values with onConflict=reset", given: [#"PUT app {"count":11,"old":1,"volume":5}"#],
-            Request("PUT app/schema?onConflict=reset ") + String(decoding: Samples.narrow.body, as: UTF8.self), 201,
+            Request("PUT app/schema?onConflict=reset ") + String(decoding: Samples.narrowSchema.body, as: UTF8.self),
+            201,
             nil, #"{"changes":[{"key":"count","old":11,"new":null,"source":"unset"},{"key":"old","source":"unset"}]}"#,
             then: [("GET app", #"{"values":{"volume":5}}"#), ("GET app/keys/old", #"{"code":"unknown_key"}"#)]),
         Row(
@@ -209,18 +214,17 @@ struct SchemaTests {
             Request("PUT app/schema?onConflict=reset ") + String(decoding: Samples.schema.body, as: UTF8.self), 201,
             nil, "", then: [("GET app/keys/volume", #"{"value":0.5,"source":"default"}"#)]),
         Row(
-            "An invalid value that another schema allows", given: ["PUT app/keys/count 11", Samples.narrow],
+            "An invalid value that another schema allows", given: ["PUT app/keys/count 11", Samples.narrowSchema],
             Samples.schema, 200,
             nil, "", then: [("GET app/keys/count", #"{"value":11,"source":"stored","revision":$3}"#)]),
         Row(
             "An invalid value after the removal of the schema",
-            given: [#"PUT app {"count":11,"old":1}"#, Samples.narrow],
-            "DELETE app/schema", 200, nil,
+            given: [#"PUT app {"count":11,"old":1}"#, Samples.narrowSchema], "DELETE app/schema", 200, nil,
             #"{"changes":[{"key":"count","old":null,"new":11,"oldSource":"invalid","source":"stored"},{"key":"old"}]}"#,
             then: [("GET app", #"{"values":{"count":11,"old":1}}"#)]),
         Row(
-            "A dry run", given: [#"PUT app {"count":11}"#],
-            Request("PUT app/schema?dryRun ") + String(decoding: Samples.narrow.body, as: UTF8.self), 409,
+            "A dry run with a value that the schema refuses", given: [#"PUT app {"count":11}"#],
+            Request("PUT app/schema?dryRun ") + String(decoding: Samples.narrowSchema.body, as: UTF8.self), 409,
             .schemaConflict),
     ]
 
@@ -234,7 +238,7 @@ struct SchemaTests {
             #"{"changed":false}"#),
         Row("A missing suite", "DELETE app/schema", 404, .unknownSuite),
         Row(
-            "A dry run", given: [Samples.schema], "DELETE app/schema?dryRun", 200, nil,
+            "A dry run of a removal", given: [Samples.schema], "DELETE app/schema?dryRun", 200, nil,
             #"{"revision":$1,"schemaRevision":$1,"changed":true,"dryRun":true}"#),
     ]
 
@@ -247,23 +251,23 @@ struct SchemaTests {
 
     static let together: [Row] = [
         Row(
-            "A value that requires another key", given: [rules], "PUT app/keys/tls true", 422, .invalidValue,
+            "A value that requires another key", given: [ruleSchema], "PUT app/keys/tls true", 422, .invalidValue,
             #"{"errors":[{"suite":"app","pointer":"","keyword":"required"}]}"#),
         Row(
-            "A value and the required key in one write", given: [rules], #"PATCH app {"tls":true,"certificate":"x"}"#,
-            200),
+            "A value and the required key in one write", given: [ruleSchema],
+            #"PATCH app {"tls":true,"certificate":"x"}"#, 200),
         Row(
-            "The removal of a required key", given: [rules, #"PATCH app {"tls":true,"certificate":"x"}"#],
+            "The removal of a required key", given: [ruleSchema, #"PATCH app {"tls":true,"certificate":"x"}"#],
             "DELETE app/keys/certificate", 422, .invalidValue),
-        Row("A replacement without a required key", given: [rules], #"PUT app {"tls":true}"#, 422, .invalidValue),
+        Row("A replacement without a required key", given: [ruleSchema], #"PUT app {"tls":true}"#, 422, .invalidValue),
         Row(
-            "A transaction with a value and without its required key", given: [rules],
+            "A transaction with a value and without its required key", given: [ruleSchema],
             #"POST /v1/transaction {"do":[{"op":"toggle","suite":"app","key":"tls"}]}"#, 422, .invalidValue),
         Row(
             "A write while a rule is already violated",
             given: [
                 #"PUT app {"tls":true}"#,
-                Request("PUT app/schema?onConflict=keep ") + String(decoding: rules.body, as: UTF8.self),
+                Request("PUT app/schema?onConflict=keep ") + String(decoding: ruleSchema.body, as: UTF8.self),
             ], "PUT app/keys/other 1", 201),
         Row(
             "A lock on a key that a pattern allows",

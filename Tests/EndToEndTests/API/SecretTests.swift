@@ -2,7 +2,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// "Secrets" in docs/http-api.md: no error shows the value of a secret to any caller.
+/// "Secrets" in docs/http-api.md: no error shows the value of a secret to any caller. The key `p` is the secret. In a
+/// row, `$n` stands for the revision after the n-th request, and `"*"` for any value.
 @Suite(.ownThread)
 struct SecretTests {
     static let value = "hunter2"
@@ -26,8 +27,7 @@ struct SecretTests {
             .preconditionFailed, hidden),
         Row(
             "If-Match on the removal of a secret", given: [schema, put],
-            Request("DELETE app/keys/p", "If-Match: \"999\""), 412,
-            .preconditionFailed, hidden),
+            Request("DELETE app/keys/p", "If-Match: \"999\""), 412, .preconditionFailed, hidden),
         Row(
             "If-None-Match on a secret", given: [schema, put], Request(#"PUT app/keys/p "x""#, "If-None-Match: *"), 412,
             .preconditionFailed, hidden),
@@ -89,13 +89,13 @@ struct SecretTests {
     func refusal(row: Row) throws {
         try row.check()
         let daemon = try TestDaemon()
-        for request in row.given { try daemon.done(request) }
+        for request in row.given { try daemon.sendOK(request) }
         let answer = try daemon.send(row.request)
         #expect(answer.status == row.status && !answer.text.contains(Self.value), "\(answer.text)")
         #expect(!answer.text.contains("\"actual\""), "\(answer.text)")
     }
 
-    static let readings = [
+    static let readRequests = [
         "GET app", "GET app/keys", "GET app?at=3", "GET app/keys?at=3", "GET app/observe", "GET /v1/observe?suite=app",
         "GET app/keys/p", "GET app/keys/p?raw",
     ]
@@ -103,9 +103,9 @@ struct SecretTests {
     @Test("An invalid value of a secret is hidden, also after a restart from the journal and from a snapshot")
     func restart() throws {
         let first = try TestDaemon()
-        for request in [Self.schema, Self.put, Self.schemaWithoutKey] { try first.done(request) }
+        for request in [Self.schema, Self.put, Self.schemaWithoutKey] { try first.sendOK(request) }
         func expectHidden(_ daemon: TestDaemon, _ when: String) throws {
-            for reading in Self.readings {
+            for reading in Self.readRequests {
                 let answer = try daemon.send(Request(reading))
                 #expect(answer.text.contains("\"p\""), "\(when): \(reading): \(answer.text)")
                 #expect(!answer.text.contains(Self.value), "\(when): \(reading): \(answer.text)")
@@ -117,7 +117,7 @@ struct SecretTests {
         first.stop()
         let again = try TestDaemon(in: first.directory)
         try expectHidden(again, "from the snapshot")
-        try again.done("DELETE app/schema")
+        try again.sendOK("DELETE app/schema")
         #expect(try again.send("GET app/keys/p").json?["secret"] == true)
     }
 
@@ -129,17 +129,14 @@ struct SecretTests {
             #"{"secret":true}"#),
         Row(
             "A former secret after the removal of the schema", given: [schema, put, "DELETE app/schema"],
-            "GET app/keys/p", 200, nil,
-            #"{"secret":true}"#),
+            "GET app/keys/p", 200, nil, #"{"secret":true}"#),
         Row(
             "A former secret after a change in place",
             given: [schema, put, schemaWithoutSecret, #"PATCH app/keys/p {"op":"concat","text":"x"}"#],
-            "GET app/keys/p", 200, nil,
-            #"{"value":"hunter2x","secret":true}"#),
+            "GET app/keys/p", 200, nil, #"{"value":"hunter2x","secret":true}"#),
         Row(
             "A former secret after a new value", given: [schema, put, schemaWithoutSecret, #"PUT app/keys/p "open""#],
-            "GET app/keys/p",
-            200, nil, #"{"value":"open"}"#, lacks: ["secret"]),
+            "GET app/keys/p", 200, nil, #"{"value":"open"}"#, lacks: ["secret"]),
         Row(
             "The change from a former secret to a new value",
             given: [schema, put, schemaWithoutSecret, #"PUT app/keys/p "open""#],
@@ -165,9 +162,9 @@ struct SecretTests {
     @Test("A change made before its key became a secret is marked as a secret in an event stream")
     func stream() throws {
         let daemon = try TestDaemon()
-        let start = try daemon.done(#"PUT app/keys/p "a""#).cursorText
-        let written = try daemon.done(Self.put).cursorText
-        try daemon.done(Self.schema)
+        let start = try daemon.sendOK(#"PUT app/keys/p "a""#).cursorText
+        let written = try daemon.sendOK(Self.put).cursorText
+        try daemon.sendOK(Self.schema)
         let stream = try daemon.stream(Request("GET app/observe?since=\(start)"))
         try stream.expect("commit", written, #"{"changes":[{"key":"p","old":"a","secret":true}]}"#)
     }

@@ -3,7 +3,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// "The service" in docs/http-api.md, and the order of requests on one connection.
+/// "The service" in docs/http-api.md, and the order of requests on one connection. In a row, `$n` stands for the
+/// revision after the n-th request, `"*"` for any value, and a field without a value must be absent.
 @Suite(.ownThread)
 struct ServiceTests {
     static let rows: [Row] = [
@@ -44,11 +45,11 @@ struct ServiceTests {
     @Test("Every link of the service resource exists")
     func links() throws {
         let daemon = try TestDaemon()
-        try daemon.done(Samples.schema)
+        try daemon.sendOK(Samples.schema)
         let links = try #require(try daemon.send("GET /v1").json?["links"]?.object)
         #expect(links.count >= 8)
         for link in links {
-            let target = try #require(link.value.string).naming("volume")
+            let target = try #require(link.value.string).replacingVariables(withKey: "volume")
             let answer = try daemon.send(Request("OPTIONS \(target)"))
             #expect(answer.status == 204, "\(link.name): \(target)")
             let isRead = answer.field("Allow")?.hasPrefix("GET") ?? false
@@ -60,7 +61,7 @@ struct ServiceTests {
     @Test("The metrics have the Prometheus text format, and HELP and TYPE precede each metric")
     func metrics() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         var announced: Set<String> = []
         for line in try daemon.send("GET /metrics").text.split(separator: "\n") {
             let words = line.split(separator: " ")
@@ -100,7 +101,7 @@ struct ServiceTests {
 
 extension String {
     /// The path with the variables of its template replaced.
-    fileprivate func naming(_ key: String) -> String {
+    fileprivate func replacingVariables(withKey key: String) -> String {
         replacing("{suite}", with: "app").replacing("{key}", with: key)
     }
 }
@@ -109,6 +110,7 @@ extension String {
 /// rows with the description.
 @Suite(.ownThread)
 struct DescriptionTests {
+    /// Valid and invalid bodies, with the name of their schema in the description.
     static let bodies: [(name: String, body: String)] = [
         ("InPlaceOperation", #"{"op":"add","by":1}"#), ("InPlaceOperation", #"{"op":"add","by":"1"}"#),
         ("InPlaceOperation", #"{"op":"add"}"#), ("InPlaceOperation", #"{"op":"toggle"}"#),
@@ -139,7 +141,7 @@ struct DescriptionTests {
         ("Transaction", #"{"do":[],"if":[{"suite":"a","value":1}]}"#),
     ]
 
-    @Test("The daemon parses a body exactly if the OpenAPI description allows it", arguments: bodies)
+    @Test("The daemon parses a body if and only if the OpenAPI description allows it", arguments: bodies)
     func requests(name: String, body: String) throws {
         let described = try OpenAPIDescription.shared.get()
         let json = try JSONValue(parsing: body)

@@ -4,7 +4,10 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// "Settings" in docs/http-api.md, except changes in place.
+/// "Settings" in docs/http-api.md, except changes in place. In a row, `$n` stands for the revision after the n-th
+/// request, `"*"` for any value, and a field without a value must be absent. `Samples.schema`: `volume` (at most 1,
+/// default 0.5), `count` (an integer), `fixed` (locked, default 1), `shape` (integers `width`, `height`) and keys that
+/// begin with `x-`. `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values.
 @Suite(.ownThread)
 struct SettingTests {
     static let reading: [Row] = [
@@ -25,8 +28,7 @@ struct SettingTests {
             fields: ["ETag: \"0\"", "Settings-Source: unset"]),
         Row(
             "A key of the schema without a value and without a default", given: [Samples.schema], "GET app/keys/count",
-            404, .notSet,
-            fields: ["Settings-Source: unset"]),
+            404, .notSet, fields: ["Settings-Source: unset"]),
         Row(
             "A key that was removed", given: ["PUT app/keys/a 1", "DELETE app/keys/a"], "GET app/keys/a", 404, .notSet,
             fields: ["ETag: \"$2\""]),
@@ -48,14 +50,15 @@ struct SettingTests {
             given: ["PUT com.my.player/keys/a 1", "PUT com.my.playe/keys/a 1"],
             "GET player/keys/a", 404, .unknownSuite, #"{"didYouMean":["com.my.player","com.my.playe"]}"#),
         Row(
-            "A value that is invalid", given: ["PUT app/keys/count 11", Samples.narrow], "GET app/keys/count", 409,
+            "A value that is invalid", given: ["PUT app/keys/count 11", Samples.narrowSchema], "GET app/keys/count",
+            409,
             .invalidStored, #"{"stored":11,"errors":[{"suite":"app","key":"count","pointer":"","keyword":"maximum"}]}"#,
             fields: ["ETag: \"$2\"", "Settings-Source: invalid"]),
         Row(
-            "A raw value that is invalid", given: ["PUT app/keys/count null", Samples.narrow], "GET app/keys/count?raw",
-            409, .invalidStored, #"{"stored":null}"#),
+            "A raw value that is invalid", given: ["PUT app/keys/count null", Samples.narrowSchema],
+            "GET app/keys/count?raw", 409, .invalidStored, #"{"stored":null}"#),
         Row(
-            "A value that the schema no longer lists", given: ["PUT app/keys/old 1", Samples.narrow],
+            "A value that the schema no longer lists", given: ["PUT app/keys/old 1", Samples.narrowSchema],
             "GET app/keys/old", 409, .invalidStored,
             #"{"stored":1,"errors":[{"key":"old","keyword":"additionalProperties"}]}"#),
         Row(
@@ -76,8 +79,7 @@ struct SettingTests {
             Request("GET app/keys/a", "If-None-Match: \"$1\""), 200, nil, #"{"value":2}"#),
         Row(
             "A tag that is not a revision", given: ["PUT app/keys/a 1"],
-            Request("GET app/keys/a", "If-None-Match: \"abc\""),
-            200),
+            Request("GET app/keys/a", "If-None-Match: \"abc\""), 200),
         Row(
             "The current tag of a default", given: [Samples.schema],
             Request("GET app/keys/volume", "If-None-Match: \"$1\""), 304, fields: ["Settings-Source: default"]),
@@ -85,7 +87,7 @@ struct SettingTests {
             "A 404 is answered in full to If-None-Match", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/b", "If-None-Match: \"0\""), 404, .notSet),
         Row(
-            "A 409 is answered in full to If-None-Match", given: ["PUT app/keys/count 11", Samples.narrow],
+            "A 409 is answered in full to If-None-Match", given: ["PUT app/keys/count 11", Samples.narrowSchema],
             Request("GET app/keys/count", "If-None-Match: \"$2\""), 409, .invalidStored),
     ]
 
@@ -131,13 +133,12 @@ struct SettingTests {
             "An unknown key", given: [Samples.schema], "PUT app/keys/volum 1", 404, .unknownKey,
             #"{"didYouMean":["volume"]}"#),
         Row(
-            "A valid value for a key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrow],
+            "A valid value for a key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
             "PUT app/keys/count 3", 200, nil,
             #"{"value":3,"source":"stored","changed":true,"previous":{"value":null,"source":"invalid","revision":$2}}"#),
         Row(
-            "An invalid value for a key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrow],
-            "PUT app/keys/count 11", 422,
-            .invalidValue),
+            "An invalid value for a key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
+            "PUT app/keys/count 11", 422, .invalidValue),
         Row("A locked key", given: [Samples.schema], "PUT app/keys/fixed 2", 403, .locked),
         Row("The stored value of a locked key", given: [Samples.schema], "PUT app/keys/fixed 1", 403, .locked),
         Row(
@@ -172,8 +173,7 @@ struct SettingTests {
             then: [("GET app", #"{"values":{}}"#), ("GET app/keys/a", #"{"code":"not_set"}"#)]),
         Row(
             "A key with a default", given: [Samples.schema, "PUT app/keys/volume 1"], "DELETE app/keys/volume", 200,
-            nil,
-            #"{"value":0.5,"source":"default","changed":true,"previous":{"value":1}}"#),
+            nil, #"{"value":0.5,"source":"default","changed":true,"previous":{"value":1}}"#),
         Row(
             "An unset key with a default", given: [Samples.schema], "DELETE app/keys/volume", 200, nil,
             #"{"value":0.5,"source":"default","revision":$1,"changed":false}"#),
@@ -181,18 +181,17 @@ struct SettingTests {
             "A key that was never set", given: ["PUT app/keys/a 1"], "DELETE app/keys/b", 200, nil,
             #"{"source":"unset","changed":false}"#),
         Row(
-            "A value that the schema no longer lists", given: ["PUT app/keys/old 1", Samples.narrow],
+            "A value that the schema no longer lists", given: ["PUT app/keys/old 1", Samples.narrowSchema],
             "DELETE app/keys/old", 200, nil,
             #"{"value":null,"source":"unset","changed":true,"previous":{"value":null,"source":"invalid"}}"#,
             then: [("GET app/keys/old", #"{"code":"unknown_key"}"#)]),
         Row(
             "A removed value that the schema no longer lists",
-            given: ["PUT app/keys/old 1", Samples.narrow, "DELETE app/keys/old"],
+            given: ["PUT app/keys/old 1", Samples.narrowSchema, "DELETE app/keys/old"],
             "DELETE app/keys/old", 404, .unknownKey),
         Row(
-            "A key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrow], "DELETE app/keys/count",
-            200, nil,
-            #"{"source":"unset","changed":true}"#),
+            "A key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
+            "DELETE app/keys/count", 200, nil, #"{"source":"unset","changed":true}"#),
         Row("An unknown key", given: [Samples.schema], "DELETE app/keys/volum", 404, .unknownKey),
         Row("A suite that does not exist", "DELETE app/keys/a", 404, .unknownSuite),
         Row(
@@ -212,7 +211,8 @@ struct SettingTests {
     }
 }
 
-/// Answers to writes with Prefer: return=minimal.
+/// Answers to writes with Prefer: return=minimal. In a row, `$n` stands for the revision after the n-th request, `"*"`
+/// for any value, and a field without a value must be absent.
 @Suite(.ownThread)
 struct MinimalAnswerTests {
     static let minimal = "Prefer: return=minimal"
@@ -254,8 +254,7 @@ struct MinimalAnswerTests {
             #"{"current":{"value":1}}"#, fields: ["Preference-Applied:"]),
         Row(
             "A read, which ignores the preference", given: ["PUT app/keys/a 1"], Request("GET app/keys/a", minimal),
-            200,
-            nil, #"{"value":1}"#, fields: ["Preference-Applied:"]),
+            200, nil, #"{"value":1}"#, fields: ["Preference-Applied:"]),
         Row(
             "The preference among other preferences",
             Request(transaction, "Prefer: wait=10, Return = \"minimal\"; x=1, respond-async"), 200, nil,

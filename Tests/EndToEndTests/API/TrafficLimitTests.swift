@@ -8,7 +8,7 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// The limits on each caller: requests per second, connections, watchers.
+/// The limits on each caller: requests per second, connections, watchers. `Samples.schema`: `count` (an integer).
 @Suite(.ownThread)
 struct TrafficLimitTests {
     /// Limits each caller to one request per second, and five requests at once.
@@ -23,7 +23,7 @@ struct TrafficLimitTests {
         return try requests.map { _ in try client.readResponse().status }
     }
 
-    private static func times(_ count: Int, _ request: Request) -> [Request] {
+    private static func repeated(_ count: Int, _ request: Request) -> [Request] {
         Array(repeating: request, count: count)
     }
 
@@ -32,14 +32,14 @@ struct TrafficLimitTests {
         let guarded = try GuardedDaemon(["one": ["*:read,admin"], "other": ["*:read"]], Self.limitRate)
         let request = guarded.signed("GET /v1", as: "one")
         let client = try guarded.daemon.connect()
-        #expect(try statuses(Self.times(7, request), on: client) == [200, 200, 200, 200, 200, 429, 429])
+        #expect(try statuses(Self.repeated(7, request), on: client) == [200, 200, 200, 200, 200, 429, 429])
         let refused = try client.ask(request)
         #expect(refused.status == 429)
         #expect(refused.json?["code"] == "too_many_requests")
         #expect(refused.field("Retry-After") == "1")
         try OpenAPIDescription.check(refused, to: request, of: "too many")
-        let free = ["/healthz", "/readyz", "/metrics"].map { guarded.signed(Request("GET \($0)"), as: "one") }
-        #expect(try statuses(free + free + free, on: client) == Array(repeating: 200, count: 9))
+        let unlimited = ["/healthz", "/readyz", "/metrics"].map { guarded.signed(Request("GET \($0)"), as: "one") }
+        #expect(try statuses(unlimited + unlimited + unlimited, on: client) == Array(repeating: 200, count: 9))
         #expect(try guarded.send("GET /v1", as: "other").status == 200)
         try eventually { try client.ask(request).status == 200 }
     }
@@ -79,13 +79,13 @@ struct TrafficLimitTests {
         var guess = guarded.signed("GET /v1", as: "wrong")
         guess.fields.append("X-Forwarded-For: 192.0.2.1")
         let client = try guarded.daemon.connect()
-        #expect(try statuses(Self.times(6, guess), on: client) == [401, 401, 401, 401, 401, 429])
+        #expect(try statuses(Self.repeated(6, guess), on: client) == [401, 401, 401, 401, 401, 429])
     }
 
     @Test("Requests with a wrong token from this machine are not rate-limited")
     func localGuesses() throws {
         let guarded = try GuardedDaemon([:], Self.limitRate)
-        let guesses = Self.times(20, guarded.signed("GET /v1", as: "wrong"))
+        let guesses = Self.repeated(20, guarded.signed("GET /v1", as: "wrong"))
         #expect(try statuses(guesses, on: guarded.daemon.connect()) == Array(repeating: 401, count: 20))
     }
 
@@ -93,14 +93,14 @@ struct TrafficLimitTests {
     func local() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/socket"
-        let free = try TestDaemon(in: directory, data: directory.path + "/free") {
+        let open = try TestDaemon(in: directory, data: directory.path + "/free") {
             Self.limitRate(&$0)
             $0.listen.append(.unix(path: path))
         }
-        for client in [try free.connect(), try RawClient(.unix(path))] {
-            #expect(try statuses(Self.times(20, "GET /v1"), on: client) == Array(repeating: 200, count: 20))
+        for client in [try open.connect(), try RawClient(.unix(path))] {
+            #expect(try statuses(Self.repeated(20, "GET /v1"), on: client) == Array(repeating: 200, count: 20))
         }
-        free.stop()
+        open.stop()
         let user = String(getuid())
         let grants = [try Grant("*:read")]
         let guarded = try TestDaemon(in: directory, data: directory.path + "/guarded") {
@@ -108,7 +108,7 @@ struct TrafficLimitTests {
             $0.listen.append(.unix(path: path))
             $0.access.users = [(name: user, grants: grants)]
         }
-        #expect(try statuses(Self.times(6, "GET /v1"), on: RawClient(.unix(path))).last == 429)
+        #expect(try statuses(Self.repeated(6, "GET /v1"), on: RawClient(.unix(path))).last == 429)
         guarded.stop()
     }
 
@@ -124,14 +124,14 @@ struct TrafficLimitTests {
             throw DaemonInProcess.NoPort()
         }
         for address in [RawAddress.ipv4(daemon.port), .ipv6(port), .unix(path)] {
-            let kept = [try RawClient(address), try RawClient(address)]
-            for client in kept { #expect(try client.ask("GET /v1").status == 200) }
+            let accepted = [try RawClient(address), try RawClient(address)]
+            for client in accepted { #expect(try client.ask("GET /v1").status == 200) }
             let refused = try RawClient(address).readResponse()
             #expect(refused.status == 429)
             #expect(refused.json?["code"] == "too_many_connections")
             #expect(refused.field("Retry-After") == "1")
-            for client in kept { #expect(try client.ask("GET /v1").status == 200) }
-            kept[0].reset()
+            for client in accepted { #expect(try client.ask("GET /v1").status == 200) }
+            accepted[0].reset()
             var next: RawClient?
             try eventually {
                 next = try RawClient(address)
@@ -139,7 +139,7 @@ struct TrafficLimitTests {
             }
             let many = try (0..<40).map { _ in try RawClient(address) }
             #expect(many.filter { (try? $0.readResponse()) == nil }.count > 20)
-            #expect(try kept[1].ask("GET /v1").status == 200)
+            #expect(try accepted[1].ask("GET /v1").status == 200)
             withExtendedLifetime(next) {}
         }
     }
@@ -171,15 +171,15 @@ struct TrafficLimitTests {
         let client = try daemon.connect()
         let request = Request("GET /v1", "Authorization: Bearer \(token)")
         let reload = Request("POST /v1/reload", "Authorization: Bearer \(token)")
-        #expect(try statuses(Self.times(10, request), on: client).last == 200)
+        #expect(try statuses(Self.repeated(10, request), on: client).last == 200)
         _ = try configure(#""requestsPerSecond":1,"requestBurst":5"#)
         #expect(try client.ask(reload).status == 200)
-        #expect(try statuses(Self.times(10, request), on: client).last == 429)
+        #expect(try statuses(Self.repeated(10, request), on: client).last == 429)
         // SIGHUP also reloads the configuration and is not subject to the rate limit.
         _ = try configure(#""requestsPerSecond":0,"connectionsPerAddress":1"#)
         try #require(daemon.process).signal(SIGHUP)
         try eventually { try client.ask(request).status == 200 }
-        #expect(try statuses(Self.times(50, request), on: client) == Array(repeating: 200, count: 50))
+        #expect(try statuses(Self.repeated(50, request), on: client) == Array(repeating: 200, count: 50))
         try eventually { try daemon.connect().readResponse().status == 429 }
     }
 }

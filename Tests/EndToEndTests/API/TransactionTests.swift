@@ -2,7 +2,9 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// "Transactions" in docs/http-api.md.
+/// "Transactions" in docs/http-api.md. In a row, `"*"` stands for any value. `Samples.schema`: `volume` (at most 1,
+/// default 0.5), `count` (an integer), `fixed` (locked, default 1), `isOn` (default false) and `shape` (integers
+/// `width`, `height`). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values.
 @Suite(.ownThread)
 struct TransactionTests {
     /// A row with a transaction. Each line of `operations` is an operation; without a suite, it gets the suite `app`.
@@ -21,7 +23,7 @@ struct TransactionTests {
             status, code, body, lacks: lacks, then: then)
     }
 
-    static let done: [Row] = [
+    static let successes: [Row] = [
         transaction(
             "A transaction without operations", do: "", 200, nil, #"{"revision":$0,"changed":false,"changes":[]}"#),
         transaction(
@@ -77,8 +79,8 @@ struct TransactionTests {
             "A toggle of a default", given: [Samples.schema], do: #""op":"toggle","key":"isOn""#, 200, nil,
             #"{"changes":[{"old":false,"new":true,"oldSource":"default","source":"stored"}]}"#),
         transaction(
-            "The removal of a value that the schema no longer lists", given: ["PUT app/keys/old 1", Samples.narrow],
-            do: #""op":"delete","key":"old""#,
+            "The removal of a value that the schema no longer lists",
+            given: ["PUT app/keys/old 1", Samples.narrowSchema], do: #""op":"delete","key":"old""#,
             200, nil, #"{"changed":true}"#),
         transaction(
             "A locked key with override=locked", given: [Samples.schema], do: #""op":"set","key":"fixed","value":2"#,
@@ -101,8 +103,7 @@ struct TransactionTests {
         condition("The revision of a setting", #"{"suite":"app","key":"a","revision":$1}"#, holds: true),
         condition(
             "A condition with another revision of the setting", #"{"suite":"app","key":"a","revision":999}"#,
-            holds: false,
-            #"{"failed":[{"index":0,"current":{"suite":"app","key":"a","value":1,"revision":$1}}]}"#),
+            holds: false, #"{"failed":[{"index":0,"current":{"suite":"app","key":"a","value":1,"revision":$1}}]}"#),
         condition("`stored` true for a stored key", #"{"suite":"app","key":"a","stored":true}"#, holds: true),
         condition("`stored` false for a stored key", #"{"suite":"app","key":"a","stored":false}"#, holds: false),
         condition(
@@ -112,7 +113,7 @@ struct TransactionTests {
             #"{"suite":"app","key":"volume","stored":true}"#,
             holds: false, #"{"failed":[{"current":{"value":0.5,"source":"default"}}]}"#),
         condition(
-            "`stored` true for a key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrow],
+            "`stored` true for a key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
             #"{"suite":"app","key":"count","stored":true}"#, holds: true),
         condition("The value of a setting", #"{"suite":"app","key":"a","value":1}"#, holds: true),
         condition("The value of a setting as a float", #"{"suite":"app","key":"a","value":1.0}"#, holds: true),
@@ -125,15 +126,13 @@ struct TransactionTests {
             #"{"suite":"app","key":"a","value":{"y":[2.0],"x":1}}"#, holds: true),
         condition(
             "A condition with the value of a default", given: [Samples.schema],
-            #"{"suite":"app","key":"volume","value":0.5}"#,
-            holds: true),
+            #"{"suite":"app","key":"volume","value":0.5}"#, holds: true),
         condition(
             "A condition with a stored null", given: ["PUT app/keys/a null"],
-            #"{"suite":"app","key":"a","value":null}"#,
-            holds: true),
+            #"{"suite":"app","key":"a","value":null}"#, holds: true),
         condition("Null for a key that is not set", #"{"suite":"app","key":"b","value":null}"#, holds: false),
         condition(
-            "A condition on an invalid value", given: ["PUT app/keys/count 11", Samples.narrow],
+            "A condition on an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
             #"{"suite":"app","key":"count","value":11}"#, holds: false,
             #"{"failed":[{"current":{"source":"invalid","stored":11}}]}"#),
         condition("The revision of a suite", #"{"suite":"app","revision":$1}"#, holds: true),
@@ -185,7 +184,8 @@ struct TransactionTests {
             if: #"{"suite":"app","key":"nothing","stored":false}"#, do: #""op":"set","key":"count","value":1"#, 422,
             .unknownKey, #"{"pointer":"/if/0/key"}"#),
         transaction(
-            "A value that the schema no longer lists, removed and set", given: ["PUT app/keys/old 1", Samples.narrow],
+            "A value that the schema no longer lists, removed and set",
+            given: ["PUT app/keys/old 1", Samples.narrowSchema],
             do: """
                 "op":"delete","key":"old"
                 "op":"set","key":"old","value":2
@@ -212,7 +212,7 @@ struct TransactionTests {
                 "op":"add","key":"a","by":1
                 """, 404, .notSet),
         transaction(
-            "An operation on an invalid value", given: ["PUT app/keys/count 11", Samples.narrow],
+            "An operation on an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
             do: #""op":"add","key":"count","by":-5"#, 409, .invalidStored,
             #"{"stored":11,"pointer":"/do/0","failed":[{"index":0,"current":{"source":"invalid"}}]}"#),
         transaction(
@@ -238,7 +238,7 @@ struct TransactionTests {
             do: #""op":"set","key":"volume","value":2"#, 422, .invalidValue, query: "?dryRun"),
     ]
 
-    @Test("A transaction is committed completely or not at all", arguments: done + conditions + refused)
+    @Test("A transaction is committed completely or not at all", arguments: successes + conditions + refused)
     func transaction(row: Row) throws {
         try row.check()
     }

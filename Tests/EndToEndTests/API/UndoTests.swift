@@ -4,68 +4,67 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// "History" in docs/http-api.md: commits are listed, compared, undone and restored.
+/// "History" in docs/http-api.md: commits are listed, compared, undone and restored. In a row, `"*"` stands for any
+/// value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1),
+/// `isOn` (default false). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values.
 @Suite(.ownThread)
 struct UndoTests {
     /// The writes before the request of a row. `$1` to `$6` in a row stand for the revisions of these writes.
-    static let story: [Request] = [
+    static let writes: [Request] = [
         "PUT app/keys/count 3", Samples.schema, "PUT app/keys/volume 1", "PUT b/keys/x 1", "DELETE app/keys/count",
         #"PATCH app {"volume":0.25,"count":5}"#,
     ]
 
     static let listing: [Row] = [
         Row(
-            "Commits, the newest first", given: story, "GET app/history", 200, nil,
+            "Commits, the newest first", given: writes, "GET app/history", 200, nil,
             #"{"suite":"app","oldest":0,"commits":[{"revision":$6,"time":"*","changes":[{"key":"volume"},{"key":"count"}]},"#
                 + #"{"revision":$5},{"revision":$3},{"revision":$2,"schema":true},{"revision":$1}]}"#, lacks: ["next"]),
         Row(
-            "A page of the history", given: story, "GET app/history?before=$6&limit=2", 200, nil,
+            "A page of the history", given: writes, "GET app/history?before=$6&limit=2", 200, nil,
             #"{"commits":[{"revision":$5},{"revision":$3}],"next":$3}"#),
         Row(
-            "The history of one key", given: story, "GET app/history?key=volume", 200, nil,
+            "The history of one key", given: writes, "GET app/history?key=volume", 200, nil,
             #"{"commits":[{"revision":$6,"changes":[{"key":"volume","old":1,"new":0.25}]},{"revision":$3},{"revision":$2}]}"#
         ),
         Row(
-            "The history of keys with a prefix", given: story, "GET app/history?prefix=cou&limit=1", 200, nil,
+            "The history of keys with a prefix", given: writes, "GET app/history?prefix=cou&limit=1", 200, nil,
             #"{"commits":[{"revision":$6,"changes":[{"key":"count"}]}],"next":$6}"#),
-        Row("The history of one caller", given: story, "GET app/history?by=user:alice", 200, nil, #"{"commits":[]}"#),
+        Row("The history of one caller", given: writes, "GET app/history?by=user:alice", 200, nil, #"{"commits":[]}"#),
         Row(
             "The history of a dropped suite", given: ["PUT app/keys/a 1", "DELETE app?drop"], "GET app/history", 200,
-            nil,
-            #"{"commits":[{"revision":$2,"dropped":true,"changes":[{"key":"a","new":null}]},{"revision":$1}]}"#),
+            nil, #"{"commits":[{"revision":$2,"dropped":true,"changes":[{"key":"a","new":null}]},{"revision":$1}]}"#),
         Row(
-            "A suite that never existed", given: story, "GET ap/history", 404, .unknownSuite, #"{"didYouMean":["app"]}"#
-        ),
-        Row("A page of more than 1000 commits", given: story, "GET app/history?limit=1001", 400, .badRequest),
+            "A suite that never existed", given: writes, "GET ap/history", 404, .unknownSuite,
+            #"{"didYouMean":["app"]}"#),
+        Row("A page of more than 1000 commits", given: writes, "GET app/history?limit=1001", 400, .badRequest),
         Row(
             "The history as far as it is retained", given: (1...5).map { Request("PUT app/keys/a \($0)") },
-            "GET app/history", 200, nil,
-            #"{"oldest":$3,"commits":[{"revision":$5},{"revision":$4}]}"#
+            "GET app/history", 200, nil, #"{"oldest":$3,"commits":[{"revision":$5},{"revision":$4}]}"#
         ) { $0.history.commits = 2 },
         Row(
-            "A past setting", given: story, "GET app/keys/volume?at=$3", 200, nil,
+            "A past setting", given: writes, "GET app/keys/volume?at=$3", 200, nil,
             #"{"value":1,"source":"stored","revision":$3}"#, fields: ["ETag: \"$3\"", "Settings-Source: stored"]),
-        Row("A past setting without its metadata", given: story, "GET app/keys/volume?at=$2&raw", 200, text: "0.5"),
-        Row("A past unset setting", given: story, "GET app/keys/count?at=$5", 404, .notSet),
+        Row("A past setting without its metadata", given: writes, "GET app/keys/volume?at=$2&raw", 200, text: "0.5"),
+        Row("A past unset setting", given: writes, "GET app/keys/count?at=$5", 404, .notSet),
         Row(
-            "A past setting with its tag in If-None-Match", given: story,
-            Request("GET app/keys/volume?at=$3", "If-None-Match: \"$3\""), 304
-        ),
-        Row("A setting before the creation of its suite", given: story, "GET b/keys/x?at=$3", 404, .unknownSuite),
+            "A past setting with its tag in If-None-Match", given: writes,
+            Request("GET app/keys/volume?at=$3", "If-None-Match: \"$3\""), 304),
+        Row("A setting before the creation of its suite", given: writes, "GET b/keys/x?at=$3", 404, .unknownSuite),
         Row(
-            "A past schema", given: [Samples.schema, Samples.narrow, "DELETE app/schema"], "GET app/schema?at=$1",
+            "A past schema", given: [Samples.schema, Samples.narrowSchema, "DELETE app/schema"], "GET app/schema?at=$1",
             200, nil, #"{"properties":{"volume":"*"}}"#, fields: ["ETag: \"$1\""]),
         Row(
             "A missing past schema", given: ["PUT app/keys/count 3", Samples.schema], "GET app/schema?at=$1", 404,
             .noSchema),
         Row(
-            "A future instant", given: story, "GET app?at=2999-01-01T00:00:00Z&raw&view=stored", 200,
+            "A future instant", given: writes, "GET app?at=2999-01-01T00:00:00Z&raw&view=stored", 200,
             text: #"{"count":5,"volume":0.25}"#),
         Row(
-            "An instant before the first commit", given: story, "GET app?at=2001-01-01T00:00:00.5+01:00", 404,
+            "An instant before the first commit", given: writes, "GET app?at=2001-01-01T00:00:00.5+01:00", 404,
             .unknownSuite),
-        Row("An invalid instant", given: story, "GET app?at=yesterday", 400, .badRequest),
-        Row("A setting at a future revision", given: story, "GET app/keys/count?at=999", 400, .badRequest),
+        Row("An invalid instant", given: writes, "GET app?at=yesterday", 400, .badRequest),
+        Row("A setting at a future revision", given: writes, "GET app/keys/count?at=999", 400, .badRequest),
     ]
 
     @Test("The history, past settings and past schemas of a suite can be read", arguments: listing)
@@ -75,32 +74,31 @@ struct UndoTests {
 
     static let differences: [Row] = [
         Row(
-            "The differences between two revisions", given: story, "GET app/diff?from=$3&to=$6", 200, nil,
+            "The differences between two revisions", given: writes, "GET app/diff?from=$3&to=$6", 200, nil,
             #"{"suite":"app","revision":$6,"schemaRevision":$2,"schemaChanged":false,"changes":["#
                 + #"{"key":"count","old":3,"new":5,"oldSource":"stored","source":"stored","revision":$6},"#
                 + #"{"key":"volume","old":1,"new":0.25,"revision":$6}]}"#),
         Row(
-            "The differences to an earlier revision", given: story, "GET app/diff?from=$6&to=$3", 200, nil,
+            "The differences to an earlier revision", given: writes, "GET app/diff?from=$6&to=$3", 200, nil,
             #"{"revision":$3,"changes":[{"key":"count","old":5,"new":3},{"key":"volume","old":0.25,"new":1}]}"#),
         Row(
-            "The differences until now, with another schema", given: story, "GET app/diff?from=$1", 200, nil,
+            "The differences until now, with another schema", given: writes, "GET app/diff?from=$1", 200, nil,
             #"{"schemaChanged":true,"changes":[{"key":"count"},{"key":"fixed"},{"key":"isOn"},{"key":"volume"}]}"#),
         Row(
-            "The differences of two equal states", given: story, "GET app/diff?from=$3&to=$4", 200, nil,
+            "The differences of two equal states", given: writes, "GET app/diff?from=$3&to=$4", 200, nil,
             #"{"schemaChanged":false,"changes":[]}"#),
         Row(
-            "The differences since before the creation of the suite", given: story, "GET b/diff?from=0", 200, nil,
+            "The differences since before the creation of the suite", given: writes, "GET b/diff?from=0", 200, nil,
             #"{"changes":[{"key":"x","old":null,"oldSource":"unset","new":1}]}"#),
         Row(
-            "The differences from an instant", given: story, "GET b/diff?from=2001-01-01T00:00:00Z", 200, nil,
+            "The differences from an instant", given: writes, "GET b/diff?from=2001-01-01T00:00:00Z", 200, nil,
             #"{"changes":[{"key":"x"}]}"#),
-        Row("The differences without `from`", given: story, "GET app/diff", 400, .badRequest),
-        Row("The differences to a future revision", given: story, "GET app/diff?from=0&to=99", 400, .badRequest),
-        Row("A suite that never existed", given: story, "GET ap/diff?from=0", 404, .unknownSuite),
+        Row("The differences without `from`", given: writes, "GET app/diff", 400, .badRequest),
+        Row("The differences to a future revision", given: writes, "GET app/diff?from=0&to=99", 400, .badRequest),
+        Row("A suite that never existed", given: writes, "GET ap/diff?from=0", 404, .unknownSuite),
         Row(
             "The differences from a revision that is not retained",
-            given: (1...5).map { Request("PUT app/keys/a \($0)") }, "GET app/diff?from=$1",
-            410,
+            given: (1...5).map { Request("PUT app/keys/a \($0)") }, "GET app/diff?from=$1", 410,
             .historyGone, #"{"oldest":$3}"#
         ) { $0.history.commits = 2 },
     ]
@@ -112,37 +110,32 @@ struct UndoTests {
 
     static let undoing: [Row] = [
         Row(
-            "The undo of a value", given: story, #"POST app/undo {"revision":$6}"#, 200, nil,
+            "The undo of a value", given: writes, #"POST app/undo {"revision":$6}"#, 200, nil,
             #"{"revision":$7,"changed":true,"changes":[{"suite":"app","key":"count","new":null},{"key":"volume","new":1}]}"#,
             fields: ["ETag: \"$7\""], then: [("GET app?view=stored", #"{"values":{"volume":1}}"#)]),
         Row(
-            "The undo of an undo", given: story + [#"POST app/undo {"revision":$6}"#],
+            "The undo of an undo", given: writes + [#"POST app/undo {"revision":$6}"#],
             #"POST app/undo {"revision":$7}"#, 200, nil, #"{"changed":true}"#,
             then: [("GET app?view=stored", #"{"values":{"volume":0.25,"count":5}}"#)]),
         Row(
-            "The undo of a value that was changed later", given: story, #"POST app/undo {"revision":$3}"#, 409,
-            .changedSince,
-            #"{"changes":[{"suite":"app","key":"volume","new":0.25,"revision":$6}]}"#),
+            "The undo of a value that was changed later", given: writes, #"POST app/undo {"revision":$3}"#, 409,
+            .changedSince, #"{"changes":[{"suite":"app","key":"volume","new":0.25,"revision":$6}]}"#),
         Row(
             "The undo of a value that was changed and changed back",
-            given: story + ["PUT app/keys/volume 1", "PUT app/keys/volume 0.25"],
+            given: writes + ["PUT app/keys/volume 1", "PUT app/keys/volume 0.25"],
             #"POST app/undo {"revision":$6}"#, 409, .changedSince,
             #"{"changes":[{"key":"volume","revision":$7},{"key":"volume","revision":$8}]}"#),
         Row(
-            "The forced undo of a value that was changed later", given: story,
-            #"POST app/undo {"revision":$3,"force":true}"#,
-            200,
+            "The forced undo of a value that was changed later", given: writes,
+            #"POST app/undo {"revision":$3,"force":true}"#, 200,
             nil, #"{"changes":[{"key":"volume","old":0.25,"new":0.5,"source":"default"}]}"#),
         Row(
             "The undo of a removal of a value that the current schema refuses",
-            given: [Samples.schema, "PUT app/keys/count 11", "DELETE app/keys/count", Samples.narrow],
-            #"POST app/undo {"revision":$3}"#, 409, .schemaConflict,
-            #"{"detail":"*suite app*count*10*11*"}"#
-        ),
+            given: [Samples.schema, "PUT app/keys/count 11", "DELETE app/keys/count", Samples.narrowSchema],
+            #"POST app/undo {"revision":$3}"#, 409, .schemaConflict, #"{"detail":"*suite app*count*10*11*"}"#),
         Row(
-            "The undo of a schema", given: [Samples.schema, Samples.narrow], #"POST app/undo {"revision":$2}"#, 200,
-            nil,
-            #"{"changed":true}"#, then: [("GET app/keys/volume", #"{"value":0.5}"#)]),
+            "The undo of a schema", given: [Samples.schema, Samples.narrowSchema], #"POST app/undo {"revision":$2}"#,
+            200, nil, #"{"changed":true}"#, then: [("GET app/keys/volume", #"{"value":0.5}"#)]),
         Row(
             "The undo of the first schema", given: ["PUT app/keys/count 3", Samples.schema],
             #"POST app/undo {"revision":$2}"#, 200,
@@ -155,12 +148,12 @@ struct UndoTests {
             ], #"POST app/undo {"revision":$3}"#, 200, nil, #"{"changed":true}"#,
             then: [("GET app/keys/count", #"{"value":11,"source":"stored"}"#)]),
         Row(
-            "The undo of a drop", given: story + ["DELETE app?drop"], #"POST app/undo {"revision":$7}"#, 200, nil,
+            "The undo of a drop", given: writes + ["DELETE app?drop"], #"POST app/undo {"revision":$7}"#, 200, nil,
             #"{"changed":true}"#,
             then: [("GET app?view=stored", #"{"schemaRevision":$8,"values":{"volume":0.25,"count":5}}"#)]),
         Row(
             "The undo of a drop of a suite that was created again",
-            given: story + ["DELETE app?drop", "PUT app/keys/z 1"],
+            given: writes + ["DELETE app?drop", "PUT app/keys/z 1"],
             #"POST app/undo {"revision":$7}"#, 409, .changedSince),
         Row(
             "The undo of a commit of several suites",
@@ -175,28 +168,29 @@ struct UndoTests {
             ], #"POST a/undo {"revision":$1}"#, 200, nil, #"{"changes":[{"suite":"a","key":"k","new":null}]}"#,
             then: [("GET b/keys/k", #"{"value":2}"#)]),
         Row(
-            "A dry run", given: story, #"POST app/undo?dryRun {"revision":$6}"#, 200, nil,
+            "A dry run", given: writes, #"POST app/undo?dryRun {"revision":$6}"#, 200, nil,
             #"{"dryRun":true,"changed":true,"revision":$6}"#, then: [("GET app/keys/count", #"{"value":5}"#)]),
         Row(
-            "An undo with an older tag in If-Match", given: story,
+            "An undo with an older tag in If-Match", given: writes,
             Request(#"POST app/undo {"revision":$6}"#, "If-Match: \"$3\""), 412, .preconditionFailed),
         Row(
-            "A repeat of an undo", given: story + [Request(#"POST app/undo {"revision":$6}"#, "Idempotency-Key: u")],
+            "A repeat of an undo", given: writes + [Request(#"POST app/undo {"revision":$6}"#, "Idempotency-Key: u")],
             Request(#"POST app/undo {"revision":$6}"#, "Idempotency-Key: u"), 200, nil,
             #"{"replayed":true,"revision":$7,"changed":true}"#),
-        Row("The undo of a commit of another suite", given: story, #"POST app/undo {"revision":$4}"#, 400, .badRequest),
-        Row("The undo of a future commit", given: story, #"POST app/undo {"revision":99}"#, 400, .badRequest),
         Row(
-            "An undo with an unknown member", given: story, #"POST app/undo {"revision":$6,"forced":true}"#, 400,
+            "The undo of a commit of another suite", given: writes, #"POST app/undo {"revision":$4}"#, 400, .badRequest),
+        Row("The undo of a future commit", given: writes, #"POST app/undo {"revision":99}"#, 400, .badRequest),
+        Row(
+            "An undo with an unknown member", given: writes, #"POST app/undo {"revision":$6,"forced":true}"#, 400,
             .badRequest),
-        Row("GET of an undo", given: story, "GET app/undo", 405, .methodNotAllowed, fields: ["Allow: POST, OPTIONS"]),
+        Row("GET of an undo", given: writes, "GET app/undo", 405, .methodNotAllowed, fields: ["Allow: POST, OPTIONS"]),
         Row(
             "The undo of a commit that is not retained", given: (1...5).map { Request("PUT app/keys/a \($0)") },
             #"POST app/undo {"revision":$2}"#, 410, .historyGone
         ) { $0.history.commits = 2 },
         Row(
             "The undo of a write that replaced a value that the current schema refuses",
-            given: [Samples.schema, "PUT app/keys/count 11", "PUT app/keys/count 1", Samples.narrow],
+            given: [Samples.schema, "PUT app/keys/count 11", "PUT app/keys/count 1", Samples.narrowSchema],
             #"POST app/undo {"revision":$3}"#, 409, .schemaConflict,
             #"{"conflicts":[{"key":"count","stored":11,"errors":[{"suite":"app","keyword":"maximum"}]}]}"#),
     ]
@@ -208,51 +202,48 @@ struct UndoTests {
 
     static let restoring: [Row] = [
         Row(
-            "A restore of all values", given: story, #"POST app/restore {"to":$3}"#, 200, nil,
+            "A restore of all values", given: writes, #"POST app/restore {"to":$3}"#, 200, nil,
             #"{"revision":$7,"changed":true,"changes":[{"key":"count","new":3},{"key":"volume","new":1}]}"#,
             fields: ["ETag: \"$7\""]),
         Row(
-            "A restore of keys with a prefix", given: story, #"POST app/restore {"to":$3,"prefix":"co"}"#, 200, nil,
+            "A restore of keys with a prefix", given: writes, #"POST app/restore {"to":$3,"prefix":"co"}"#, 200, nil,
             #"{"changes":[{"key":"count","new":3}]}"#),
         Row(
-            "A restore of named keys", given: story, #"POST app/restore {"to":$5,"keys":["count"]}"#, 200, nil,
+            "A restore of named keys", given: writes, #"POST app/restore {"to":$5,"keys":["count"]}"#, 200, nil,
             #"{"changes":[{"key":"count","new":null}]}"#),
         Row(
-            "A restore to an instant", given: story, #"POST app/restore {"to":"2999-01-01T00:00:00Z"}"#, 200, nil,
+            "A restore to an instant", given: writes, #"POST app/restore {"to":"2999-01-01T00:00:00Z"}"#, 200, nil,
             #"{"changed":false,"changes":[]}"#),
         Row(
-            "A restore to an instant before the first commit", given: story,
-            #"POST app/restore {"to":"2001-01-01T00:00:00Z"}"#, 404,
-            .unknownSuite),
+            "A restore to an instant before the first commit", given: writes,
+            #"POST app/restore {"to":"2001-01-01T00:00:00Z"}"#, 404, .unknownSuite),
         Row(
             "A restore of a dropped suite", given: ["PUT app/keys/a 1", "DELETE app?drop"],
-            #"POST app/restore {"to":$1}"#,
-            200,
+            #"POST app/restore {"to":$1}"#, 200,
             nil, #"{"changed":true}"#, then: [("GET app", #"{"values":{"a":1}}"#)]),
         Row(
             "A restore of a value that the current schema refuses",
-            given: [Samples.schema, #"PUT app {"count":11,"volume":1}"#, "DELETE app", Samples.narrow],
+            given: [Samples.schema, #"PUT app {"count":11,"volume":1}"#, "DELETE app", Samples.narrowSchema],
             #"POST app/restore {"to":$2}"#, 409, .schemaConflict, #"{"conflicts":[{"key":"count","stored":11}]}"#),
         Row(
             "A restore that skips refused values",
-            given: [Samples.schema, #"PUT app {"count":11,"volume":1}"#, "DELETE app", Samples.narrow],
+            given: [Samples.schema, #"PUT app {"count":11,"volume":1}"#, "DELETE app", Samples.narrowSchema],
             #"POST app/restore?onConflict=skip {"to":$2}"#, 200, nil,
             #"{"changed":true,"changes":[{"key":"volume","new":1}],"skipped":[{"key":"count","stored":11,"errors":["*"]}]}"#
         ),
         Row(
             "A repeat of a restore that skips refused values",
             given: [
-                Samples.schema, #"PUT app {"count":11,"volume":1}"#, "DELETE app", Samples.narrow,
+                Samples.schema, #"PUT app {"count":11,"volume":1}"#, "DELETE app", Samples.narrowSchema,
                 Request(#"POST app/restore?onConflict=skip {"to":$2}"#, "Idempotency-Key: r"),
             ], Request(#"POST app/restore?onConflict=skip {"to":$2}"#, "Idempotency-Key: r"), 200, nil,
             #"{"replayed":true,"skipped":[{"key":"count"}]}"#),
         Row(
-            "A restore with both a prefix and keys", given: story,
-            #"POST app/restore {"to":$3,"prefix":"a","keys":["b"]}"#, 400,
-            .badRequest),
-        Row("A restore without the member to", given: story, #"POST app/restore {}"#, 400, .badRequest),
+            "A restore with both a prefix and keys", given: writes,
+            #"POST app/restore {"to":$3,"prefix":"a","keys":["b"]}"#, 400, .badRequest),
+        Row("A restore without the member to", given: writes, #"POST app/restore {}"#, 400, .badRequest),
         Row(
-            "A restore to an invalid moment", given: story, #"POST app/restore {"to":"yesterday"}"#, 400, .badRequest,
+            "A restore to an invalid moment", given: writes, #"POST app/restore {"to":"yesterday"}"#, 400, .badRequest,
             #"{"pointer":"/to"}"#),
     ]
 

@@ -2,10 +2,11 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// "Values" in docs/http-api.md.
+/// "Values" in docs/http-api.md. In a row, `$n` stands for the revision after the n-th request. `Samples.schema`:
+/// `count` (an integer), `name` (at most 3 characters).
 @Suite(.ownThread)
 struct ValueTests {
-    /// A row that writes a value and expects to read the same value, or the form `stored`.
+    /// A row that writes a value and expects to read the same value, or `stored` if it is not nil.
     static func roundTrip(_ name: String, _ json: String, as stored: String? = nil) -> Row {
         Row(
             name, given: [Request("PUT app/keys/a \(json)")], "GET app/keys/a?raw", 200, text: stored ?? json,
@@ -32,8 +33,7 @@ struct ValueTests {
         roundTrip("Space around the value", " \n[ 1 , 2 ] \t", as: "[1,2]"),
         Row(
             "A string read with `raw`, as text", given: [#"PUT app/keys/a "x\ny""#], "GET app/keys/a?raw", 200,
-            text: "x\ny",
-            fields: ["Content-Type: text/plain; charset=utf-8"]),
+            text: "x\ny", fields: ["Content-Type: text/plain; charset=utf-8"]),
         Row(
             "An empty string read with `raw`, as empty text", given: [#"PUT app/keys/a """#], "GET app/keys/a?raw", 200,
             text: ""),
@@ -51,20 +51,21 @@ struct ValueTests {
         try row.check()
     }
 
-    static func changes(_ name: String, from old: String, to new: String, _ changed: Bool) -> Row {
+    /// A row that writes `new` over `old`. `isChange` says whether the second write changes the setting.
+    static func write(_ name: String, from old: String, to new: String, isChange: Bool) -> Row {
         Row(
             name, given: [Request("PUT app/keys/a \(old)")], Request("PUT app/keys/a \(new)"), 200, nil,
-            #"{"changed":\#(changed),"value":\#(changed ? new : old),"previous":{"value":\#(old)}}"#,
-            then: [("GET app/keys/a", #"{"value":\#(changed ? new : old)}"#)])
+            #"{"changed":\#(isChange),"value":\#(isChange ? new : old),"previous":{"value":\#(old)}}"#,
+            then: [("GET app/keys/a", #"{"value":\#(isChange ? new : old)}"#)])
     }
 
     static let equality: [Row] = [
-        changes("The same integer", from: "1", to: "1", false),
-        changes("An integer and a float", from: "1", to: "1.0", true),
-        changes("Zero and negative zero", from: "0.0", to: "-0.0", true),
-        changes("The same float in another notation", from: "10.0", to: "1e1", false),
-        changes("Elements in another order", from: "[1,2]", to: "[2,1]", true),
-        changes("Two forms of é", from: "\"\u{E9}\"", to: "\"e\u{301}\"", true),
+        write("The same integer", from: "1", to: "1", isChange: false),
+        write("An integer and a float", from: "1", to: "1.0", isChange: true),
+        write("Zero and negative zero", from: "0.0", to: "-0.0", isChange: true),
+        write("The same float in another notation", from: "10.0", to: "1e1", isChange: false),
+        write("Elements in another order", from: "[1,2]", to: "[2,1]", isChange: true),
+        write("Two forms of é", from: "\"\u{E9}\"", to: "\"e\u{301}\"", isChange: true),
         Row(
             "Members in another order", given: [#"PUT app/keys/a {"b":1,"a":2}"#], #"PUT app/keys/a {"a":2,"b":1}"#,
             200, nil, #"{"changed":false}"#, then: [("GET app/keys/a", #"{"revision":$1}"#)]),
@@ -82,12 +83,13 @@ struct ValueTests {
     @Test("A write that only reorders the members of an object returns the stored order")
     func orderInAnswer() throws {
         let daemon = try TestDaemon()
-        try daemon.done(#"PUT app/keys/a {"b":1,"a":2}"#)
-        let answer = try daemon.done(#"PUT app/keys/a {"a":2,"b":1}"#)
+        try daemon.sendOK(#"PUT app/keys/a {"b":1,"a":2}"#)
+        let answer = try daemon.sendOK(#"PUT app/keys/a {"a":2,"b":1}"#)
         let previous = #""value":{"b":1,"a":2}"#
         #expect(answer.text.split(separator: previous).count == 3, "\(answer.text)")
     }
 
+    /// A row that writes `sent` to a key with this schema, and expects to read `stored`.
     static func normalized(_ name: String, _ schema: String, _ sent: String, _ stored: String) -> Row {
         Row(
             name,
@@ -153,7 +155,7 @@ struct ValueTests {
         try row.check()
     }
 
-    static let lengths: [Row] = [
+    static let lengthsAndNames: [Row] = [
         Row(
             "A text of three Unicode scalars", given: [Samples.schema],
             "PUT app/keys/name \"\u{1F600}\u{1F600}\u{1F600}\"", 201),
@@ -180,7 +182,7 @@ struct ValueTests {
 
     @Test(
         "The length of a text is its number of Unicode scalars; key names are compared by their bytes",
-        arguments: lengths)
+        arguments: lengthsAndNames)
     func names(row: Row) throws {
         try row.check()
     }

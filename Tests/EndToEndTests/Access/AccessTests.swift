@@ -25,6 +25,7 @@ struct AccessTests {
         var testDescription: String { "\(request.method) \(request.target)" }
     }
 
+    /// The three writes before each request, with the revisions 1 to 3.
     static let given: [Request] = [
         """
         PUT app/schema {"additionalProperties":{},"properties":{"fixed":{"readOnly":true,"default":1},\
@@ -54,8 +55,7 @@ struct AccessTests {
             #"POST /v1/transaction {"if":[{"suite":"app","revision":0}],"do":[]}"#, "read", status: 412),
         Endpoint(
             #"POST /v1/transaction?override=locked {"do":[{"op":"set","suite":"app","key":"fixed","value":3}]}"#,
-            "write",
-            "override"),
+            "write", "override"),
         Endpoint("GET app/history", "read"), Endpoint("GET app/diff?from=0", "read"),
         Endpoint("GET app/keys/a?at=2", "read"), Endpoint("GET app/schema?at=1", "read"),
         Endpoint(#"POST app/undo {"revision":2}"#, "write"), Endpoint(#"POST /v1/undo {"revision":2}"#, "write"),
@@ -77,7 +77,7 @@ struct AccessTests {
             "enough": ["*:\(endpoint.rights.joined(separator: ","))"],
         ]
         for right in endpoint.rights {
-            // Every other right on a suite includes the right to read it.
+            // Every other right on a suite includes the right to read the suite.
             let others =
                 right == "read"
                 ? ["admin"]
@@ -96,6 +96,7 @@ struct AccessTests {
             if endpoint.request.method != "HEAD" { #expect(answer.json?["code"] == "unauthorized") }
             try OpenAPIDescription.check(answer, to: endpoint.request, of: endpoint.testDescription)
         }
+        // The callers `lacks-…` and `elsewhere-…` lack a right.
         for name in grants.keys.sorted() where name.contains("-") {
             let answer = try guarded.send(endpoint.request, as: name)
             #expect(answer.status == 403, "\(name): \(answer.text)")
@@ -127,6 +128,7 @@ struct AccessTests {
         arguments: endpoints)
     func existence(endpoint: Endpoint) throws {
         let guarded = try GuardedDaemon(["admin": ["*:admin"], "other": ["other:read"]], given: Self.given)
+        /// The answer to the request for another suite, with `…` for the name of the suite.
         func refusal(_ request: Request, _ suite: String, as name: String?) throws -> String {
             var request = request
             request.target = request.target.replacing("/app", with: "/\(suite)").replacing("=app", with: "=\(suite)")
@@ -139,27 +141,29 @@ struct AccessTests {
         }
         for name in ["admin", "other", nil]
         where !(name == "admin" && Self.rightsOnService.contains(endpoint.rights[0])) {
-            let there = try refusal(endpoint.request, "app", as: name)
-            #expect(there.hasPrefix(name == nil ? "401" : "403"), "\(there)")
-            #expect(try refusal(endpoint.request, "zzz", as: name) == there)
+            let forExisting = try refusal(endpoint.request, "app", as: name)
+            #expect(forExisting.hasPrefix(name == nil ? "401" : "403"), "\(forExisting)")
+            #expect(try refusal(endpoint.request, "zzz", as: name) == forExisting)
         }
     }
 
-    static let open: [Request] = ["GET /healthz", "GET /readyz", "HEAD /healthz", "OPTIONS /readyz"]
+    static let publicRequests: [Request] = ["GET /healthz", "GET /readyz", "HEAD /healthz", "OPTIONS /readyz"]
 
-    @Test("Health and readiness require no credential and ignore a wrong credential", arguments: open)
+    @Test("Health and readiness require no credential and ignore a wrong credential", arguments: publicRequests)
     func health(request: Request) throws {
         let guarded = try GuardedDaemon([:])
         #expect(try guarded.send(request, as: nil).status < 300)
         #expect(try guarded.send(request, as: "wrong").status < 300)
     }
 
-    static let anyGrant: [Request] = [
+    static let requestsWithoutSuite: [Request] = [
         "GET /v1", "GET /openapi.json", "GET /v1/suites", "GET /v1/caller", "OPTIONS /v1/suites", "OPTIONS *",
         "GET /v1/observe?suitePrefix=",
     ]
 
-    @Test("A request that concerns no suite requires a credential with at least one grant", arguments: anyGrant)
+    @Test(
+        "A request that concerns no suite requires a credential with at least one grant",
+        arguments: requestsWithoutSuite)
     func someGrant(request: Request) throws {
         let guarded = try GuardedDaemon(["some": ["other:read"]], given: Self.given)
         #expect(try guarded.send(request, as: nil).status == 401)
@@ -197,7 +201,7 @@ struct AccessTests {
     @Test(
         "An Authorization field without a bearer token returns 401, also if anonymous callers have full access",
         arguments: malformed)
-    func form(field: String) throws {
+    func malformedField(field: String) throws {
         let guarded = try GuardedDaemon([:]) { $0.access.anonymous = [.everything] }
         let field = field.replacing("TOKEN", with: guarded.tokens["all"] ?? "")
         #expect(try guarded.daemon.send(Request("GET /v1", field)).status == 401)

@@ -4,7 +4,8 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// The rights that reports and requests for clients need, and the credentials to which names of clients belong.
+/// Clients of a suite report which state of it they have applied. These tests check the rights for reports and for
+/// lists of clients, and the credentials to which names of clients belong. The caller `all` has every right.
 @Suite(.ownThread)
 struct ClientRightsTests {
     @Test("A report and a request for clients need the right to read at least one key of the suite")
@@ -43,6 +44,7 @@ struct ClientRightsTests {
     @Test("A client name belongs to the credential that reported it until the client is gone")
     func names() throws {
         let guarded = try GuardedDaemon(["a": ["*:read"], "b": ["*:read"]], given: ["PUT app/keys/a 1"]) {
+            // One second, in nanoseconds.
             $0.clientForgetTime = 1_000_000_000
         }
         let cursor = try guarded.send("GET app", as: "a").cursorText
@@ -50,6 +52,7 @@ struct ClientRightsTests {
         let refused = try guarded.send("GET app/observe?wait=0&client=web", as: "b")
         #expect(refused.status == 403 && refused.json?["code"] == "forbidden")
         let detail = refused.json?["detail"]?.string ?? ""
+        // A time, such as 2026-01-01T00:00:00Z, follows "free at".
         #expect(detail.contains("client \"web\"") && detail.contains("the name is free at 2"), "\(detail)")
         #expect(try guarded.send("PUT app/clients/web {}", as: "a").status == 200)
         try eventually { try guarded.send("PUT app/clients/web {}", as: "b").status == 200 }

@@ -11,16 +11,17 @@ import Testing
 /// every right and stays valid.
 @Suite(.ownThread)
 struct CredentialEndTests {
+    /// `CURSOR` stands for the current cursor.
     static let waits: [Request] = [
-        "GET app/observe?since=99&wait=300", "GET app/keys/a?wait=300", "GET none/observe?wait=300",
-        "GET /v1/observe?suitePrefix=&since=99&wait=300",
+        "GET app/observe?since=CURSOR&wait=300", "GET app/keys/a?wait=300", "GET none/observe?wait=300",
+        "GET /v1/observe?suitePrefix=&since=CURSOR&wait=300",
     ]
 
     @Test("A long poll returns 401 when its token is revoked", arguments: waits)
     func revoked(request: Request) throws {
         let guarded = try GuardedDaemon(["ci": ["*:read"]], given: ["PUT app/keys/a 1"])
         var request = guarded.signed(request, as: "ci")
-        request.target = request.target.replacing("=99", with: "=\(try guarded.send("GET app", as: "ci").cursorText)")
+        request.target = request.target.replacing("CURSOR", with: "\(try guarded.send("GET app", as: "ci").cursorText)")
         if request.target.contains("keys/a") { request.fields.append("If-None-Match: *") }
         let peer = try WaitingPeer(guarded, request)
         let other = try WaitingPeer(guarded, guarded.signed("GET none/observe?wait=300", as: "all"))
@@ -77,6 +78,7 @@ struct CredentialEndTests {
             try client.send(request.bytes)
             return client
         }
+        // The 700 requests, and the request of the caller `all`.
         try eventually { try guarded.send("GET /metrics", as: "all").text.contains("\nsettingsd_watchers 701\n") }
         try guarded.change { (file: inout TokenFile) throws(ConfigurationError) in try file.revoke("ci") }
         for peer in peers { #expect(try peer.readResponse().status == 401) }

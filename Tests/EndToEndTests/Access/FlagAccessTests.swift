@@ -37,10 +37,10 @@ struct FlagAccessTests {
     @Test("An evaluation hides secrets and keys that the caller may not read, and shows them to callers with the right")
     func hidden() throws {
         let guarded = try GuardedDaemon(Self.grants, given: Self.given)
-        let seen = ["reader": ["a", "b"], "some": ["a"], "secrets": ["a", "b", "s"], "all": ["a", "b", "s"]]
+        let readableKeys = ["reader": ["a", "b"], "some": ["a"], "secrets": ["a", "b", "s"], "all": ["a", "b", "s"]]
         // The second answer may come from the cache.
         for _ in 1...2 {
-            for (name, keys) in seen {
+            for (name, keys) in readableKeys {
                 let answer = try guarded.send(Self.evaluate(""), as: name)
                 #expect(answer.json?["flags"]?.array?.compactMap { $0["key"]?.string } == keys, "\(name)")
                 #expect(keys.contains("s") || !answer.text.contains("hunter2"))
@@ -68,8 +68,8 @@ struct FlagAccessTests {
         #expect(try send(Self.evaluate("a"), "X-API-Key:").status == 401)
         #expect(try send(Self.evaluate("a"), "X-API-Key: Bearer \(guarded.tokens["reader"] ?? "")").status == 401)
         #expect(try send(Self.evaluate("a"), key, "Authorization: Bearer wrong").status == 401)
-        let both = "Authorization: Bearer \(guarded.tokens["some"] ?? "")"
-        #expect(try send("GET /v1/caller", key, both).json?["name"] == "token:some")
+        let otherToken = "Authorization: Bearer \(guarded.tokens["some"] ?? "")"
+        #expect(try send("GET /v1/caller", key, otherToken).json?["name"] == "token:some")
     }
 
     @Test("On one connection, X-API-Key refuses a token after `Bearer`, and Authorization a token without `Bearer`")

@@ -10,6 +10,7 @@ import Testing
 /// The address of a client behind a proxy, which the proxy sends in `X-Forwarded-For`. The audit file has the address.
 @Suite(.ownThread)
 struct ForwardedTests {
+    /// The trusted proxies, the fields of a request from 127.0.0.1, and the expected address in the audit file.
     static let rows: [(trusted: [String], fields: [String], peer: String)] = [
         ([], ["X-Forwarded-For: 192.0.2.1"], "127.0.0.1"),
         (["10.0.0.0/8"], ["X-Forwarded-For: 192.0.2.1"], "127.0.0.1"),
@@ -40,7 +41,7 @@ struct ForwardedTests {
         #expect(error == nil)
         var request: Request = "PUT app/keys/a 1"
         request.fields = fields
-        try daemon.done(request)
+        try daemon.sendOK(request)
         daemon.stop()
         let line = try JSONValue(parsing: try String(contentsOfFile: path, encoding: .utf8))
         #expect(line["peer"]?.string == peer)
@@ -52,7 +53,7 @@ struct ForwardedTests {
             $0.watchers.perCaller = 1
             $0.proxies.ranges = [AddressRange("127.0.0.1")].compactMap(\.self)
         }
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         func request(_ client: String) throws -> Request {
             Request("GET app/observe?since=\(try daemon.cursor())&wait=300", "X-Forwarded-For: \(client)")
         }

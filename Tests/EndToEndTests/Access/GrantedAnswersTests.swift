@@ -7,7 +7,8 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// Tags, cursors and cache fields of answers that depend on the grants of the caller.
+/// Tags, cursors and cache fields of answers that depend on the grants of the caller. For a caller that may not read
+/// everything, tags can have a suffix, and the epoch of the cursors is derived from the epoch of the daemon.
 @Suite(.ownThread)
 struct GrantedAnswersTests {
     private static let writesBeforeTest: [Request] = [
@@ -22,6 +23,7 @@ struct GrantedAnswersTests {
         "reads": ["app:read"], "writes": ["app:write"], "some": ["app/a:write"], "sees": ["*:read,secrets"],
     ]
 
+    /// A daemon with the writes, and with the grants of the tokens by name.
     private func guarded(_ grants: [String: [String]] = grants) throws -> GuardedDaemon {
         try GuardedDaemon(grants, given: Self.writesBeforeTest)
     }
@@ -35,7 +37,7 @@ struct GrantedAnswersTests {
         let guarded = try guarded([
             "reads": ["app:read"], "same": ["app:read"], "some": ["app/password:read", "app/a:read"],
         ])
-        func ask(_ name: String, _ known: String) throws -> RawResponse {
+        func read(_ name: String, ifNot known: String) throws -> RawResponse {
             try guarded.send(Request("GET \(target)", "If-None-Match: \(known)"), as: name)
         }
         let tags = try ["all", "reads", "some"].map { try tag(try guarded.send(Request("GET \(target)"), as: $0)) }
@@ -44,14 +46,14 @@ struct GrantedAnswersTests {
         #expect(tags[1].hasPrefix(String(tags[0].dropLast()) + "-"))
         for (name, own) in zip(["all", "reads", "some"], tags) {
             for tag in tags {
-                let answer = try ask(name, tag)
+                let answer = try read(name, ifNot: tag)
                 #expect(answer.status == (tag == own ? 304 : 200), "\(name) \(tag)")
                 #expect(answer.field("ETag") == own)
             }
         }
-        #expect(try ask("same", tags[1]).status == 304)
-        #expect(try ask("reads", "W/\(tags[1])").status == 304)
-        #expect(try ask("reads", "\(tags[0]), \(tags[2])").status == 200)
+        #expect(try read("same", ifNot: tags[1]).status == 304)
+        #expect(try read("reads", ifNot: "W/\(tags[1])").status == 304)
+        #expect(try read("reads", ifNot: "\(tags[0]), \(tags[2])").status == 200)
     }
 
     @Test("A setting has the same tag for all callers that may read its value")
@@ -81,6 +83,7 @@ struct GrantedAnswersTests {
                 #expect(try guarded.send(read, as: "writes").status == 200)
                 let answer = try guarded.send(Request(body, "If-Match: \(known)"), as: "writes")
                 #expect(answer.status == 200, "\(answer.text)")
+                // No caller has this suffix.
                 let refused = try guarded.send(Request("GET \(target)", "If-Match: \"1-0000000\""), as: "writes")
                 #expect(refused.status == 412)
             }
@@ -106,7 +109,7 @@ struct GrantedAnswersTests {
             #expect(values("Vary").contains("Authorization, X-API-Key"), "\(request)")
         }
         let open = try TestDaemon()
-        for request in Self.writesBeforeTest { try open.done(request) }
+        for request in Self.writesBeforeTest { try open.sendOK(request) }
         for request: Request in ["GET app", "GET app/keys/password", "GET /v1/suites"] {
             let answer = try open.send(request)
             #expect(answer.fields.filter { $0.name == "Cache-Control" }.map(\.value) == ["no-cache"])
@@ -202,7 +205,8 @@ struct GrantedAnswersTests {
         }
     }
 
-    static let asked: [Request] = [
+    /// `$` stands for the current cursor.
+    static let requests: [Request] = [
         "GET app", "HEAD app", "GET app/keys/a", "GET app/keys/a?raw", "GET app/keys/zz", "GET app/keys",
         "GET app/schema",
         "GET app?at=3", "GET app/keys/a?at=3", "GET app/history", "GET app/diff?from=0", "GET app/observe",
@@ -214,13 +218,13 @@ struct GrantedAnswersTests {
         #"POST app/ofrep/v1/evaluate/flags/a {"context":{}}"#, #"POST app/ofrep/v1/evaluate/flags {"context":{}}"#,
     ]
 
-    @Test("Every answer to a caller has cursors of the same epoch", arguments: asked)
+    @Test("Every answer to a caller has cursors of the same epoch", arguments: requests)
     func epoch(request: Request) throws {
         let guarded = try guarded(["ci": ["app:write"]])
         let start = try guarded.send("GET /v1", as: "ci").cursorText
         let epoch = try #require(Cursor(start)?.epoch)
-        let base = try #require(Cursor(try guarded.send("GET /v1", as: "all").cursorText)?.epoch)
-        #expect(epoch != base && base.isBase(of: epoch))
+        let daemonEpoch = try #require(Cursor(try guarded.send("GET /v1", as: "all").cursorText)?.epoch)
+        #expect(epoch != daemonEpoch && daemonEpoch.isBase(of: epoch))
         var request = request
         request.target = request.target.replacing("$", with: start)
         let client = try guarded.daemon.connect()
@@ -266,6 +270,7 @@ struct GrantedAnswersTests {
             #expect(try guarded.send(Request("PUT app/keys/a \(next)"), as: "all").status == 200)
             #expect(try peer.answer().status == 200)
         }
+        // No cursor of the daemon has the epoch `zzzz`.
         let none = try guarded.send(Request("GET app?wait=0", "Settings-At-Least: zzzz.1"), as: "ci")
         #expect(none.status == 503)
         #expect(none.json?["cursor"]?.string == none.cursorText)
@@ -274,7 +279,7 @@ struct GrantedAnswersTests {
     // MARK: Callers without access
 
     /// Requests without access to the suite, or whose answers never have a cursor.
-    static let strangers: [(request: Request, name: String?, status: Int)] = [
+    static let requestsWithoutCursor: [(request: Request, name: String?, status: Int)] = [
         ("GET app", nil, 401), ("GET app", "wrong", 401), ("GET /v1", nil, 401), ("GET /nothing", nil, 401),
         ("PUT app/keys/a 1", nil, 401), ("GET app/observe", "expired", 401), ("GET /metrics", "none", 403),
         ("GET app", "none", 401), ("GET /healthz", nil, 200), ("GET /readyz", nil, 200), ("GET /ui/", nil, 200),
@@ -287,7 +292,8 @@ struct GrantedAnswersTests {
     ]
 
     @Test(
-        "An answer to a caller without access, and an answer of a public resource, has no cursor", arguments: strangers)
+        "An answer to a caller without access, and an answer of a public resource, has no cursor",
+        arguments: requestsWithoutCursor)
     func stranger(request: Request, name: String?, status: Int) throws {
         let guarded = try guarded(["expired": ["*:read"], "none": []])
         let answer = try guarded.send(request, as: name)

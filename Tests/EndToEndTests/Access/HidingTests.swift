@@ -109,19 +109,19 @@ struct HidingTests {
         let guarded = try GuardedDaemon(
             ["apps": ["app.*:read,write"], "lone": ["app.onf:read"], "player": ["app.one/player.*:read"]],
             given: Self.writesBeforeTest)
-        func suggested(_ request: Request, _ name: String) throws -> JSONValue? {
+        func suggestions(_ request: Request, for name: String) throws -> JSONValue? {
             let answer = try guarded.send(request, as: name)
             #expect(answer.status == 404 || answer.status == 422, "\(answer.text)")
             return answer.json?["didYouMean"]
         }
-        #expect(try suggested("GET app.onf", "apps") == ["app.one"])
-        #expect(try suggested("GET app.onf", "lone") == nil)
-        #expect(try suggested("DELETE app.onf", "apps") == ["app.one"])
+        #expect(try suggestions("GET app.onf", for: "apps") == ["app.one"])
+        #expect(try suggestions("GET app.onf", for: "lone") == nil)
+        #expect(try suggestions("DELETE app.onf", for: "apps") == ["app.one"])
         for name in ["app.onf-hidden", "app.on", "app-onf"] {
             // The caller `apps` may read the first two suites, and may not read `app-onf`.
             #expect(try guarded.send(Request("PUT \(name)/keys/a 1"), as: "all").status == 201)
         }
-        let nearest = try suggested("GET app.onf", "apps")?.array ?? []
+        let nearest = try suggestions("GET app.onf", for: "apps")?.array ?? []
         #expect(nearest.contains("app.on") && nearest.contains("app.one") && !nearest.contains("app-onf"))
         #expect(
             try guarded.send(
@@ -129,8 +129,8 @@ struct HidingTests {
                     + #""player.volume":{},"player.name":{}}}"#,
                 as: "all"
             ).status == 201)
-        #expect(try suggested("GET app.one/keys/player.volum", "player") == ["player.volume"])
-        #expect(try suggested("GET app.one/keys/player.nam", "player") == ["player.name"])
+        #expect(try suggestions("GET app.one/keys/player.volum", for: "player") == ["player.volume"])
+        #expect(try suggestions("GET app.one/keys/player.nam", for: "player") == ["player.name"])
     }
 
     @Test("A watcher of all suites sees the readable suites appear and change, and no other suites")
@@ -225,8 +225,8 @@ struct HidingTests {
         #expect(!answer.text.contains("hunter2") && !answer.text.contains("\"old\":7"), "\(answer.text)")
         if status == 403 {
             #expect(answer.json?["code"] == "forbidden")
-            // The check skips requests that fail also with the right `secrets`. For example, the value of `password`
-            // cannot be an object.
+            // Requests about `password` and requests with a short body are not checked, because some of them fail also
+            // with the right `secrets`. For example, the value of `password` cannot be an object.
             let succeedsWithRight = !request.target.contains("password") && request.body.count >= 30
             #expect(try guarded.send(request, as: "sees").status < 400 || !succeedsWithRight)
         }
@@ -252,8 +252,8 @@ struct HidingTests {
         #expect(try guarded.send("PUT vault/keys/locked?override=locked 5", as: "all").status == 201)
         // The refusal for a locked secret is the same for the current value 5 and for another value.
         for value in [5, 6] {
-            let map = Request(#"PUT vault {"locked":\#(value)}"#)
-            #expect(try guarded.send(map, as: "reads").json?["code"] == "locked")
+            let request = Request(#"PUT vault {"locked":\#(value)}"#)
+            #expect(try guarded.send(request, as: "reads").json?["code"] == "locked")
         }
     }
 

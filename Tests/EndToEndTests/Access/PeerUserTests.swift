@@ -12,15 +12,17 @@ import Testing
 /// Grants for users and groups that connect through a Unix domain socket.
 @Suite(.ownThread)
 struct PeerUserTests {
+    /// The name of the user that runs the test.
     private let name = SystemUsers.name(of: getuid()) ?? String(getuid())
 
-    private func ask(_ request: Request, _ adapt: (inout Configuration) throws -> Void) throws -> RawResponse {
+    /// The answer of a new daemon to a request over a Unix domain socket.
+    private func answer(to request: Request, _ configure: (inout Configuration) throws -> Void) throws -> RawResponse {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/socket"
         var failure: (any Error)?
         let daemon = try TestDaemon(in: directory, data: directory.path + "/data") { configuration in
             configuration.listen.append(.unix(path: path))
-            do { try adapt(&configuration) } catch { failure = error }
+            do { try configure(&configuration) } catch { failure = error }
         }
         #expect(failure == nil)
         defer { daemon.stop() }
@@ -30,22 +32,22 @@ struct PeerUserTests {
     @Test("A user, by name or number, and a group have their grants over a Unix domain socket")
     func users() throws {
         for user in [name, String(getuid()), "%\(getgid())"] {
-            let answer = try ask("GET /v1/caller") { $0.access.users = [(user, [try Grant("app:write")])] }
+            let answer = try answer(to: "GET /v1/caller") { $0.access.users = [(user, [try Grant("app:write")])] }
             #expect(answer.text == #"{"name":"user:\#(name)","grants":["app:write"]}"#)
         }
-        let both = try ask("GET /v1/caller") {
+        let both = try answer(to: "GET /v1/caller") {
             $0.access.users = [(name, [try Grant("a:read")]), ("%\(getgid())", [try Grant("b:read")])]
         }
         #expect(both.json?["grants"] == ["a:read", "b:read"])
     }
 
     @Test("A user without the required grant gets 403; a user without any grant gets 401")
-    func others() throws {
-        let own = try ask("GET app") { $0.access.users = [(name, [try Grant("other:read")])] }
-        #expect(own.status == 403)
-        let stranger = try ask("GET app") { $0.access.users = [("4294967294", [try Grant("*:read")])] }
-        #expect(stranger.status == 401)
-        let open = try ask("PUT app/keys/a 1") {
+    func missingGrants() throws {
+        let ownUser = try answer(to: "GET app") { $0.access.users = [(name, [try Grant("other:read")])] }
+        #expect(ownUser.status == 403)
+        let otherUser = try answer(to: "GET app") { $0.access.users = [("4294967294", [try Grant("*:read")])] }
+        #expect(otherUser.status == 401)
+        let open = try answer(to: "PUT app/keys/a 1") {
             $0.access.users = [("4294967294", [try Grant("*:read")])]
             $0.access.anonymous = [try Grant("app:write")]
         }
@@ -54,7 +56,7 @@ struct PeerUserTests {
 
     @Test("A commit over a Unix domain socket names its user, also without access control")
     func by() throws {
-        #expect(try ask("PUT app/keys/a 1") { _ in }.json?["by"] == .string("user:\(name)"))
+        #expect(try answer(to: "PUT app/keys/a 1") { _ in }.json?["by"] == .string("user:\(name)"))
         #expect(try TestDaemon().send("PUT app/keys/a 1").json?["by"] == nil)
     }
 

@@ -16,6 +16,7 @@ struct ReloadTests {
         daemon = try TestDaemon(processIn: directory, data: directory.path + "/data", options: ["--config", file])
     }
 
+    /// Writes the configuration file and reloads it.
     private func reload(_ configuration: String) throws -> RawResponse {
         _ = try directory.file("settingsd.json", configuration)
         return try daemon.send("POST /v1/reload")
@@ -23,23 +24,27 @@ struct ReloadTests {
 
     @Test("A reload applies hosts, origins and limits, and names options that require a restart")
     func options() throws {
-        let old = Request("GET /v1", "Host: old.example"), new = Request("GET /v1", "Host: new.example")
-        let page = Request("GET /v1", "Origin: https://console.example")
-        let body = Request("PUT app/keys/a \"\(String(repeating: "a", count: 3000))\"")
-        #expect(try [old, new, page, body].map { try daemon.send($0).status } == [200, 421, 403, 201])
+        let requests = [
+            Request("GET /v1", "Host: old.example"), Request("GET /v1", "Host: new.example"),
+            Request("GET /v1", "Origin: https://console.example"),
+            Request("PUT app/keys/a \"\(String(repeating: "a", count: 3000))\""),
+        ]
+        func statuses() throws -> [Int] { try requests.map { try daemon.send($0).status } }
+        #expect(try statuses() == [200, 421, 403, 201])
         let answer = try reload(
             #"{"hosts":["new.example"],"origins":["https://console.example"],"log":"info","loops":3,"stopSeconds":3,"#
                 + #""limits":{"bodyBytes":2048,"watchersPerCaller":0}}"#)
         #expect(answer.text == #"{"reloaded":true,"needsRestart":["loops","stopSeconds"]}"#)
-        #expect(try [old, new, page, body].map { try daemon.send($0).status } == [421, 200, 200, 413])
-        #expect(try daemon.send(page).field("Access-Control-Allow-Origin") == "https://console.example")
+        #expect(try statuses() == [421, 200, 200, 413])
+        #expect(try daemon.send(requests[2]).field("Access-Control-Allow-Origin") == "https://console.example")
         #expect(try daemon.send("GET app/observe?since=99&wait=9").status == 429)
         let line = try #require(daemon.process).line(containing: "configuration was reloaded")
         #expect(line.hasSuffix("these options need a restart: loops, stopSeconds"))
         #expect(try reload("{}").json?["needsRestart"] == [])
-        #expect(try [old, new, page, body].map { try daemon.send($0).status } == [421, 421, 403, 200])
+        #expect(try statuses() == [421, 421, 403, 200])
     }
 
+    /// Limits, and a request with its status while the limits apply.
     static let limitRows: [(limits: String, request: Request, status: Int)] = [
         (#""commitKeys":100"#, Request("PATCH app {\((0..<101).map { "\"k\($0)\":1" }.joined(separator: ","))}"), 413),
         (
@@ -50,7 +55,7 @@ struct ReloadTests {
     ]
 
     @Test("A reload applies the limits on writes and memory without a restart", arguments: limitRows)
-    func renewed(limits: String, request: Request, status: Int) throws {
+    func limits(limits: String, request: Request, status: Int) throws {
         #expect(try reload("{\"limits\":{\(limits)}}").json?["needsRestart"] == [])
         #expect(try daemon.send(request).status == status)
         #expect(try reload("{}").json?["needsRestart"] == [])
@@ -69,13 +74,13 @@ struct ReloadTests {
 
     @Test("A reload starts and stops the access log and the log of slow requests")
     func logs() throws {
-        try daemon.done(Request("PUT app/keys/a 1", "X-Request-Id: before"))
+        try daemon.sendOK(Request("PUT app/keys/a 1", "X-Request-Id: before"))
         #expect(try reload(#"{"accessLog":"json","slowRequestMs":1}"#).json?["needsRestart"] == [])
         let body = (0..<20_000).map { "\"k\($0)\":\($0)" }.joined(separator: ",")
-        try daemon.done(Request("PUT app {\(body)}", "X-Request-Id: during"))
+        try daemon.sendOK(Request("PUT app {\(body)}", "X-Request-Id: during"))
         _ = try #require(daemon.process).line(containing: "slow request: PUT /v1/suites/app took ")
         #expect(try reload(#"{"slowRequestMs":0}"#).status == 200)
-        try daemon.done(Request("PUT app/keys/a 1", "X-Request-Id: after"))
+        try daemon.sendOK(Request("PUT app/keys/a 1", "X-Request-Id: after"))
         let process = try #require(daemon.process)
         process.signal(SIGTERM)
         let output = try process.end().output
@@ -87,16 +92,17 @@ struct ReloadTests {
     @Test("A waiting request keeps the CORS fields of its origin when a reload changes the origins")
     func origins() throws {
         #expect(try reload(#"{"origins":["https://b.example"]}"#).status == 200)
-        let cursor = try daemon.done("PUT app/keys/a 1").cursorText
+        let cursor = try daemon.sendOK("PUT app/keys/a 1").cursorText
         let waiting = try WaitingPeer(
             daemon, Request("GET app/observe?since=\(cursor)&wait=60", "Origin: https://b.example"))
         #expect(try reload(#"{"origins":["https://a.example","https://c.example"]}"#).status == 200)
-        try daemon.done("PUT app/keys/a 2")
+        try daemon.sendOK("PUT app/keys/a 2")
         #expect(try waiting.answer().field("Access-Control-Allow-Origin") == "https://b.example")
         let other = try daemon.send(Request("GET app", "Origin: https://a.example"))
         #expect(other.field("Access-Control-Allow-Origin") == "https://a.example")
     }
 
+    /// Configurations, and a part of the error.
     static let mistakes: [(text: String, hint: String)] = [
         ("{", "settingsd.json"), (#"{"host":["a"]}"#, "did you mean hosts?"),
         (#"{"access":{"tokens":"/none"}}"#, "settingsd token create"),
@@ -117,7 +123,7 @@ struct ReloadTests {
 
     @Test("A reload can enable access control, which ends the waits of anonymous callers with 401")
     func access() throws {
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let waiting = try WaitingPeer(daemon, "GET none/observe?wait=60")
         #expect(try reload(#"{"access":{"anonymous":["app:read"]}}"#).status == 200)
         #expect(try waiting.answer().status == 401)
@@ -126,6 +132,7 @@ struct ReloadTests {
         #expect(try daemon.send("POST /v1/reload").status == 401)
     }
 
+    /// Configurations, and the status of a reload with them.
     static let emptyMembers: [(text: String, status: Int)] = [
         (#"{"access":{"users":{}}}"#, 200), (#"{"access":{"anonymous":[]}}"#, 200),
         (#"{"access":{"openMetrics":true}}"#, 200), (#"{"access":{"tokens":null}}"#, 200), (#"{"access":{}}"#, 200),
@@ -134,8 +141,7 @@ struct ReloadTests {
 
     @Test(
         "A reload with an empty member `access` grants nothing; a reload without the member fails and changes nothing",
-        arguments: emptyMembers
-    )
+        arguments: emptyMembers)
     func emptied(text: String, status: Int) throws {
         let process = try #require(daemon.process)
         _ = try process.line(containing: "access control: OFF")
@@ -144,8 +150,8 @@ struct ReloadTests {
         _ = try process.line(containing: "access control: on, 0 tokens, 0 users")
         let answer = try reload(text)
         #expect(answer.status == status, "\(answer.text)")
-        let stranger = Request("PUT app/keys/a 1", "X-Forwarded-For: 203.0.113.9")
-        #expect(try daemon.send(stranger).status == 401)
+        let requestOverProxy = Request("PUT app/keys/a 1", "X-Forwarded-For: 203.0.113.9")
+        #expect(try daemon.send(requestOverProxy).status == 401)
         #expect(try daemon.send("GET app").status == (status == 200 ? 401 : 404))
         if status == 200 {
             _ = try process.line(containing: "no caller has any rights: ")
@@ -155,8 +161,7 @@ struct ReloadTests {
     }
 
     @Test(
-        "A failed reload still revokes tokens; readiness and metrics report the failure until a reload succeeds"
-    )
+        "A failed reload still revokes tokens; readiness and metrics report the failure until a reload succeeds")
     func revokedDespiteFailure() throws {
         let tokens = directory.path + "/tokens.json"
         let admin = "Authorization: Bearer \(try GuardedDaemon.makeToken("admin", ["*:admin"], in: tokens))"

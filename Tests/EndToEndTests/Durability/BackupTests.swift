@@ -14,9 +14,10 @@ import Testing
 struct BackupTests {
     private static let writesBeforeBackup: [Request] = [
         Samples.schema, Request("PUT app/keys/volume 0.25", "Settings-Note: softer"), "PUT app/keys/count 3",
-        "PUT b/keys/x [1,{\"y\":null}]", "DELETE b/keys/x", "PUT c/keys/z 1", "DELETE c?drop", Samples.narrow,
+        "PUT b/keys/x [1,{\"y\":null}]", "DELETE b/keys/x", "PUT c/keys/z 1", "DELETE c?drop", Samples.narrowSchema,
     ]
 
+    /// Restores the backup into the directory `data`, and returns the lines of the report.
     private func restore(_ backup: RawResponse, in directory: TemporaryDirectory) throws -> [String] {
         let file = directory.path + "/backup.json"
         try Self.write(backup.body, to: file)
@@ -33,8 +34,8 @@ struct BackupTests {
     @Test("A restored backup has all stored data and its history, in a new epoch")
     func restored() throws {
         let daemon = try TestDaemon()
-        for request in Self.writesBeforeBackup { try daemon.done(request) }
-        let backup = try daemon.done("GET /v1/backup")
+        for request in Self.writesBeforeBackup { try daemon.sendOK(request) }
+        let backup = try daemon.sendOK("GET /v1/backup")
         #expect(backup.field("Content-Disposition")?.contains(".json") ?? false)
         let directory = try TemporaryDirectory()
         let lines = try restore(backup, in: directory)
@@ -46,18 +47,19 @@ struct BackupTests {
         ]
         for (target, member) in members {
             let request = Request("GET \(target)")
-            #expect(try second.done(request).json?[member] == daemon.done(request).json?[member], "\(target)")
+            #expect(try second.sendOK(request).json?[member] == daemon.sendOK(request).json?[member], "\(target)")
         }
-        let epochs = try [daemon, second].map { try $0.done("GET /v1").json?["cursor"]?.string?.prefix { $0 != "." } }
+        let epochs = try [daemon, second].map { try $0.sendOK("GET /v1").json?["cursor"]?.string?.prefix { $0 != "." } }
         #expect(epochs[0] != epochs[1])
+        // A restore refuses a directory that has data.
         #expect(throws: RecoveryError.self) { try restore(backup, in: directory) }
     }
 
     @Test("A backup that is truncated at any byte, or has a changed byte, is refused")
     func damaged() throws {
         let daemon = try TestDaemon()
-        for request in Self.writesBeforeBackup { try daemon.done(request) }
-        let backup = try daemon.done("GET /v1/backup").body
+        for request in Self.writesBeforeBackup { try daemon.sendOK(request) }
+        let backup = try daemon.sendOK("GET /v1/backup").body
         let directory = try TemporaryDirectory()
         let (file, data) = (directory.path + "/backup.json", DataDirectory(directory.path + "/data"))
         func isRefused(_ bytes: [UInt8]) throws -> Bool {
@@ -81,39 +83,39 @@ struct BackupTests {
     @Test("The daemon creates no file for a backup")
     func withoutFile() throws {
         let daemon = try TestDaemon()
-        for request in Self.writesBeforeBackup { try daemon.done(request) }
-        let revision = try #require(try daemon.done("GET /v1").revision)
+        for request in Self.writesBeforeBackup { try daemon.sendOK(request) }
+        let revision = try #require(try daemon.sendOK("GET /v1").revision)
         // Directories with these names prevent the daemon from creating files with these names.
         for name in ["backup-\(revision)", "backup-\(revision).tmp"] {
             try FileManager.default.createDirectory(
                 atPath: "\(daemon.directory.path)/\(name)", withIntermediateDirectories: false)
         }
-        let backup = try daemon.done("GET /v1/backup")
+        let backup = try daemon.sendOK("GET /v1/backup")
         #expect(try JSONValue(parsing: backup.body)["revision"]?.integer == revision.number)
     }
 
     @Test(
         "A slow client gets the state at the time of its request; a second backup gets 503 until the first has ended")
-    func late() throws {
+    func slow() throws {
         let daemon = try TestDaemon()
         let large = String(repeating: "x", count: 1 << 20)
         let keys = (0..<16).map { "k\($0)" }
-        for key in keys { try daemon.done(Request("PUT app/keys/\(key) \"\(large)\"")) }
-        func begin() throws -> RawClient {
+        for key in keys { try daemon.sendOK(Request("PUT app/keys/\(key) \"\(large)\"")) }
+        func beginBackup() throws -> RawClient {
             let client = try RawClient(port: daemon.port, receiveBuffer: 64 << 10)
             try client.send(Request("GET /v1/backup").bytes)
             try #require(client.isReadable(within: Deadline.patience * 1000))
             return client
         }
-        let late = try begin()
-        for key in keys { try daemon.done(Request("PUT app/keys/\(key) 0")) }
+        let slowClient = try beginBackup()
+        for key in keys { try daemon.sendOK(Request("PUT app/keys/\(key) 0")) }
         #expect(try daemon.send("GET /v1/backup").status == 503)
         let directory = try TemporaryDirectory()
-        _ = try restore(late.readResponse(), in: directory)
+        _ = try restore(slowClient.readResponse(), in: directory)
         let second = try TestDaemon(in: directory, data: directory.path + "/data")
-        for key in keys { #expect(try second.done(Request("GET app/keys/\(key)")).json?["value"] == .string(large)) }
-        for key in keys { try daemon.done(Request("PUT app/keys/\(key) \"\(large)\"")) }
-        try begin().reset()
+        for key in keys { #expect(try second.sendOK(Request("GET app/keys/\(key)")).json?["value"] == .string(large)) }
+        for key in keys { try daemon.sendOK(Request("PUT app/keys/\(key) \"\(large)\"")) }
+        try beginBackup().reset()
         try eventually { try daemon.send("GET /v1/backup").status == 200 }
     }
 
@@ -135,15 +137,16 @@ struct BackupTests {
                 }
             }
         }
-        try daemon.done(#"PATCH app {"begun":true}"#)
+        // The suite exists before the first backup.
+        try daemon.sendOK(#"PATCH app {"begun":true}"#)
         for _ in 0..<5 {
-            let backup = try daemon.done("GET /v1/backup")
+            let backup = try daemon.sendOK("GET /v1/backup")
             let revision = try #require(backup.revision)
             let directory = try TemporaryDirectory()
             _ = try restore(backup, in: directory)
             let second = try TestDaemon(in: directory, data: directory.path + "/data")
-            let restored = try second.done("GET app?raw").json
-            #expect(try daemon.done(Request("GET app?at=\(revision)&raw")).json == restored)
+            let restored = try second.sendOK("GET app?raw").json
+            #expect(try daemon.sendOK(Request("GET app?at=\(revision)&raw")).json == restored)
             for writer in 0..<4 { #expect(restored?["a\(writer)"] == restored?["b\(writer)"]) }
             second.stop()
         }

@@ -3,7 +3,8 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Starts with damaged files: the daemon has every acknowledged commit, or it refuses to start.
+/// Starts with damaged files: the daemon has every acknowledged commit, or it refuses to start. In the fixture of
+/// version 0.3, the last commit, with the revision 8, changed the setting `editor/fontSize` from 13 to 14.
 @Suite(.ownThread)
 struct DamagedDataTests {
     private static let fontSize: Request = "GET editor/keys/fontSize?raw"
@@ -25,7 +26,7 @@ struct DamagedDataTests {
     @Test("A data directory of version 0.3 is read completely")
     func earlierVersion() throws {
         let first = try TestDaemon(in: try StoredData(version: "0.3").write())
-        func check(_ daemon: TestDaemon) throws {
+        func expectFixture(_ daemon: TestDaemon) throws {
             let listing = try daemon.send("GET /v1/suites")
             #expect(listing.field("Settings-Cursor") == "6fravt9c.8")
             #expect(try daemon.send("GET player/keys/volume?raw").text == "0.25")
@@ -34,9 +35,9 @@ struct DamagedDataTests {
             #expect(try daemon.send(Self.fontSize).text == "14")
             #expect(try daemon.send("GET player/schema").status == 200)
         }
-        try check(first)
+        try expectFixture(first)
         first.stop()
-        try check(try TestDaemon(in: first.directory))
+        try expectFixture(try TestDaemon(in: first.directory))
     }
 
     @Test("A schema of version 0.3 with writeOnly inside a key is read from journal, snapshot and history")
@@ -55,7 +56,7 @@ struct DamagedDataTests {
         first.stop()
         let again = try TestDaemon(in: first.directory)
         #expect(try again.send("GET old/schema").text == document)
-        try again.done("DELETE old/schema")
+        try again.sendOK("DELETE old/schema")
         #expect(try again.send("GET old?at=9").json?["schemaRevision"] == 9)
     }
 
@@ -85,6 +86,7 @@ struct DamagedDataTests {
         let name = data.newestJournal
         let last = try #require(data.files[name]).lastLine
         for end in last.lowerBound...last.upperBound {
+            // The daemon reserves space with zeros at the end of a journal.
             for zeroCount in end == last.upperBound ? [0, 1, 900] : [[0, 1, 900][end % 3]] {
                 var damaged = data
                 damaged.files[name]?.removeSubrange(end...)
@@ -99,8 +101,8 @@ struct DamagedDataTests {
     /// newest journal.
     private func dataWithLargeCommit() throws -> (StoredData, Range<Int>) {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
-        try daemon.done(Request("PUT app/keys/a \"\(String(repeating: "a", count: 1900))\""))
+        try daemon.sendOK("PUT app/keys/a 1")
+        try daemon.sendOK(Request("PUT app/keys/a \"\(String(repeating: "a", count: 1900))\""))
         let data = try StoredData(in: daemon.directory.path)
         return (data, try #require(data.files[data.newestJournal]).lastLine)
     }
@@ -109,14 +111,15 @@ struct DamagedDataTests {
     func lostSectors() throws {
         let (data, last) = try dataWithLargeCommit()
         let sectors = (last.lowerBound / 512)...(last.upperBound / 512)
-        for lost in 1..<(1 << sectors.count) {
+        // Each bit of `lostSectors` stands for a sector of the commit.
+        for lostSectors in 1..<(1 << sectors.count) {
             var damaged = data
-            for (number, sector) in sectors.enumerated() where lost >> number & 1 == 1 {
+            for (number, sector) in sectors.enumerated() where lostSectors >> number & 1 == 1 {
                 for offset in max(last.lowerBound, sector * 512)...min(last.upperBound, sector * 512 + 511) {
                     damaged.files[data.newestJournal]?[offset] = 0
                 }
             }
-            #expect(try answerAfterStart(damaged, "GET app/keys/a?raw", naming: "") == "1", "sectors \(lost)")
+            #expect(try answerAfterStart(damaged, "GET app/keys/a?raw", naming: "") == "1", "sectors \(lostSectors)")
         }
     }
 
@@ -126,6 +129,7 @@ struct DamagedDataTests {
         let name = data.newestJournal
         for offset in stride(from: last.lowerBound + 1, to: last.upperBound, by: 19) {
             for count in [1, 511, 512, 513] where offset + count < last.upperBound {
+                // A complete sector of zeros is not damage.
                 guard (offset % 512, count) != (0, 512) else { continue }
                 var damaged = data
                 for zero in offset..<(offset + count) { damaged.files[name]?[zero] = 0 }

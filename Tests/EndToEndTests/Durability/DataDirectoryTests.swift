@@ -30,7 +30,8 @@ struct DirectoryTests {
         }
     }
 
-    private func expectRefused(_ daemon: TestDaemon, _ reason: String, _ name: Comment) throws {
+    /// Expects that the daemon refuses writes with this reason and serves reads.
+    private func expectRefusedWrites(_ daemon: TestDaemon, _ reason: String, _ name: Comment) throws {
         try waitUntil(daemon, answers: 503, with: reason)
         for request: Request in ["PUT app/keys/n 2", "PUT other/keys/n 1"] {
             let answer = try daemon.send(request)
@@ -56,16 +57,16 @@ struct DirectoryTests {
     @Test("Writes are refused while the data directory is moved away")
     func moved() throws {
         let daemon = try TestDaemon(in: directory, data: data)
-        try daemon.done("PUT app/keys/n 1")
+        try daemon.sendOK("PUT app/keys/n 1")
         try move(data, to: data + "-moved")
-        try expectRefused(daemon, "was moved or removed", "moved away")
+        try expectRefusedWrites(daemon, "was moved or removed", "moved away")
         try files.createDirectory(atPath: data, withIntermediateDirectories: false)
-        try expectRefused(daemon, "another directory is in its place", "another directory in its place")
+        try expectRefusedWrites(daemon, "another directory is in its place", "another directory in its place")
         #expect(try files.contentsOfDirectory(atPath: data).isEmpty, "the daemon must not write into another directory")
         try files.removeItem(atPath: data)
         try move(data + "-moved", to: data)
         try waitUntil(daemon, answers: 200, with: "ready")
-        try daemon.done("PUT app/keys/n 2")
+        try daemon.sendOK("PUT app/keys/n 2")
         daemon.stop()
         #expect(try TestDaemon(in: directory, data: data).send("GET app/keys/n?raw").text == "2")
     }
@@ -73,14 +74,14 @@ struct DirectoryTests {
     @Test("Writes are refused after the data directory was removed, also if another daemon creates a new directory")
     func removed() throws {
         let daemon = try TestDaemon(in: directory, data: data)
-        try daemon.done("PUT app/keys/n 1")
+        try daemon.sendOK("PUT app/keys/n 1")
         try files.removeItem(atPath: data)
-        try expectRefused(daemon, "was moved or removed", "removed")
+        try expectRefusedWrites(daemon, "was moved or removed", "removed")
         let other = try TestDaemon(in: directory, data: data)
-        try other.done("PUT app/keys/n 3")
-        try expectRefused(daemon, "another directory is in its place", "created by another daemon")
+        try other.sendOK("PUT app/keys/n 3")
+        try expectRefusedWrites(daemon, "another directory is in its place", "created by another daemon")
         daemon.stop()
-        try other.done("PUT app/keys/n 4")
+        try other.sendOK("PUT app/keys/n 4")
         other.stop()
         #expect(try TestDaemon(in: directory, data: data).send("GET app/keys/n?raw").text == "4")
     }
@@ -88,10 +89,10 @@ struct DirectoryTests {
     @Test("Writes are refused after the journal was removed; a stop saves all data")
     func withoutJournal() throws {
         let daemon = try TestDaemon(in: directory, data: data)
-        try daemon.done("PUT app/keys/n 1")
+        try daemon.sendOK("PUT app/keys/n 1")
         let cursor = try daemon.send("GET /v1").field("Settings-Cursor")
         try files.removeItem(atPath: data + "/journal-0.jsonl")
-        try expectRefused(daemon, "the journal was moved, removed or replaced", "without its journal")
+        try expectRefusedWrites(daemon, "the journal was moved, removed or replaced", "without its journal")
         daemon.stop()
         let again = try TestDaemon(in: directory, data: data)
         #expect(try again.send("GET app/keys/n?raw").text == "1")
@@ -101,14 +102,15 @@ struct DirectoryTests {
     @Test("A second daemon refuses a directory in use, even if its LOCK file is removed, and the epoch stays the same")
     func locked() throws {
         let daemon = try TestDaemon(processIn: directory, data: data)
-        // The test removes LOCK twice. The third attempt starts without a removal.
+        // LOCK is removed before the first and the second attempt, and not before the third attempt.
         for name in ["LOCK", "LOCK", "nothing"] {
             try? files.removeItem(atPath: data + "/" + name)
             let second = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", data, "--log", "error"])
+            // 75: another daemon uses the data directory.
             #expect(second.code == 75)
             #expect(second.errors.hasPrefix("settingsd: \(data) is in use by another settingsd"), "\(second.errors)")
         }
-        let cursor = try daemon.done("PUT app/keys/n 1").field("Settings-Cursor")
+        let cursor = try daemon.sendOK("PUT app/keys/n 1").field("Settings-Cursor")
         daemon.stop()
         #expect(try TestDaemon(in: directory, data: data).send("GET /v1").field("Settings-Cursor") == cursor)
     }
@@ -117,7 +119,8 @@ struct DirectoryTests {
 /// The identity of a data directory: the daemon must not continue the epoch of the original in a copy.
 @Suite(.ownThread)
 struct CopyTests {
-    /// A way to copy a directory that no daemon uses.
+    /// A way to copy a directory that no daemon uses: completely, without its LOCK file, or over the files of another
+    /// directory, whose LOCK file remains.
     enum CopyMethod: String, CaseIterable, CustomTestStringConvertible {
         case whole, withoutLock, overAnother
 
@@ -149,7 +152,7 @@ struct CopyTests {
     /// Writes until the newest revision is this one.
     private func write(_ daemon: TestDaemon, upTo revision: Int64) throws {
         while try cursor(daemon).revision.number < revision {
-            try daemon.done(Request("PUT app/keys/n \(try cursor(daemon).revision.number)"))
+            try daemon.sendOK(Request("PUT app/keys/n \(try cursor(daemon).revision.number)"))
         }
     }
 
@@ -164,22 +167,22 @@ struct CopyTests {
         let copy = try method.copy(original)
         let second = try TestDaemon(in: original)
         try write(second, upTo: 20)
-        let there = try cursor(second)
+        let cursorOfOriginal = try cursor(second)
         second.stop()
 
         let copied = try TestDaemon(in: copy)
-        let here = try cursor(copied)
-        #expect(here.epoch != there.epoch)
+        let cursorOfCopy = try cursor(copied)
+        #expect(cursorOfCopy.epoch != cursorOfOriginal.epoch)
         // A new epoch skips 1,000,000,000 revisions.
-        #expect(here.revision.number == 1_000_000_010)
-        for _ in 0..<10 { try copied.done(Request("PUT app/keys/n \(Int.random(in: 100...999_999))")) }
-        let observed = try copied.send(Request("GET app/observe?since=\(there)&wait=0"))
+        #expect(cursorOfCopy.revision.number == 1_000_000_010)
+        for _ in 0..<10 { try copied.sendOK(Request("PUT app/keys/n \(Int.random(in: 100...999_999))")) }
+        let observed = try copied.send(Request("GET app/observe?since=\(cursorOfOriginal)&wait=0"))
         #expect(observed.json?["reset"] == true, "\(observed.text)")
         #expect(try copied.send(Request("PUT app/keys/n 1", "If-Match: \"20\"")).status == 412)
         let later = try cursor(copied)
         copied.stop()
         #expect(try cursor(TestDaemon(in: copy)) == later, "the copy keeps its own epoch after its first start")
-        #expect(try cursor(TestDaemon(in: original)) == there, "the copy does not change the original")
+        #expect(try cursor(TestDaemon(in: original)) == cursorOfOriginal, "the copy does not change the original")
     }
 
     @Test("A data directory that is moved keeps its epoch")

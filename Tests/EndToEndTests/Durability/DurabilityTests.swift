@@ -8,13 +8,13 @@ import Testing
 @Suite(.ownThread)
 struct RestartTests {
     /// Requests with values and names of every kind, including values at their limits.
-    static let story: [Request] = [
+    static let writes: [Request] = [
         Request("PUT deep/keys/a \(nested(128))"), Request("PUT deep/keys/b \(nested(128))"),
         Request("PUT deep/keys/a \(nested(127))"),
         Request(#"PUT deep/schema?onConflict=keep {"additionalProperties":false,"x-deep":\#(nested(127))}"#),
         Request(#"PUT deep/schema?onConflict=keep {"additionalProperties":false,"x-deeper":\#(nested(127))}"#),
         #"PATCH app {"count":10,"volume":-0.0}"#, Samples.schema, "PUT app/keys/volume 5e-324", "DELETE app/keys/count",
-        Samples.narrow,
+        Samples.narrowSchema,
         Request(
             "PUT odd {\"é\":[1.0,1],\"e\u{301}\":{\"b\":1,\"a\":2},\"a/b%2F+\":9007199254740993,\"z\":\"\\u0000\"}"),
         Request("PUT odd/keys/\(String(repeating: "k", count: 256)) 9223372036854775807"),
@@ -24,6 +24,7 @@ struct RestartTests {
         "PUT back/schema?onConflict=keep {\r\n \"additionalProperties\": {\"maximum\": 1e2}\n}\n",
     ]
 
+    /// Nested arrays.
     static func nested(_ depth: Int) -> String {
         String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
@@ -32,22 +33,21 @@ struct RestartTests {
     private func readAll(_ daemon: TestDaemon, upTo newest: Int64) throws -> String {
         var text = try daemon.readEverything()
         for suite in ["deep", "app", "odd", "gone", "back"] {
-            for moment in 0...newest {
-                text += try daemon.send(Request("GET \(suite)?at=\(moment)")).text
-                text += try daemon.send(Request("GET \(suite)/keys?at=\(moment)")).text
+            for revision in 0...newest {
+                text += try daemon.send(Request("GET \(suite)?at=\(revision)")).text
+                text += try daemon.send(Request("GET \(suite)/keys?at=\(revision)")).text
             }
         }
         return text
     }
 
     @Test(
-        "All data and history survive a crash and a clean restart"
-    )
+        "All data and history survive a crash and a clean restart")
     func restart() throws {
         let directory = try TemporaryDirectory()
         let first = try TestDaemon(processIn: directory)
         var newest: Int64 = 0
-        for request in Self.story { newest = try first.done(request).revision?.number ?? 0 }
+        for request in Self.writes { newest = try first.sendOK(request).revision?.number ?? 0 }
         let before = try readAll(first, upTo: newest)
 
         try first.kill()
@@ -56,7 +56,7 @@ struct RestartTests {
         crashed.stop()
         let again = try TestDaemon(in: directory)
         #expect(try readAll(again, upTo: newest) == before)
-        try again.done("PUT app/keys/volume 7")
+        try again.sendOK("PUT app/keys/volume 7")
         again.stop()
         let last = try TestDaemon(in: directory)
         #expect(try last.send("GET app/keys/volume?raw").text == "7")
@@ -64,6 +64,7 @@ struct RestartTests {
         let repeated = Request(#"PUT app/keys/volume 0.25"#, "Idempotency-Key: ~ !\"")
         let answer = try last.send(repeated)
         #expect(answer.json?["replayed"] == true, "\(answer.text)")
+        // After the drop of the suite `gone`, the tag "0" does not match its keys.
         let guarded = try last.send(Request("PUT gone/keys/a 1", "If-Match: \"0\""))
         #expect(guarded.status == 412)
     }
@@ -94,23 +95,24 @@ struct ClockTests {
 
     @Test("A clock that was years ahead does not affect the times of later commits")
     func ahead() throws {
+        // The time of the last commit is nine years ahead.
         let daemon = try TestDaemon(in: directory(lastCommitIn: 300_000_000))
         #expect(try modified(daemon.send("GET editor/keys/fontSize")) > Date(timeIntervalSinceNow: 200_000_000))
         for value in 1...2 {
-            let time = try modified(daemon.done(Request("PUT editor/keys/fontSize \(value)")))
+            let time = try modified(daemon.sendOK(Request("PUT editor/keys/fontSize \(value)")))
             #expect(abs(time.timeIntervalSinceNow) < 60)
         }
         #expect(try modified(daemon.send("GET editor/keys/fontSize")) < Date(timeIntervalSinceNow: 60))
         daemon.stop()
         let again = try TestDaemon(in: daemon.directory)
-        #expect(try modified(again.done("PUT editor/keys/fontSize 3")) < Date(timeIntervalSinceNow: 60))
+        #expect(try modified(again.sendOK("PUT editor/keys/fontSize 3")) < Date(timeIntervalSinceNow: 60))
     }
 
     @Test("After a small step back of the clock, commit times do not decrease")
     func setBack() throws {
         let daemon = try TestDaemon(in: directory(lastCommitIn: 40))
         let last = try modified(daemon.send("GET editor/keys/fontSize"))
-        #expect(try modified(daemon.done("PUT editor/keys/other 1")) >= last)
+        #expect(try modified(daemon.sendOK("PUT editor/keys/other 1")) >= last)
     }
 }
 

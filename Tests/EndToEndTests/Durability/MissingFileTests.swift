@@ -8,18 +8,19 @@ import TestSupport
 import Testing
 
 /// Data directories in which files are missing, damaged, or replaced by something that is not a regular file: no
-/// acknowledged commit disappears silently.
+/// acknowledged commit disappears silently. Exit code 65: the data is damaged. 73: the directory cannot be read or
+/// written.
 @Suite(.ownThread)
 struct MissingFileTests {
     /// The files after three runs: two clean stops, each with a snapshot, and a crash. `app/keys/n` is 6.
-    private static func history(_ durability: Durability) throws -> StoredData {
+    private static func dataOfThreeRuns(_ durability: Durability) throws -> StoredData {
         let directory = try TemporaryDirectory()
         var value = 0
         for round in 0..<3 {
             let daemon = try TestDaemon(in: directory) { $0.durability = durability }
             for _ in 0..<2 {
                 value += 1
-                try daemon.done(Request("PUT app/keys/n \(value)"))
+                try daemon.sendOK(Request("PUT app/keys/n \(value)"))
             }
             if round == 2 {
                 let data = try StoredData(in: directory.path)
@@ -35,10 +36,11 @@ struct MissingFileTests {
         "With any journals and snapshots missing, a start has the last commit, or fails and names a journal or snapshot",
         arguments: [Durability.always, .interval])
     func missing(_ durability: Durability) throws {
-        let data = try Self.history(durability)
+        let data = try Self.dataOfThreeRuns(durability)
         let names = data.files.keys.filter { $0.hasPrefix("journal-") || $0.hasPrefix("snapshot-") }.sorted()
         try #require(names.count >= 4, "\(names)")
         var started = 0
+        // Each bit of `missing` stands for a file.
         for missing in 0..<(1 << names.count) {
             var remaining = data
             for (number, name) in names.enumerated() where missing >> number & 1 == 1 { remaining.files[name] = nil }
@@ -56,7 +58,7 @@ struct MissingFileTests {
 
     @Test("A start and a check report a missing newest journal; a repair continues without it")
     func newest() throws {
-        var data = try Self.history(.always)
+        var data = try Self.dataOfThreeRuns(.always)
         let newest = data.newestJournal
         data.files[newest] = nil
         let directory = try data.write()
@@ -73,7 +75,7 @@ struct MissingFileTests {
 
     @Test("A changed byte in the NEWEST file is reported")
     func changed() throws {
-        let data = try Self.history(.always)
+        let data = try Self.dataOfThreeRuns(.always)
         let content = try #require(data.files["NEWEST"])
         // The last byte is the line feed, which the checksum does not cover.
         for index in content.indices.dropLast() {
@@ -86,7 +88,7 @@ struct MissingFileTests {
 
     @Test("A start with only a snapshot continues from it in a new epoch")
     func loneSnapshot() throws {
-        var data = try Self.history(.always)
+        var data = try Self.dataOfThreeRuns(.always)
         let snapshot = try #require(data.files.keys.filter { $0.hasPrefix("snapshot-") }.max())
         data.files = data.files.filter { $0.key == snapshot }
         let daemon = try TestDaemon(in: try data.write())
@@ -120,14 +122,13 @@ struct MissingFileTests {
     /// Replaces each file of a data directory, one at a time. Expects a start and a check to refuse the replacement,
     /// which `create` makes at a path. The error of the check must contain the cause.
     private func expectRefusal(because cause: String, of create: (String) -> Bool) throws {
-        let data = try Self.history(.always)
+        let data = try Self.dataOfThreeRuns(.always)
         for name in data.files.keys.sorted() {
             var remaining = data
             remaining.files[name] = nil
             let directory = try remaining.write()
             try #require(create("\(directory.path)/\(name)"), "error \(errno)")
             let start = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", directory.path, "--log", "error"])
-            // Exit code 65: the data is damaged. 73: the directory cannot be read or written.
             #expect([65, 73].contains(start.code) && start.errors.contains("/\(name): "), "\(name): \(start)")
             // A check does not lock the directory and ignores LOCK.
             guard name != "LOCK" else { continue }

@@ -18,33 +18,33 @@ struct ScrubTests {
         let file = try directory.file("c.json", #"{"scrubSeconds":1,"snapshot":{"journalBytes":1024}}"#)
         let data = directory.path + "/data"
         let daemon = try TestDaemon(processIn: directory, data: data, options: ["--config", file])
-        func conditions() throws -> JSONValue? { try daemon.done("GET /readyz").json?["conditions"]?["files"] }
-        func scrubs() throws -> [Substring] {
+        func condition() throws -> JSONValue? { try daemon.sendOK("GET /readyz").json?["conditions"]?["files"] }
+        func scrubMetrics() throws -> [Substring] {
             try daemon.send("GET /metrics").text.split(separator: "\n").filter { $0.hasPrefix("settingsd_scrub_") }
         }
-        #expect(try conditions() == "ok")
+        #expect(try condition() == "ok")
         var snapshot: String?
         try eventually {
             for number in 0..<10 {
-                try daemon.done(Request("PUT app/keys/key\(number) \(UInt32.random(in: .min ... .max))"))
+                try daemon.sendOK(Request("PUT app/keys/key\(number) \(UInt32.random(in: .min ... .max))"))
             }
             snapshot = try FileManager.default.contentsOfDirectory(atPath: data).first { $0.hasSuffix(".json") }
             return snapshot != nil
         }
         let name = try #require(snapshot)
         let path = URL(filePath: "\(data)/\(name)")
-        let sound = try Data(contentsOf: path)
-        var damaged = sound
-        damaged[sound.count / 2] ^= 0x04
+        let undamaged = try Data(contentsOf: path)
+        var damaged = undamaged
+        damaged[undamaged.count / 2] ^= 0x04
         try damaged.write(to: path)
-        try eventually { try conditions() == "damaged" }
+        try eventually { try condition() == "damaged" }
         let line = try #require(daemon.process).line(containing: "the scrub of the stored files found a problem: ")
         #expect(line.contains(path.path) && line.contains("GET /v1/backup"), "\(line)")
-        #expect(try scrubs().contains("settingsd_scrub_damaged_files 1"))
-        try daemon.done("PUT app/keys/a 1")
-        try sound.write(to: path)
-        try eventually { try conditions() == "ok" }
-        #expect(try scrubs().contains("settingsd_scrub_damaged_files 0"))
+        #expect(try scrubMetrics().contains("settingsd_scrub_damaged_files 1"))
+        try daemon.sendOK("PUT app/keys/a 1")
+        try undamaged.write(to: path)
+        try eventually { try condition() == "ok" }
+        #expect(try scrubMetrics().contains("settingsd_scrub_damaged_files 0"))
     }
 
     @Test(
@@ -65,6 +65,7 @@ struct ScrubTests {
         let reader = try daemon.connect()
         let published = Mutex(Revision.zero)
         let data = DataDirectory(daemon.directory.path)
+        // This scrub, in addition to the scrub of the daemon, runs after each group of writes.
         let scrub = Scrub(data, pace: ReadPace(bytesPerSecond: .max), StorageMetrics(), log) {
             published.withLock { $0 }
         }

@@ -15,7 +15,7 @@ final class DaemonLives: Sendable {
     private let restart = DispatchGroup()
     private let answers = Mutex(0)
     /// The number of answers between two kills.
-    private let period: Int
+    private let answersBetweenKills: Int
     private let kills: Int
     private let options: [String]
 
@@ -28,35 +28,34 @@ final class DaemonLives: Sendable {
 
     /// - Parameters:
     ///   - kills: The number of kills.
-    ///   - period: The number of answers between two kills.
+    ///   - answersBetweenKills: The number of answers between two kills.
     ///   - options: The options of the daemon, in addition to its data directory.
     ///   - isShared: Whether three daemons share an etcd of three members.
-    init(kills: Int = 0, period: Int = .max, options: [String] = [], isShared: Bool = false) throws {
+    init(kills: Int = 0, answersBetweenKills: Int = .max, options: [String] = [], isShared: Bool = false) throws {
         data = try TemporaryDirectory()
         etcd = isShared ? try EtcdCluster(members: 3) : nil
         self.options = options + (etcd?.endpoints ?? []).flatMap { ["--etcd.endpoints", $0] }
-        current = Mutex(Life(daemons: try Self.daemons(isShared ? 3 : 1, in: data, self.options)))
+        current = Mutex(Life(daemons: try Self.startDaemons(isShared ? 3 : 1, in: data, self.options)))
         self.kills = kills
-        self.period = period
+        self.answersBetweenKills = answersBetweenKills
     }
 
-    private static func daemons(
+    private static func startDaemons(
         _ count: Int, in data: TemporaryDirectory, _ options: [String]
     ) throws -> [DaemonProcess] {
         guard count > 1 else { return [try DaemonProcess(data: data.path, options: options)] }
         return try (0..<count).map { try DaemonProcess(data: "\(data.path)/\($0)", options: options) }
     }
 
-    /// The number of daemons.
-    var count: Int { etcd == nil ? 1 : 3 }
+    var daemonCount: Int { etcd == nil ? 1 : 3 }
 
-    /// Connects to one of the daemons after a running restart.
-    func connect(for number: Int = 0) throws -> RawClient {
-        try connectToLife(for: number).client
+    /// Connects to one of the daemons. Waits for the end of a restart.
+    func connect(for index: Int = 0) throws -> RawClient {
+        try connectToLife(for: index).client
     }
 
-    /// Connects to one of the daemons after a running restart. Also returns the number of earlier lives. The same index
-    /// selects the same daemon within a life, and another daemon in the next life.
+    /// Connects to one of the daemons. Waits for the end of a restart. Also returns the number of earlier lives. The
+    /// same index selects the same daemon within a life, and another daemon in the next life.
     func connectToLife(for index: Int = 0, receiveBuffer: Int32? = nil) throws -> (client: RawClient, life: Int) {
         while true {
             guard restart.wait(timeout: .now() + .seconds(Deadline.patience)) == .success else {
@@ -75,31 +74,31 @@ final class DaemonLives: Sendable {
         }
     }
 
-    /// Counts an answer. Kills and restarts the daemon after each `period` answers.
+    /// Counts an answer. Kills and restarts the daemon after each `answersBetweenKills` answers.
     func countAnswer() throws {
         let count = answers.withLock { answers in
             answers += 1
             return answers
         }
-        if count % period == 0 && count / period <= kills { try killAndRestart() }
+        if count % answersBetweenKills == 0 && count / answersBetweenKills <= kills { try killAndRestart() }
     }
 
     /// Kills the daemon and restarts it with the same data.
     func killAndRestart() throws {
-        try replace { try $0.killAtOnce() }
+        try replaceDaemons { try $0.killAtOnce() }
     }
 
     /// Ends each daemon with the closure, checks and collects the data, and starts new daemons. Returns the last
     /// commit.
     @discardableResult
-    func replace(ending: (DaemonProcess) throws -> Void) throws -> Revision {
+    func replaceDaemons(ending: (DaemonProcess) throws -> Void) throws -> Revision {
         try current.withLock { life in
             restart.enter()
             defer { restart.leave() }
             for daemon in life.daemons { try ending(daemon) }
-            let commits = try commits(after: life.commits)
+            let commits = try collectCommits(after: life.commits)
             life = Life(
-                daemons: try Self.daemons(life.daemons.count, in: data, options), number: life.number + 1,
+                daemons: try Self.startDaemons(life.daemons.count, in: data, options), number: life.number + 1,
                 commits: commits)
             return commits.last
         }
@@ -109,12 +108,12 @@ final class DaemonLives: Sendable {
     func stop() throws -> JournaledCommits {
         try current.withLock { life in
             for daemon in life.daemons { try daemon.stop() }
-            return try commits(after: life.commits)
+            return try collectCommits(after: life.commits)
         }
     }
 
     /// Checks the data of an ended daemon, and adds its commits to the commits of earlier lives.
-    private func commits(after known: JournaledCommits?) throws -> JournaledCommits {
+    private func collectCommits(after known: JournaledCommits?) throws -> JournaledCommits {
         if let etcd { return try JournaledCommits(log: etcd) }
         let check = try ChildProcess.run(["check", data.path])
         // Code 1 reports a torn last line, which a kill can leave.
@@ -127,7 +126,7 @@ final class DaemonLives: Sendable {
     }
 
     /// The number of kills by `countAnswer()`.
-    var killCount: Int { answers.withLock { min(kills, $0 / period) } }
+    var killCount: Int { answers.withLock { min(kills, $0 / answersBetweenKills) } }
 }
 
 /// Runs clients concurrently, each on its own thread.
@@ -141,8 +140,8 @@ enum ConcurrentClients {
         for client in 0..<count {
             running.enter()
             Thread.detachNewThread {
-                let end = Result { try body(client) }
-                results.all.withLock { $0[client] = end }
+                let result = Result { try body(client) }
+                results.all.withLock { $0[client] = result }
                 running.leave()
             }
         }

@@ -2,6 +2,10 @@ import Testing
 
 /// A history written by hand, with the commits of unanswered writes. The three settings start with the value 0 at
 /// revision 1.
+///
+/// In the tables, `.read(1, 3...4, .at(0, 5, 2), at: 2)` is a read of client 1, sent at the time 3 and answered at the
+/// time 4, that shows the setting 0 with the value 5 and the revision 2, and the cursor 2.
+/// `.commit(0, 1...2, [0: .set(5)], 2)` is a write of client 0, with its steps and the revision of its commit.
 struct HistoryCase: CustomTestStringConvertible {
     let name: String
     /// True if the check must accept the history.
@@ -186,8 +190,7 @@ extension HistoryCase {
             .read(0, 2...9, .at(0, 0, 1), at: 3)),
         .incorrect(
             "a value newer than the cursor", lost: [4: [0: 5]], .lost(0, 1..., [0: .set(5)]),
-            .read(1, 2...3, .at(0, 5, 4), at: 3)
-        ),
+            .read(1, 2...3, .at(0, 5, 4), at: 3)),
     ]
 }
 

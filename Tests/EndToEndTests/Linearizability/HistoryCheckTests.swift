@@ -4,7 +4,7 @@ import Testing
 @Suite(.ownThread)
 struct HistoryCheckTests {
     @Test(
-        "The check accepts a history exactly if the order of its commits explains all answers",
+        "The check accepts a history if and only if the order of its commits explains all answers",
         arguments: HistoryCase.all)
     func cases(_ example: HistoryCase) {
         let check = HistoryCheck(example.calls, example.timeline, isPipelined: example.isPipelined)

@@ -6,14 +6,14 @@ import Testing
 
 /// A client that sends one call after another and records each call.
 ///
-/// If `usesRequestKeys` is true, the client connects again after a lost connection, and repeats reads and writes with an
-/// idempotency key. The outcome of any other interrupted write is unknown. Otherwise, a lost connection is an error.
+/// If `usesRequestKeys` is true, the client connects again after a lost connection, and repeats reads and writes with
+/// an idempotency key. The outcome of any other interrupted write is unknown. Otherwise, a lost connection is an error.
 final class HistoryClient {
     /// The maximum number of lost connections for one call.
     private static let maximumRepeats = 20
 
     private let number: Int
-    private let form: CallForm
+    private let encoder: CallEncoder
     private let connect: () throws -> RawClient
     /// True if most writes have an idempotency key, so that the client can repeat them.
     private let usesRequestKeys: Bool
@@ -22,17 +22,17 @@ final class HistoryClient {
     private var epoch: Epoch?
     private var lastKeyNumber = 0
     /// Called after each call that was answered.
-    var answered: () throws -> Void = {}
+    var onAnswer: () throws -> Void = {}
 
     init(
         _ number: Int, _ workload: Workload, settings: TestedSettings, usesRequestKeys: Bool = false,
-        readsFresh: Bool = false, connect: @escaping () throws -> RawClient
+        requestsFreshReads: Bool = false, connect: @escaping () throws -> RawClient
     ) {
         self.number = number
         self.workload = workload
         self.usesRequestKeys = usesRequestKeys
         self.connect = connect
-        form = CallForm(settings: settings, readsFresh: readsFresh)
+        encoder = CallEncoder(settings: settings, requestsFreshReads: requestsFreshReads)
     }
 
     static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
@@ -42,7 +42,7 @@ final class HistoryClient {
         try (0..<count).map { _ in
             let call = try perform(workload.next())
             workload.learn(from: call.outcome)
-            if !call.isUnknown { try answered() }
+            if !call.isUnknown { try onAnswer() }
             return call
         }
     }
@@ -52,7 +52,7 @@ final class HistoryClient {
         var calls: [Call] = []
         while calls.count < count {
             let requests = (0..<depth).map { _ in workload.next() }
-            let bytes = requests.map { form.request($0).bytes }
+            let bytes = requests.map { encoder.request($0).bytes }
             let peer = try open()
             let sent = Self.now
             try peer.send(Array(bytes.joined()))
@@ -73,7 +73,7 @@ final class HistoryClient {
             lastKeyNumber += 1
             requestKey = "client-\(number)-\(lastKeyNumber)"
         }
-        let bytes = form.request(request, requestKey: requestKey).bytes
+        let bytes = encoder.request(request, requestKey: requestKey).bytes
         var call = Call(client: number, invoked: Self.now, request: request)
         var attempts = 0
         while true {
@@ -105,7 +105,7 @@ final class HistoryClient {
     }
 
     private func recordAnswer(_ call: inout Call, from answer: RawResponse) throws {
-        let read = try CallAnswer(answer, to: call.request, about: form.settings)
+        let read = try CallAnswer(answer, to: call.request, about: encoder.settings)
         guard epoch == nil || epoch == read.cursor.epoch else {
             throw UnexpectedAnswer(request: "\(call.request), in another epoch,", answer: answer)
         }
@@ -128,23 +128,24 @@ extension RawClient.Failure {
 /// Chooses random reads and writes of all kinds on few settings, with tags and values that the client has seen, which
 /// may be outdated.
 struct Workload {
-    /// The kinds of calls.
-    enum Breadth {
-        case single
-        /// Calls on single settings, reads of complete suites, and transactions over both suites.
-        case connected
+    /// The kinds of calls that a workload has.
+    enum CallMix {
+        /// Each call reads or writes one setting.
+        case singleSettings
+        /// The calls also include reads of complete suites, and transactions over both suites.
+        case allCalls
     }
 
     private let settings: TestedSettings
-    private let breadth: Breadth
+    private let mix: CallMix
     private var generator: SeededGenerator
     private var seen: [Int: Call.ShownSetting] = [:]
     /// The last value that only this client stores.
     private var lastUniqueValue: Int64
 
-    init(client: Int, seed: UInt64, settings: TestedSettings, breadth: Breadth) {
+    init(client: Int, seed: UInt64, settings: TestedSettings, mix: CallMix) {
         self.settings = settings
-        self.breadth = breadth
+        self.mix = mix
         generator = SeededGenerator(seed: seed &* 1000 &+ UInt64(client))
         lastUniqueValue = Int64(client + 1) * 1_000_000_000
     }
@@ -169,7 +170,7 @@ struct Workload {
 
     mutating func next() -> Call.Request {
         let setting = generator.below(settings.count)
-        if breadth == .connected && generator.chance(oneIn: 4) {
+        if mix == .allCalls && generator.chance(oneIn: 4) {
             return generator.chance(oneIn: 3) ? .read(settings.settingsInSuite(of: setting)) : transaction()
         }
         switch generator.below(10) {

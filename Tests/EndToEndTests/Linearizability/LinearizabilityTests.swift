@@ -11,28 +11,28 @@ import Testing
 struct LinearizabilityTests {
     private static let clients = 8
 
-    /// Runs concurrent clients and checks their history.
+    /// Runs concurrent clients with random calls and checks their history.
     private func check(
-        _ settings: TestedSettings, seed: UInt64, breadth: Workload.Breadth, calls: Int, depth: Int = 1
+        _ settings: TestedSettings, seed: UInt64, mix: Workload.CallMix, calls: Int, pipelineDepth: Int = 1
     ) async throws -> HistoryCheck {
         // The default number of event loops.
         let daemon = try TestDaemon { $0.loops = nil }
         let port = daemon.port
         let initial = try settings.prepare(daemon.connect())
         let history = try await ConcurrentClients.run(Self.clients) { number in
-            let workload = Workload(client: number, seed: seed, settings: settings, breadth: breadth)
+            let workload = Workload(client: number, seed: seed, settings: settings, mix: mix)
             let client = HistoryClient(number, workload, settings: settings) { try RawClient(port: port) }
-            return depth > 1 ? try client.runPipelined(calls, depth: depth) : try client.run(calls)
+            return pipelineDepth > 1 ? try client.runPipelined(calls, depth: pipelineDepth) : try client.run(calls)
         }
         daemon.stop()
         #expect(history.count >= Self.clients * calls)
         let commits = try JournaledCommits(directory: daemon.directory.path)
-        return HistoryCheck(history, try settings.timeline(commits, from: initial), isPipelined: depth > 1)
+        return HistoryCheck(history, try settings.timeline(commits, from: initial), isPipelined: pipelineDepth > 1)
     }
 
     @Test("Calls on single settings are linearizable", arguments: [1, 2] as [UInt64])
     func single(seed: UInt64) async throws {
-        let check = try await check(TestedSettings(count: 3), seed: seed, breadth: .single, calls: 150)
+        let check = try await check(TestedSettings(count: 3), seed: seed, mix: .singleSettings, calls: 150)
         #expect(check.violations.isEmpty, "seed \(seed): \(check.summary)")
     }
 
@@ -40,7 +40,7 @@ struct LinearizabilityTests {
         "Transactions and reads of complete suites are linearizable together with all other calls",
         arguments: [4, 5] as [UInt64])
     func connected(seed: UInt64) async throws {
-        let check = try await check(TestedSettings(count: 6), seed: seed, breadth: .connected, calls: 150)
+        let check = try await check(TestedSettings(count: 6), seed: seed, mix: .allCalls, calls: 150)
         #expect(check.violations.isEmpty, "seed \(seed): \(check.summary)")
     }
 
@@ -54,15 +54,15 @@ struct LinearizabilityTests {
         let ports = daemons.map(\.port)
         let initial = try settings.prepare(daemons[0].connect())
         let history = try await ConcurrentClients.run(Self.clients) { number in
-            let workload = Workload(client: number, seed: seed, settings: settings, breadth: .connected)
-            let client = HistoryClient(number, workload, settings: settings, readsFresh: true) {
+            let workload = Workload(client: number, seed: seed, settings: settings, mix: .allCalls)
+            let client = HistoryClient(number, workload, settings: settings, requestsFreshReads: true) {
                 try RawClient(port: ports[number % ports.count])
             }
             return try client.run(calls)
         }
-        let backup = try daemons[0].done(Request("GET /v1/backup", "Settings-Fresh: true"))
-        let kept = try #require(try JSONValue(parsing: backup.body)["history"]?.array)
-        let commits = try kept.map { try Commit(json: try #require($0.array?.last)) }
+        let backup = try daemons[0].sendOK(Request("GET /v1/backup", "Settings-Fresh: true"))
+        let entries = try #require(try JSONValue(parsing: backup.body)["history"]?.array)
+        let commits = try entries.map { try Commit(json: try #require($0.array?.last)) }
         let epoch = try #require(backup.field("Settings-Cursor").flatMap { Cursor($0)?.epoch })
         let check = HistoryCheck(
             history, try settings.timeline(JournaledCommits(epoch: epoch, commits), from: initial))
@@ -73,7 +73,7 @@ struct LinearizabilityTests {
         "Pipelined requests of a connection take effect and are answered in order",
         arguments: [7, 8] as [UInt64])
     func pipelined(seed: UInt64) async throws {
-        let check = try await check(TestedSettings(count: 4), seed: seed, breadth: .connected, calls: 150, depth: 12)
+        let check = try await check(TestedSettings(count: 4), seed: seed, mix: .allCalls, calls: 150, pipelineDepth: 12)
         #expect(check.violations.isEmpty, "seed \(seed): \(check.summary)")
     }
 }
@@ -87,13 +87,13 @@ struct LinearizabilityAcrossKillsTests {
         arguments: [11, 12] as [UInt64])
     func kills(seed: UInt64) async throws {
         let settings = TestedSettings(count: 6)
-        let daemon = try DaemonLives(kills: 6, period: 120)
+        let daemon = try DaemonLives(kills: 6, answersBetweenKills: 120)
         let initial = try settings.prepare(daemon.connect())
         let history = try await ConcurrentClients.run(Self.clients) { number in
-            let workload = Workload(client: number, seed: seed, settings: settings, breadth: .connected)
+            let workload = Workload(client: number, seed: seed, settings: settings, mix: .allCalls)
             let client = HistoryClient(
                 number, workload, settings: settings, usesRequestKeys: true, connect: { try daemon.connect() })
-            client.answered = daemon.countAnswer
+            client.onAnswer = daemon.countAnswer
             return try client.run(120)
         }
         #expect(daemon.killCount == 6)
@@ -108,7 +108,7 @@ struct LinearizabilityAcrossKillsTests {
         let daemon = try DaemonLives()
         let initial = try settings.prepare(daemon.connect())
         let add = Call.Request.write(if: [], [.init(setting: 0, action: .add(1))])
-        let request = CallForm(settings: settings).request(add, requestKey: "once")
+        let request = CallEncoder(settings: settings).request(add, requestKey: "once")
         var answers: [JSONValue] = []
         for _ in 0..<3 {
             answers.append(try #require(try daemon.connect().ask(request).json))
@@ -128,7 +128,7 @@ struct LinearizabilityAcrossKillsTests {
         let peer = try daemon.connect()
         return try range.map { setting in
             var call = Call(client: clients, invoked: HistoryClient.now, request: .read([setting]))
-            let request = CallForm(settings: settings).request(call.request)
+            let request = CallEncoder(settings: settings).request(call.request)
             let answer = try CallAnswer(peer.ask(request), to: call.request, about: settings)
             call.answered = HistoryClient.now
             call.outcome = answer.outcome

@@ -5,54 +5,56 @@ import Testing
 
 @Suite(.ownThread)
 struct PipelinedOrderTests {
-    /// Sends requests in one write and returns their answers.
-    private func answers(_ requests: [Request], after first: [Request] = []) throws -> [RawResponse] {
+    /// Sends the requests in one write, after the answers to `preceding`, and returns their answers.
+    private func answers(_ requests: [Request], after preceding: [Request] = []) throws -> [RawResponse] {
         let daemon = try TestDaemon()
         let peer = try daemon.connect()
-        for request in first { _ = try peer.ask(request) }
+        for request in preceding { _ = try peer.ask(request) }
         try peer.send(requests.flatMap(\.bytes))
         return try requests.map { _ in try peer.readResponse() }
     }
 
-    private static let locking: Request = """
+    private static let schemaWithLock: Request = """
         PUT app/schema {"type":"object","additionalProperties":false,\
         "properties":{"a":{"type":"integer","readOnly":true}}}
         """
 
     @Test("After a request of a connection removes the lock of a key, the next requests can write the key")
     func lifted() throws {
-        let answers = try answers(["DELETE app/schema", "PUT app/keys/a 1"], after: [Self.locking])
+        let answers = try answers(["DELETE app/schema", "PUT app/keys/a 1"], after: [Self.schemaWithLock])
         #expect(answers.map(\.status) == [200, 201])
     }
 
     @Test("After a request of a connection locks a key, the next writes of the key are refused")
     func locked() throws {
-        let answers = try answers([Self.locking, "PUT app/keys/a 1"])
+        let answers = try answers([Self.schemaWithLock, "PUT app/keys/a 1"])
         #expect(answers.map(\.status) == [201, 403])
     }
 
     @Test("A write is validated with the schema that an earlier request of its connection has set")
     func normalized() throws {
-        let set = { (kind: String) in
-            Request(#"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"\#(kind)"}}}"#)
+        let setSchema = { (type: String) in
+            Request(#"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"\#(type)"}}}"#)
         }
         let answers = try answers(
             [
-                set("number"), "PUT app/keys/a 1.0", "DELETE app/keys/a",
-                set("integer"), "PUT app/keys/a 2.0",
+                setSchema("number"), "PUT app/keys/a 1.0", "DELETE app/keys/a",
+                setSchema("integer"), "PUT app/keys/a 2.0",
             ],
-            after: [set("integer")])
+            after: [setSchema("integer")])
         #expect(answers.map(\.status) == [200, 201, 200, 200, 201])
+        // The answers to the two PUT requests of `a`.
         let values = [1, 4].map { answers[$0].json?["value"] }
         #expect(values == [1.0, 2])
     }
 
-    /// Sends a waiting read and then two writes on the same connection. `TAG` in a field stands for the current tag.
-    private func waitingRead(
+    /// Sends a waiting read of `a` and then writes of `b` and `a` on the same connection, while the read waits. `TAG`
+    /// in a field stands for the current tag.
+    private func sendWritesBehindRead(
         _ target: String, _ fields: String..., body: (TestDaemon, RawClient, _ tag: String) throws -> Void
     ) throws {
         let daemon = try TestDaemon()
-        let revision = try #require(try daemon.done("PUT app/keys/a 1").revision)
+        let revision = try #require(try daemon.sendOK("PUT app/keys/a 1").revision)
         var read = Request("GET \(target)")
         read.fields = fields.map { $0.replacing("TAG", with: "\"\(revision)\"") }
         let peer = try daemon.connect()
@@ -64,9 +66,9 @@ struct PipelinedOrderTests {
 
     @Test("A write pipelined behind a waiting read takes effect after the read is answered")
     func behindWait() throws {
-        try waitingRead("app/keys/a?wait=300", "If-None-Match: TAG") { daemon, peer, _ in
+        try sendWritesBehindRead("app/keys/a?wait=300", "If-None-Match: TAG") { daemon, peer, _ in
             #expect(try daemon.send("GET app/keys/b").status == 404)
-            try daemon.done("PUT app/keys/a 7")
+            try daemon.sendOK("PUT app/keys/a 7")
             #expect(try peer.readResponse().json?["value"] == 7)
             #expect(try peer.readResponse().status == 201)
             #expect(try peer.readResponse().json?["previous"]?["value"] == 7)
@@ -77,7 +79,7 @@ struct PipelinedOrderTests {
         "A write pipelined behind a waiting read takes effect when the client closes its side and the read is answered",
         arguments: [("app?wait=300", 304), ("app/observe?since=1&wait=300", 200), ("zz/observe?wait=300", 404)])
     func behindWaitHalfClosed(target: String, status: Int) throws {
-        try waitingRead(target, target.contains("observe") ? "" : "If-None-Match: TAG") { daemon, peer, tag in
+        try sendWritesBehindRead(target, target.contains("observe") ? "" : "If-None-Match: TAG") { daemon, peer, tag in
             peer.endSending()
             let read = try peer.readResponse()
             #expect(read.status == status)
@@ -92,7 +94,7 @@ struct PipelinedOrderTests {
 
     @Test("A write pipelined behind a waiting read has no effect if the client resets the connection")
     func behindWaitReset() throws {
-        try waitingRead("app/keys/a?wait=300", "If-None-Match: TAG") { daemon, peer, _ in
+        try sendWritesBehindRead("app/keys/a?wait=300", "If-None-Match: TAG") { daemon, peer, _ in
             peer.reset()
             try daemon.awaitWatchers(0)
             #expect(try daemon.send("GET app/keys/b").status == 404)
@@ -101,7 +103,7 @@ struct PipelinedOrderTests {
 
     @Test("The daemon reads a bounded amount of data behind a waiting request")
     func bounded() throws {
-        try waitingRead("app/keys/a?wait=300", "If-None-Match: TAG") { daemon, peer, _ in
+        try sendWritesBehindRead("app/keys/a?wait=300", "If-None-Match: TAG") { daemon, peer, _ in
             let request = Request("PUT app/keys/c \"\(String(repeating: "x", count: 10_000))\"").bytes
             var count = 0
             // If the daemon read without a bound, the kernel would accept all data.
@@ -109,8 +111,9 @@ struct PipelinedOrderTests {
                 count += 1
                 try #require(count < 10_000)
             }
-            try daemon.done("PUT app/keys/a 7")
+            try daemon.sendOK("PUT app/keys/a 7")
             #expect(try peer.readResponse().json?["value"] == 7)
+            // The answers to the writes of `b` and `a`, and to `count` writes of `c`.
             for _ in 0..<(count + 2) { #expect(try peer.readResponse().status < 300) }
         }
     }

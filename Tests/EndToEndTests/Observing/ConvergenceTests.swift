@@ -11,11 +11,13 @@ struct ConvergenceTests {
     let first, second: String
 
     init() throws {
+        // Clients are gone two seconds after their last report.
         daemon = try TestDaemon { $0.clientForgetTime = 2_000_000_000 }
-        first = try daemon.done("PUT app/keys/a 1").cursorText
-        second = try daemon.done("PUT app/keys/a 2").cursorText
+        first = try daemon.sendOK("PUT app/keys/a 1").cursorText
+        second = try daemon.sendOK("PUT app/keys/a 2").cursorText
     }
 
+    /// Sends a request that waits until this share of the clients has applied the second commit.
     private func wait(_ share: String = "1", seconds: Int = 300) throws -> WaitingPeer {
         try WaitingPeer(daemon, Request("GET app/clients?for=\(second)&share=\(share)&wait=\(seconds)"))
     }
@@ -87,7 +89,7 @@ struct ConvergenceTests {
         try daemon.report("a", #"{"failed":"\#(first)"}"#)
         let peer = try wait()
         #expect(!peer.client.isReadable(within: 150))
-        let third = try daemon.done("PUT app/keys/a 3").cursorText
+        let third = try daemon.sendOK("PUT app/keys/a 3").cursorText
         try daemon.report("b", #"{"applied":"\#(second)","failed":"\#(third)"}"#)
         #expect(!peer.client.isReadable(within: 150), "the client has applied the target of the wait")
         try daemon.report("a", #"{"failed":"\#(third)"}"#)
@@ -110,6 +112,7 @@ struct ConvergenceTests {
     @Test("At most 100 missing clients are named, the first by name")
     func names() throws {
         let client = try daemon.connect()
+        // The clients report in the reverse order of their names, `n1149` to `n1000`.
         for number in 0..<150 {
             let answer = try client.ask(Request(#"PUT app/clients/n\#(1149 - number) {"applied":"\#(first)"}"#))
             #expect(answer.status == 200)
@@ -133,7 +136,7 @@ struct ConvergenceTests {
     func drop() throws {
         try daemon.report("a", applied: first)
         let peer = try wait()
-        try daemon.done("DELETE app?drop")
+        try daemon.sendOK("DELETE app?drop")
         #expect(try peer.answer().json?["code"] == "unknown_suite")
     }
 

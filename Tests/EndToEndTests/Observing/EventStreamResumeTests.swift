@@ -10,9 +10,10 @@ struct EventStreamResumeTests {
     /// A daemon whose setting `n` was written with each number from 0 to `count`, and the cursor after each write.
     private func daemonWithNumbers(_ count: Int) throws -> (TestDaemon, cursors: [String]) {
         let daemon = try TestDaemon()
-        return (daemon, try (0...count).map { try daemon.done(Request("PUT app/keys/n \($0)")).cursorText })
+        return (daemon, try (0...count).map { try daemon.sendOK(Request("PUT app/keys/n \($0)")).cursorText })
     }
 
+    /// The value of `n` after an event with a commit or a state.
     private func number(_ event: EventStreamParser.Event) throws -> Int64 {
         let data = try JSONValue(parsing: event.data)
         let change = data["changes"]?.array?.last?["new"]?.integer
@@ -27,14 +28,14 @@ struct EventStreamResumeTests {
             try daemon.stream("GET app/observe", since: cursors[start]),
             try daemon.stream(Request("GET app/observe?since=\(cursors[start])")),
             try daemon.stream(Request("GET app/observe?since=\(revision)")),
-            // Last-Event-ID is newer than `since`, which the page keeps from its first request.
+            // A web page keeps the `since` of its first request, so Last-Event-ID overrides `since`.
             try daemon.stream(Request("GET app/observe?since=\(cursors[1])"), since: cursors[start]),
             try daemon.stream(Request("GET app/observe?since=zzzz.1"), since: cursors[start]),
             try daemon.stream(Request("GET app/observe?since=nonsense"), since: cursors[start]),
             // An empty Last-Event-ID is ignored.
             try daemon.stream(Request("GET app/observe?since=\(cursors[start])"), since: ""),
         ]
-        let last = try daemon.done("PUT app/keys/n 6").cursorText
+        let last = try daemon.sendOK("PUT app/keys/n 6").cursorText
         for stream in streams {
             for index in (start + 1)..<7 {
                 let id = index < 6 ? cursors[index] : last
@@ -48,14 +49,14 @@ struct EventStreamResumeTests {
         let (daemon, cursors) = try daemonWithNumbers(2)
         let stream = try daemon.stream("GET app/observe", since: id)
         try stream.expect("reset", cursors[2], #"{"reset":true,"values":{"n":2},"changes":[]}"#)
-        let next = try daemon.done("PUT app/keys/n 3").cursorText
+        let next = try daemon.sendOK("PUT app/keys/n 3").cursorText
         try stream.expect("commit", next, #"{"changes":[{"old":2,"new":3}]}"#)
     }
 
     @Test("A stream after a cursor older than the history starts with a reset")
     func old() throws {
         let daemon = try TestDaemon { $0.history.commits = 2 }
-        let cursors = try (0...4).map { try daemon.done(Request("PUT app/keys/n \($0)")).cursorText }
+        let cursors = try (0...4).map { try daemon.sendOK(Request("PUT app/keys/n \($0)")).cursorText }
         try daemon.stream("GET app/observe", since: cursors[0]).expect("reset", cursors[4], #"{"values":{"n":4}}"#)
         try daemon.stream("GET app/observe", since: cursors[3]).expect("commit", cursors[4], "{}")
     }
@@ -75,23 +76,25 @@ struct EventStreamResumeTests {
             let request = Request("GET app/observe" + (start == nil ? "" : "?since=\(cursors[0])"))
             let stream = try daemon.stream(request, since: start)
             try daemon.awaitWatchers(1)
+            // The number at the start of the stream. A stream without a cursor has one event, the state with the number
+            // 4.
             let read = start.flatMap { cursors.firstIndex(of: $0) } ?? 3
             for _ in read..<4 { #expect(try stream.event() != nil) }
             stream.client.endSending()
             #expect(try stream.event() == nil)
             try daemon.awaitWatchers(0)
             // The last number that a reader knows, by the Last-Event-ID with which it resumes.
-            var ends: [String: Int64] = [:]
+            var knownNumbers: [String: Int64] = [:]
             for cut in 0...stream.received.count {
                 var parser = EventStreamParser(lastEventID: start ?? "")
                 let known =
                     try parser.feed(stream.received[..<cut]).last.map(number) ?? (start == nil ? -1 : Int64(read))
                 let id = parser.lastEventID
                 #expect(start == nil || !id.isEmpty, "cut at \(cut) of \(stream.received.count)")
-                #expect(ends[id, default: known] == known, "cut at \(cut) of \(stream.received.count)")
-                ends[id] = known
+                #expect(knownNumbers[id, default: known] == known, "cut at \(cut) of \(stream.received.count)")
+                knownNumbers[id] = known
             }
-            for (id, known) in ends {
+            for (id, known) in knownNumbers {
                 let next = try daemon.stream(request, since: id)
                 for number in (known < 0 ? 4 : known + 1)..<5 {
                     let event = try next.event()
@@ -130,7 +133,7 @@ struct EventStreamResumeTests {
         let (daemon, cursors) = try daemonWithNumbers(2)
         let streams = [try daemon.stream("GET app/observe"), try daemon.stream("GET app/observe", since: cursors[1])]
         for stream in streams { #expect(try stream.event()?.lastEventID == cursors[2]) }
-        let newestCursor = try daemon.done("PUT other/keys/a 1").cursorText
+        let newestCursor = try daemon.sendOK("PUT other/keys/a 1").cursorText
         daemon.stop()
         for stream in streams {
             #expect(try stream.event() == nil)

@@ -8,9 +8,9 @@ struct EventStreamTests {
     static let schema = ObservedStateTests.schema
 
     @Test("A stream starts with retry and the state, then sends each commit with its cursor")
-    func story() throws {
+    func stateAndCommits() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/b 1")
+        try daemon.sendOK("PUT app/keys/b 1")
         let start = try daemon.cursor()
         let stream = try daemon.stream("GET app/observe")
         #expect(stream.head.status == 200)
@@ -23,7 +23,7 @@ struct EventStreamTests {
         #expect(String(decoding: stream.received, as: UTF8.self).hasPrefix("retry: 1000\n"))
         #expect(stream.parser.retry == 1000)
 
-        let first = try daemon.done("PUT app/keys/a 5").cursorText
+        let first = try daemon.sendOK("PUT app/keys/a 5").cursorText
         let commit = try stream.expect(
             "commit", first, #"{"changes":[{"key":"a","old":null,"new":5,"source":"stored"}]}"#)
         #expect(commit["cursor"]?.string == first)
@@ -31,14 +31,14 @@ struct EventStreamTests {
         #expect(commit["suite"] == nil && commit["values"] == nil && commit["schemaRevision"] == nil)
         #expect(commit["changes"]?.array?[0]["suite"] == nil)
 
-        try daemon.done("PUT app/keys/a 5")
-        try daemon.done("PUT other/keys/a 5")
-        let second = try daemon.done("PATCH app {\"a\":6,\"b\":7}").cursorText
+        try daemon.sendOK("PUT app/keys/a 5")
+        try daemon.sendOK("PUT other/keys/a 5")
+        let second = try daemon.sendOK("PATCH app {\"a\":6,\"b\":7}").cursorText
         try stream.expect("commit", second, #"{"changes":[{"key":"a","new":6},{"key":"b","new":7}]}"#)
-        let third = try daemon.done(Self.schema).cursorText
+        let third = try daemon.sendOK(Self.schema).cursorText
         let withSchema = try stream.expect("commit", third, #"{"changes":[],"schemaRevision":"*"}"#)
         #expect(withSchema["schemaRevision"] == withSchema["revision"])
-        let fourth = try daemon.done("DELETE app/keys/a").cursorText
+        let fourth = try daemon.sendOK("DELETE app/keys/a").cursorText
         try stream.expect("commit", fourth, #"{"changes":[{"key":"a","old":6,"new":1,"source":"default"}]}"#)
         #expect(stream.lastEventID == fourth)
     }
@@ -46,49 +46,49 @@ struct EventStreamTests {
     @Test("Key filters apply to the state and to commits")
     func filters() throws {
         let daemon = try TestDaemon()
-        try daemon.done(#"PUT app {"a":1,"b":2,"c.d":3,"c":4}"#)
+        try daemon.sendOK(#"PUT app {"a":1,"b":2,"c.d":3,"c":4}"#)
         let stream = try daemon.stream("GET app/observe?key=a&prefix=c.")
         let state = try stream.expect("state", try daemon.cursor(), "{}")
         #expect(state["values"] == ["a": 1, "c.d": 3])
-        try daemon.done("PUT app/keys/b 9")
-        let cursor = try daemon.done(#"PATCH app {"a":2,"b":3,"c":5,"c.e":6}"#).cursorText
+        try daemon.sendOK("PUT app/keys/b 9")
+        let cursor = try daemon.sendOK(#"PATCH app {"a":2,"b":3,"c":5,"c.e":6}"#).cursorText
         try stream.expect("commit", cursor, #"{"changes":[{"key":"a","new":2},{"key":"c.e","new":6}]}"#)
     }
 
     @Test("A stream of several suites names existing and missing suites")
     func severalSuites() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT a/keys/x 1")
+        try daemon.sendOK("PUT a/keys/x 1")
         let stream = try daemon.stream("GET /v1/observe?suite=b&suite=a")
         try stream.expect(
             "state", try daemon.cursor(), #"{"values":{"a":{"x":1}},"missing":["b"],"schemaRevision":{"a":0}}"#)
-        let created = try daemon.done("PUT b/keys/y 2").cursorText
+        let created = try daemon.sendOK("PUT b/keys/y 2").cursorText
         try stream.expect("commit", created, #"{"changes":[{"suite":"b","key":"y","old":null,"new":2}]}"#)
-        let both = try daemon.done(
+        let both = try daemon.sendOK(
             #"POST /v1/transaction {"do":[{"op":"set","suite":"b","key":"y","value":3},"#
                 + #"{"op":"set","suite":"a","key":"x","value":4},{"op":"set","suite":"c","key":"z","value":4}]}"#
         ).cursorText
         try stream.expect("commit", both, #"{"changes":[{"suite":"b","new":3},{"suite":"a","new":4}]}"#)
-        let schema = try daemon.done(#"PUT a/schema {"additionalProperties":true}"#).cursorText
+        let schema = try daemon.sendOK(#"PUT a/schema {"additionalProperties":true}"#).cursorText
         try stream.expect("commit", schema, #"{"changes":[],"schemaRevision":{"a":"*"}}"#)
-        let dropped = try daemon.done("DELETE b?drop").cursorText
+        let dropped = try daemon.sendOK("DELETE b?drop").cursorText
         try stream.expect("commit", dropped, #"{"dropped":["b"],"changes":[{"suite":"b","key":"y","source":"unset"}]}"#)
     }
 
     @Test("A stream of a suite prefix shows new and dropped suites")
     func suitePrefix() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app.a/keys/x 1")
+        try daemon.sendOK("PUT app.a/keys/x 1")
         let stream = try daemon.stream("GET /v1/observe?suitePrefix=app.&suite=zz")
         try stream.expect(
             "state", try daemon.cursor(), #"{"values":{"app.a":{"x":1}},"missing":["zz"],"schemaRevision":{"app.a":0}}"#
         )
-        try daemon.done("PUT other/keys/a 1")
-        let created = try daemon.done(#"PUT app.b/schema {"additionalProperties":true}"#).cursorText
+        try daemon.sendOK("PUT other/keys/a 1")
+        let created = try daemon.sendOK(#"PUT app.b/schema {"additionalProperties":true}"#).cursorText
         try stream.expect("commit", created, #"{"changes":[],"schemaRevision":{"app.b":"*"}}"#)
-        let set = try daemon.done("PUT app.b/keys/y 2").cursorText
+        let set = try daemon.sendOK("PUT app.b/keys/y 2").cursorText
         try stream.expect("commit", set, #"{"changes":[{"suite":"app.b","key":"y","old":null,"new":2}]}"#)
-        let dropped = try daemon.done("DELETE app.a?drop").cursorText
+        let dropped = try daemon.sendOK("DELETE app.a?drop").cursorText
         try stream.expect("commit", dropped, #"{"dropped":["app.a"],"changes":[{"suite":"app.a","source":"unset"}]}"#)
         let again = try daemon.stream("GET /v1/observe?suitePrefix=app.", since: created)
         for cursor in [set, dropped] { #expect(try again.commit().id == cursor) }
@@ -97,14 +97,14 @@ struct EventStreamTests {
     @Test("A stream shows the drop of its suite and the suite that is created afterwards")
     func drop() throws {
         let daemon = try TestDaemon()
-        try daemon.done(#"PUT app {"a":1,"b":2}"#)
+        try daemon.sendOK(#"PUT app {"a":1,"b":2}"#)
         let stream = try daemon.stream("GET app/observe?key=a")
         try stream.expect("state", try daemon.cursor(), #"{"values":{"a":1}}"#)
-        let dropped = try daemon.done("DELETE app?drop=true").cursorText
+        let dropped = try daemon.sendOK("DELETE app?drop=true").cursorText
         try stream.expect(
             "commit", dropped, #"{"dropped":true,"changes":[{"key":"a","old":1,"new":null,"source":"unset"}]}"#)
-        try daemon.done("PUT app/keys/b 3")
-        let created = try daemon.done("PUT app/keys/a 4").cursorText
+        try daemon.sendOK("PUT app/keys/b 3")
+        let created = try daemon.sendOK("PUT app/keys/a 4").cursorText
         // All watchers of a suite receive a change of the suite itself. The creation of the suite changes no watched
         // key, so its event may have no changes.
         var event = try stream.commit()
@@ -120,7 +120,7 @@ struct EventStreamTests {
         ])
     func parameters(query: String) throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let refused = try daemon.send(Request("GET app/observe?\(query)", "Accept: text/event-stream"))
         #expect(refused.status == 400)
         #expect(refused.json?["code"] == "bad_request")
@@ -142,7 +142,7 @@ struct EventStreamTests {
         ])
     func accept(value: String, isStream: Bool) throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let client = try daemon.connect()
         try client.send(Request("GET app/observe", "Accept: \(value)").bytes)
         let head = try client.readHead()
@@ -153,7 +153,7 @@ struct EventStreamTests {
     @Test("Answers that depend on Accept, errors included, have Vary: Accept; other answers do not")
     func vary() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
         for (request, status) in [
             ("GET app/observe", 200), ("HEAD app/observe", 200), ("GET app/observe?wait=0&since=\(cursor)", 200),
@@ -170,20 +170,21 @@ struct EventStreamTests {
 
     @Test(
         "The stream of a missing suite starts with `missing` and sends a reset when the suite is created",
-        arguments: [nil, "zzzz.1", "$c"])
+        // No cursor, a cursor of another epoch, and the current cursor.
+        arguments: [nil, "zzzz.1", "CURSOR"])
     func missing(since: String?) throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT other/keys/a 1")
+        try daemon.sendOK("PUT other/keys/a 1")
         let before = try daemon.cursor()
-        let stream = try daemon.stream("GET app/observe?key=a", since: since?.replacing("$c", with: before))
+        let stream = try daemon.stream("GET app/observe?key=a", since: since?.replacing("CURSOR", with: before))
         #expect(stream.head.status == 200)
         let missing = try stream.expect("missing", before, #"{"suite":"app","cursor":"*","revision":"*"}"#)
         #expect(missing["cursor"]?.string == before)
-        try daemon.done("PUT other/keys/a 2")
-        let created = try daemon.done(#"PUT app {"a":1,"b":2}"#).cursorText
+        try daemon.sendOK("PUT other/keys/a 2")
+        let created = try daemon.sendOK(#"PUT app {"a":1,"b":2}"#).cursorText
         let state = try stream.expect("reset", created, #"{"suite":"app","reset":true,"changes":[]}"#)
         #expect(state["values"] == ["a": 1])
-        let next = try daemon.done("PUT app/keys/a 5").cursorText
+        let next = try daemon.sendOK("PUT app/keys/a 5").cursorText
         try stream.expect("commit", next, #"{"changes":[{"key":"a","old":1,"new":5}]}"#)
         stream.client.endSending()
         #expect(try stream.event() == nil)
@@ -194,7 +195,7 @@ struct EventStreamTests {
     func createdAndDropped() throws {
         let daemon = try TestDaemon()
         let writer = try daemon.connect()
-        // With this many streams, the suite is dropped again before the daemon serves some of them.
+        // With this many streams, the suite is dropped again before the daemon serves some of the streams.
         let streams = try (1...300).map { _ in try daemon.stream("GET app/observe") }
         for stream in streams { #expect(try stream.event()?.type == "missing") }
         for _ in 1...20 {
@@ -204,7 +205,7 @@ struct EventStreamTests {
             #expect(try writer.readResponse().status == 201)
             #expect(try writer.readResponse().status == 200)
         }
-        let created = try daemon.done("PUT app/keys/b 2").cursorText
+        let created = try daemon.sendOK("PUT app/keys/b 2").cursorText
         for stream in streams {
             var event = try #require(try stream.event())
             #expect(event.type == "reset", "\(event.data)")
@@ -215,7 +216,7 @@ struct EventStreamTests {
     @Test("HEAD returns the head of a stream, and later requests of the connection are answered")
     func head() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let client = try daemon.connect()
         try client.send(
             Request("HEAD app/observe", "Accept: text/event-stream").bytes + Request("GET app/keys/a?raw").bytes)
@@ -237,12 +238,12 @@ struct EventStreamTests {
     @Test("For HTTP/1.0, a stream is sent without chunks")
     func old() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let stream = try daemon.stream(Request("GET app/observe").with(version: "HTTP/1.0"))
         #expect(stream.head.field("Transfer-Encoding") == nil)
         #expect(stream.head.field("Connection") == "close")
         try stream.expect("state", try daemon.cursor(), #"{"values":{"a":1}}"#)
-        let cursor = try daemon.done("PUT app/keys/a 2").cursorText
+        let cursor = try daemon.sendOK("PUT app/keys/a 2").cursorText
         try stream.expect("commit", cursor, #"{"changes":[{"new":2}]}"#)
     }
 

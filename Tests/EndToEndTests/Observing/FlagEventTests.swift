@@ -9,9 +9,9 @@ import Testing
 /// The event stream that tells OpenFeature SDKs to evaluate the flags of a suite again.
 @Suite(.ownThread)
 struct FlagEventTests {
-    static let path: Request = "GET app/ofrep/v1/events"
+    static let request: Request = "GET app/ofrep/v1/events"
 
-    /// Reads an event, which must have this cursor.
+    /// Reads an event, which must have this cursor and tell the SDK to evaluate the flags again.
     private func expectRefetch(
         _ stream: EventStreamReader, _ cursor: String, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
@@ -26,22 +26,22 @@ struct FlagEventTests {
     @Test("Each commit of the suite is an event with the new tag; commits of other suites send no event")
     func commits() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/k 1")
-        let stream = try daemon.stream(Self.path)
+        try daemon.sendOK("PUT app/keys/k 1")
+        let stream = try daemon.stream(Self.request)
         #expect(stream.head.status == 200 && stream.head.field("Content-Type") == "text/event-stream")
         try daemon.awaitWatchers(1)
-        try expectRefetch(stream, try daemon.done("PUT app/keys/k 2").cursorText)
-        try daemon.done("PUT other/keys/k 2")
-        try daemon.done("PUT app/keys/k 2")
-        try expectRefetch(stream, try daemon.done(Samples.schema.allowing("k")).cursorText)
-        try expectRefetch(stream, try daemon.done("DELETE app?drop").cursorText)
-        try expectRefetch(stream, try daemon.done("PUT app/keys/k 3").cursorText)
+        try expectRefetch(stream, try daemon.sendOK("PUT app/keys/k 2").cursorText)
+        try daemon.sendOK("PUT other/keys/k 2")
+        try daemon.sendOK("PUT app/keys/k 2")
+        try expectRefetch(stream, try daemon.sendOK(Samples.schema.allowing("k")).cursorText)
+        try expectRefetch(stream, try daemon.sendOK("DELETE app?drop").cursorText)
+        try expectRefetch(stream, try daemon.sendOK("PUT app/keys/k 3").cursorText)
     }
 
     @Test("The stream ignores Accept, and HEAD returns its head")
     func accept() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/k 1")
+        try daemon.sendOK("PUT app/keys/k 1")
         let client = try daemon.connect()
         try client.send(Request("GET app/ofrep/v1/events", "Accept: application/json").bytes)
         #expect(try client.readHead().field("Content-Type") == "text/event-stream")
@@ -52,13 +52,13 @@ struct FlagEventTests {
     @Test("A stream resumes after Last-Event-ID; an idle stream receives all commits after its start")
     func resumes() throws {
         let daemon = try TestDaemon()
-        let first = try daemon.done("PUT app/keys/k 1").cursorText
-        let idle = try daemon.stream(Self.path)
-        let cursors = try (2...4).map { try daemon.done(Request("PUT app/keys/k \($0)")).cursorText }
+        let first = try daemon.sendOK("PUT app/keys/k 1").cursorText
+        let idle = try daemon.stream(Self.request)
+        let cursors = try (2...4).map { try daemon.sendOK(Request("PUT app/keys/k \($0)")).cursorText }
         for cursor in cursors { try expectRefetch(idle, cursor) }
         for start in 0..<3 {
             let known = start == 0 ? first : cursors[start - 1]
-            let stream = try daemon.stream(Self.path, since: known)
+            let stream = try daemon.stream(Self.request, since: known)
             for cursor in cursors[start...] { try expectRefetch(stream, cursor) }
         }
     }
@@ -68,21 +68,21 @@ struct FlagEventTests {
         arguments: [true, false])
     func resets(suiteExists: Bool) throws {
         let daemon = try TestDaemon()
-        if suiteExists { try daemon.done("PUT app/keys/k 1") }
-        let stream = try daemon.stream(Self.path, since: "zzzz.7")
+        if suiteExists { try daemon.sendOK("PUT app/keys/k 1") }
+        let stream = try daemon.stream(Self.request, since: "zzzz.7")
         let event = try #require(try stream.event())
         #expect(event.type == "message")
         #expect(try event.lastEventID == daemon.cursor())
-        try expectRefetch(stream, try daemon.done("PUT app/keys/k 2").cursorText)
+        try expectRefetch(stream, try daemon.sendOK("PUT app/keys/k 2").cursorText)
     }
 
     @Test("The stream of a missing suite sends an event for its first commit")
     func absent() throws {
         let daemon = try TestDaemon()
-        let stream = try daemon.stream(Self.path)
+        let stream = try daemon.stream(Self.request)
         try daemon.awaitWatchers(1)
-        try expectRefetch(stream, try daemon.done("PUT app/keys/k 1").cursorText)
-        try expectRefetch(stream, try daemon.done("PUT app/keys/k 2").cursorText)
+        try expectRefetch(stream, try daemon.sendOK("PUT app/keys/k 1").cursorText)
+        try expectRefetch(stream, try daemon.sendOK("PUT app/keys/k 2").cursorText)
     }
 
     @Test("An error has the form of the OpenFeature protocol")
@@ -90,7 +90,7 @@ struct FlagEventTests {
         let daemon = try TestDaemon { $0.watchers.total = 0 }
         for request in [
             Request("GET app/ofrep/v1/events", "Last-Event-ID: nonsense"), "GET app/ofrep/v1/events?since=1",
-            "POST app/ofrep/v1/events", Self.path,
+            "POST app/ofrep/v1/events", Self.request,
         ] {
             let answer = try daemon.send(request)
             #expect([400, 405, 429].contains(answer.status) && answer.type == "application/json", "\(request)")

@@ -12,23 +12,25 @@ struct WaitCase: Sendable, CustomTestStringConvertible {
     /// True if the test adds If-None-Match with the current tag to a waiting read.
     let knowsTag: Bool
     /// Writes that must not wake the request.
-    let quiet: [Request]
+    let ignored: [Request]
     /// The write that wakes the request.
     let write: Request
     let status: Int
+    /// A pattern of the answer, in which `"*"` stands for any value.
     let body: String
+    /// Members that the answer must not have.
     let lacks: [String]
 
     init(
         _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ request: Request, knowsTag: Bool = true,
-        quiet: [Request] = [], _ write: Request, _ status: Int, _ body: String,
+        ignored: [Request] = [], _ write: Request, _ status: Int, _ body: String,
         lacks: [String] = ["more", "reset"]
     ) {
         testDescription = name
         self.given = given
         self.request = request
         self.knowsTag = knowsTag
-        self.quiet = quiet
+        self.ignored = ignored
         self.write = write
         self.status = status
         self.body = body
@@ -54,51 +56,49 @@ struct LongPollTests {
             200, #"{"changes":[{"key":"a","old":1,"new":1,"oldSource":"default","source":"stored"}]}"#),
         WaitCase(
             "Writes that change nothing wake no watcher", "GET app/observe",
-            quiet: [
+            ignored: [
                 "PUT app/keys/a 1", "PATCH app {\"a\":1}", "DELETE app/keys/b", "PUT app {\"a\":1}",
                 "PUT app/keys/a?dryRun=true 9", "PATCH app/keys/a {\"op\":\"add\",\"by\":0}",
             ], "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
         WaitCase(
             "Writes with an idempotency key that change nothing wake no watcher", "GET app/observe",
-            quiet: [
+            ignored: [
                 Request("PUT app/keys/a 1", "Idempotency-Key: one"),
                 Request("DELETE app/keys/b", "Idempotency-Key: two"),
                 Request(#"PATCH app {"a":1}"#, "Idempotency-Key: three"),
             ], "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
         WaitCase(
             "A write to another suite wakes no watcher", "GET app/observe",
-            quiet: ["PUT other/keys/a 5", "PUT ap/keys/a 5"],
-            "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
+            ignored: ["PUT other/keys/a 5", "PUT ap/keys/a 5"], "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
         WaitCase(
             "A write to another key wakes no watcher", "GET app/observe?key=a&key=b",
-            quiet: ["PUT app/keys/ab 1", "PUT app/keys/A 1"],
-            "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
+            ignored: ["PUT app/keys/ab 1", "PUT app/keys/A 1"], "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
         WaitCase(
             "A write to a key with another prefix wakes no watcher", "GET app/observe?prefix=c.&prefix=%C3%A9",
-            quiet: ["PUT app/keys/c 1", "PUT app/keys/b 1", "PUT app/keys/%C3%A8x 1", "PUT app/keys/e%CC%81 1"],
+            ignored: [
+                "PUT app/keys/c 1", "PUT app/keys/b 1", "PUT app/keys/%C3%A8x 1", "PUT app/keys/e%CC%81 1",
+            ],
             "PUT app/keys/%C3%A9x 2", 200, #"{"changes":[{"key":"éx"}]}"#),
         WaitCase(
-            "A filter with a key and a prefix", "GET app/observe?key=b&prefix=c.", quiet: ["PUT app/keys/a 2"],
-            "PUT app/keys/c. 2",
-            200, #"{"changes":[{"key":"c."}]}"#),
+            "A filter with a key and a prefix", "GET app/observe?key=b&prefix=c.", ignored: ["PUT app/keys/a 2"],
+            "PUT app/keys/c. 2", 200, #"{"changes":[{"key":"c."}]}"#),
         WaitCase(
-            "A write to one of several suites", "GET /v1/observe?suite=app&suite=zz", quiet: ["PUT other/keys/a 1"],
+            "A write to one of several suites", "GET /v1/observe?suite=app&suite=zz", ignored: ["PUT other/keys/a 1"],
             "PUT zz/keys/a 2", 200,
             #"{"changes":[{"suite":"zz","key":"a","new":2}],"schemaRevision":{"app":0,"zz":0}}"#,
             lacks: ["missing", "suite"]),
         WaitCase(
             "The creation of a suite with the prefix", "GET /v1/observe?suitePrefix=app.&suite=zz&key=a",
-            quiet: ["PUT app/keys/a 2", "PUT appx/keys/a 1", "PUT b/keys/a 1"], "PUT app.b/keys/a 2",
+            ignored: ["PUT app/keys/a 2", "PUT appx/keys/a 1", "PUT b/keys/a 1"], "PUT app.b/keys/a 2",
             200, #"{"changes":[{"suite":"app.b","key":"a","new":2}],"schemaRevision":{"app.b":0},"missing":["zz"]}"#),
         WaitCase(
             "The drop of a suite with the prefix", given: ["PUT app.b/keys/a 1"],
-            "GET /v1/observe?suitePrefix=app.&key=zz", quiet: ["PUT app.b/keys/a 2", "PUT appb/keys/zz 1"],
+            "GET /v1/observe?suitePrefix=app.&key=zz", ignored: ["PUT app.b/keys/a 2", "PUT appb/keys/zz 1"],
             "DELETE app.b?drop", 200, #"{"changes":[],"dropped":["app.b"],"schemaRevision":{}}"#,
             lacks: ["missing", "values"]),
         WaitCase(
-            "A write to any suite", "GET /v1/observe?suitePrefix=&prefix=b", quiet: ["PUT app/keys/a 2"],
-            "PUT new/keys/b 2",
-            200, #"{"changes":[{"suite":"new","key":"b","new":2}],"schemaRevision":{"new":0}}"#),
+            "A write to any suite", "GET /v1/observe?suitePrefix=&prefix=b", ignored: ["PUT app/keys/a 2"],
+            "PUT new/keys/b 2", 200, #"{"changes":[{"suite":"new","key":"b","new":2}],"schemaRevision":{"new":0}}"#),
         WaitCase(
             "A transaction, which is sent completely", "GET app/observe?limit=1",
             #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"b","value":2},"#
@@ -106,36 +106,33 @@ struct LongPollTests {
             200, #"{"changes":[{"key":"b","new":2},{"key":"a","new":2}]}"#),
         WaitCase(
             "A change of the schema, for a watcher of another key", given: ["PUT app/keys/b 1"],
-            "GET app/observe?key=zz", schema,
-            200, #"{"schemaRevision":"*","changes":[]}"#),
+            "GET app/observe?key=zz", schema, 200, #"{"schemaRevision":"*","changes":[]}"#),
         WaitCase(
             "A drop, for a watcher of another key", "GET app/observe?key=zz", "DELETE app?drop=true",
             200, #"{"dropped":true,"schemaRevision":0,"changes":[]}"#),
         WaitCase(
             "A drop, for a watcher of every key", given: ["PUT app {\"a\":1,\"b\":2}"], "GET app/observe",
-            "DELETE app?drop=true",
-            200,
+            "DELETE app?drop=true", 200,
             #"{"dropped":true,"changes":[{"key":"a","old":1,"new":null,"source":"unset"},{"key":"b","source":"unset"}]}"#
         ),
         WaitCase(
             "A suite that is created again after its drop", given: ["PUT app/keys/a 1", "DELETE app?drop=true"],
-            "GET app/observe",
-            quiet: ["PUT other/keys/a 1"], "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b","old":null,"new":2}]}"#,
-            lacks: ["dropped"]),
+            "GET app/observe", ignored: ["PUT other/keys/a 1"], "PUT app/keys/b 2", 200,
+            #"{"changes":[{"key":"b","old":null,"new":2}]}"#, lacks: ["dropped"]),
     ]
 
     @Test("A watcher is woken by changes that it watches and by no other changes", arguments: wakes)
     func wake(item: WaitCase) throws {
         let daemon = try TestDaemon()
-        for request in item.given { try daemon.done(request) }
+        for request in item.given { try daemon.sendOK(request) }
         var watch = item.request
         watch.target += (watch.target.contains("?") ? "&" : "?") + "since=\(try daemon.cursor())"
         let peer = try WaitingPeer(daemon, watch)
-        for request in item.quiet {
-            try daemon.done(request)
+        for request in item.ignored {
+            try daemon.sendOK(request)
             try daemon.awaitWatchers(1)
         }
-        let written = try daemon.done(item.write)
+        let written = try daemon.sendOK(item.write)
         let answer = try peer.answer()
         #expect(answer.status == item.status)
         #expect(try JSONValue(parsing: item.body).isFound(in: answer.json), "\(answer.text)")
@@ -153,7 +150,7 @@ struct LongPollTests {
     @Test("A watcher that polls from cursor to cursor receives each change once")
     func chain() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/n 0")
+        try daemon.sendOK("PUT app/keys/n 0")
         var cursor = try daemon.cursor()
         let client = try daemon.connect()
         let writer = try daemon.connect()
@@ -182,7 +179,7 @@ struct LongPollTests {
     @Test("When one commit wakes watchers with different filters, each receives the changes that match its filter")
     func many() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app {\"a\":1,\"b\":1}")
+        try daemon.sendOK("PUT app {\"a\":1,\"b\":1}")
         let since = try daemon.cursor()
         let targets = [
             "app/observe?since=\(since)", "app/observe?key=a&since=\(since)", "app/observe?prefix=&since=\(since)",
@@ -195,7 +192,7 @@ struct LongPollTests {
             return client
         }
         try daemon.awaitWatchers(60)
-        try daemon.done("PATCH app {\"a\":2,\"b\":2}")
+        try daemon.sendOK("PATCH app {\"a\":2,\"b\":2}")
         for (index, client) in clients.enumerated() {
             let changes = try client.readResponse().json?["changes"]?.array
             #expect(changes?.compactMap { $0["key"]?.string } == (index % targets.count == 1 ? ["a"] : ["a", "b"]))
@@ -206,15 +203,15 @@ struct LongPollTests {
     @Test("A long poll with a cursor ahead of the daemon waits and returns only changes after the cursor")
     func ahead() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 0")
+        try daemon.sendOK("PUT app/keys/a 0")
         let parts = try daemon.cursor().split(separator: ".")
         let (epoch, here) = (parts[0], try #require(Int64(parts[1])))
         let peer = try WaitingPeer(daemon, Request("GET app/observe?since=\(epoch).\(here + 3)"))
         for value in 1...3 {
-            try daemon.done(Request("PUT app/keys/a \(value)"))
+            try daemon.sendOK(Request("PUT app/keys/a \(value)"))
             try daemon.awaitWatchers(1)
         }
-        try daemon.done("PUT app/keys/a 4")
+        try daemon.sendOK("PUT app/keys/a 4")
         let changes = try #require(try peer.answer().json?["changes"]?.array)
         #expect(changes.compactMap { $0["new"]?.integer } == [4])
         let request = Request("GET app/observe?since=\(epoch).\(here + 900)&wait=0")
@@ -223,20 +220,21 @@ struct LongPollTests {
 }
 
 /// A GET with `wait`. If there is a value, the GET waits only with the current tag in If-None-Match. If there is no
-/// value (an unset key, a missing suite, an invalid value), it waits unless If-None-Match has another tag.
+/// value (an unset key, a missing suite, an invalid value), it waits unless If-None-Match has another tag. In a row,
+/// `$n` stands for the revision after the n-th request, and `"*"` for any value.
 @Suite(.ownThread)
 struct WaitingReadTests {
-    static let invalid: [Request] = [
+    static let invalidValue: [Request] = [
         "PUT app/keys/a 9", #"PUT app/schema?onConflict=keep {"additionalProperties":{"type":"string"}}"#,
     ]
 
     static let waits: [WaitCase] = [
         WaitCase(
             "A setting, by its tag", "GET app/keys/a?wait=300",
-            quiet: ["PUT app/keys/a 1", "PUT app/keys/b 1", "PUT other/keys/a 2"], "PUT app/keys/a 2", 200,
+            ignored: ["PUT app/keys/a 1", "PUT app/keys/b 1", "PUT other/keys/a 2"], "PUT app/keys/a 2", 200,
             #"{"key":"a","value":2,"source":"stored"}"#),
         WaitCase(
-            "A value read with `raw`", "GET app/keys/a?raw&wait=300", quiet: ["PUT app/keys/b 1"], "PUT app/keys/a 2",
+            "A value read with `raw`", "GET app/keys/a?raw&wait=300", ignored: ["PUT app/keys/b 1"], "PUT app/keys/a 2",
             200, "2"),
         WaitCase("A removed value", "GET app/keys/a?wait=300", "DELETE app/keys/a", 404, #"{"code":"not_set"}"#),
         WaitCase("A dropped suite", "GET app/keys/a?wait=300", "DELETE app?drop", 404, #"{"code":"unknown_suite"}"#),
@@ -244,25 +242,25 @@ struct WaitingReadTests {
             "A default that becomes a stored value", given: [ObservedStateTests.schema], "GET app/keys/a?wait=300",
             "PUT app/keys/a 1", 200, #"{"value":1,"source":"stored"}"#),
         WaitCase(
-            "The first value of a key, by the tag of the 404", "GET app/keys/b?wait=300", quiet: ["PUT app/keys/a 2"],
+            "The first value of a key, by the tag of the 404", "GET app/keys/b?wait=300", ignored: ["PUT app/keys/a 2"],
             "PUT app/keys/b 5", 200, #"{"key":"b","value":5}"#),
         WaitCase(
             "The first value of a key, without a tag", "GET app/keys/b?wait=300", knowsTag: false,
-            quiet: ["PUT app/keys/a 2"], "PUT app/keys/b 5", 200, #"{"key":"b","value":5}"#),
+            ignored: ["PUT app/keys/a 2"], "PUT app/keys/b 5", 200, #"{"key":"b","value":5}"#),
         WaitCase(
-            "The creation of a suite", given: [], "GET app?wait=300", knowsTag: false, quiet: ["PUT other/keys/a 1"],
+            "The creation of a suite", given: [], "GET app?wait=300", knowsTag: false, ignored: ["PUT other/keys/a 1"],
             "PUT app/keys/a 5", 200, #"{"suite":"app","values":{"a":5}}"#),
         WaitCase(
             "The first value of a key of a missing suite", given: [], "GET app/keys/a?wait=300", knowsTag: false,
-            quiet: ["PUT other/keys/a 1"], "PUT app/keys/a 5", 200, #"{"key":"a","value":5}"#),
+            ignored: ["PUT other/keys/a 1"], "PUT app/keys/a 5", 200, #"{"key":"a","value":5}"#),
         WaitCase(
-            "An invalid value that is replaced", given: invalid, "GET app/keys/a?wait=300", knowsTag: false,
-            quiet: [#"PUT app/keys/b "x""#], #"PUT app/keys/a "y""#, 200, #"{"key":"a","value":"y"}"#),
+            "An invalid value that is replaced", given: invalidValue, "GET app/keys/a?wait=300", knowsTag: false,
+            ignored: [#"PUT app/keys/b "x""#], #"PUT app/keys/a "y""#, 200, #"{"key":"a","value":"y"}"#),
         WaitCase(
-            "An invalid value that a new schema allows", given: invalid, "GET app/keys/a?wait=300", "DELETE app/schema",
-            200, #"{"key":"a","value":9}"#),
+            "An invalid value that a new schema allows", given: invalidValue, "GET app/keys/a?wait=300",
+            "DELETE app/schema", 200, #"{"key":"a","value":9}"#),
         WaitCase(
-            "A suite, by its tag", "GET app?wait=300", quiet: ["PUT app/keys/a 1", "PUT other/keys/a 1"],
+            "A suite, by its tag", "GET app?wait=300", ignored: ["PUT app/keys/a 1", "PUT other/keys/a 1"],
             "PUT app/keys/b 2", 200, #"{"values":{"a":1,"b":2}}"#),
         WaitCase(
             "A suite with a new schema", "GET app?wait=300", #"PUT app/schema {"additionalProperties":true}"#, 200,
@@ -274,7 +272,7 @@ struct WaitingReadTests {
     @Test("A GET with wait is answered when the value and its tag change", arguments: waits)
     func wake(item: WaitCase) throws {
         let daemon = try TestDaemon()
-        for request in item.given { try daemon.done(request) }
+        for request in item.given { try daemon.sendOK(request) }
         var request = item.request
         if item.knowsTag {
             var plain = item.request
@@ -283,9 +281,9 @@ struct WaitingReadTests {
             request.fields.append("If-None-Match: \(tag)")
         }
         let peer = try WaitingPeer(daemon, request)
-        for quiet in item.quiet { try daemon.done(quiet) }
+        for write in item.ignored { try daemon.sendOK(write) }
         #expect(!peer.client.isReadable)
-        try daemon.done(item.write)
+        try daemon.sendOK(item.write)
         let answer = try peer.answer()
         #expect(answer.status == item.status, "\(answer.text)")
         #expect(try JSONValue(parsing: item.body).isFound(in: answer.json), "\(answer.text)")
@@ -297,7 +295,7 @@ struct WaitingReadTests {
         try daemon.awaitWatchers(0)
     }
 
-    static let atOnce: [Row] = [
+    static let answeredAtOnce: [Row] = [
         Row("A read without a tag", given: ["PUT app/keys/a 1"], "GET app/keys/a?wait=300", 200),
         Row(
             "A setting with a tag that does not match", given: ["PUT app/keys/a 1"],
@@ -317,7 +315,7 @@ struct WaitingReadTests {
             "An unset key never returns 304", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/b?wait=0", "If-None-Match: \"0\""), 404, .notSet),
         Row(
-            "An invalid value never returns 304", given: invalid,
+            "An invalid value never returns 304", given: invalidValue,
             Request("GET app/keys/a?wait=0", "If-None-Match: \"$2\""), 409, .invalidStored),
         Row(
             "A key that the suite does not admit", given: [ObservedStateTests.schema], "GET app/keys/zz?wait=300", 404,
@@ -335,7 +333,7 @@ struct WaitingReadTests {
 
     @Test(
         "A GET with wait is answered at once if the client does not know the value, or if the request cannot wait",
-        arguments: atOnce)
+        arguments: answeredAtOnce)
     func rows(row: Row) throws {
         try row.check()
     }

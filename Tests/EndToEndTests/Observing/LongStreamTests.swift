@@ -12,9 +12,9 @@ struct LongStreamTests {
     func largeState() throws {
         let daemon = try TestDaemon()
         let members = (0..<20_000).map { #""key\#(100_000 + $0)":"value \#($0)""# }.joined(separator: ",")
-        try daemon.done(Request("PUT app {\(members)}"))
+        try daemon.sendOK(Request("PUT app {\(members)}"))
         let stream = try daemon.stream("GET app/observe")
-        let cursor = try daemon.done("PUT app/keys/key100000 1").cursorText
+        let cursor = try daemon.sendOK("PUT app/keys/key100000 1").cursorText
         let event = try #require(try stream.event())
         #expect(event.type == "state")
         let state = try JSONValue(parsing: event.data)
@@ -22,13 +22,13 @@ struct LongStreamTests {
         #expect(state["cursor"]?.string == event.lastEventID)
         // The state may already include the write.
         if event.lastEventID != cursor { try stream.expect("commit", cursor, #"{"changes":[{"new":1}]}"#) }
-        let next = try daemon.done("PUT app/keys/key119999 2").cursorText
+        let next = try daemon.sendOK("PUT app/keys/key119999 2").cursorText
         try stream.expect("commit", next, #"{"changes":[{"old":"value 19999","new":2}]}"#)
     }
 
     /// Makes `count` commits of a number and a text of `size` letters; returns the cursor before them.
     private func write(_ count: Int, _ daemon: TestDaemon, size: Int) throws -> String {
-        try daemon.done("PUT app/keys/n 0")
+        try daemon.sendOK("PUT app/keys/n 0")
         let cursor = try daemon.cursor()
         let writer = try daemon.connect()
         let text = String(repeating: "x", count: size)
@@ -49,18 +49,18 @@ struct LongStreamTests {
         // The backlog is larger than the stream's buffer. The daemon serves other requests and does not close the
         // stream.
         #expect(try daemon.send("GET app/keys/n?raw").text == "\(count)")
-        let last = try daemon.done(Request("PATCH app {\"n\":\(count + 1)}")).cursorText
+        let last = try daemon.sendOK(Request("PATCH app {\"n\":\(count + 1)}")).cursorText
         for number in 1...(count + 1) {
             let commit = try stream.commit()
             try #require(commit.changes.first?["new"]?.integer == Int64(number))
             if number > count { #expect(commit.id == last) }
         }
-        let next = try daemon.done("PUT app/keys/n 0").cursorText
+        let next = try daemon.sendOK("PUT app/keys/n 0").cursorText
         #expect(try stream.commit().id == next)
     }
 
     @Test("A long poll with a limit returns a long backlog in pages")
-    func steps() throws {
+    func pages() throws {
         let daemon = try TestDaemon()
         let count = 5_000
         var cursor = try write(count, daemon, size: 10)
@@ -86,14 +86,14 @@ struct LongStreamTests {
         arguments: [false, true])
     func largeCommits(isHalfClosed: Bool) throws {
         let daemon = try TestDaemon { $0.transport.streamTime = 600 * TransportLimits.second }
-        try daemon.done("PUT app/keys/n 0")
+        try daemon.sendOK("PUT app/keys/n 0")
         let stream = try daemon.stream("GET app/observe", receiveBuffer: 4096)
         #expect(try stream.event()?.type == "state")
         let text = String(repeating: "x", count: 80_000)
         // With the old values, each event is larger than a megabyte; the kernel buffers only a few events.
         for number in 1...12 {
             let members = (0..<8).map { #""k\#($0)":"\#(text)\#(number)""# }.joined(separator: ",")
-            try daemon.done(Request(#"PATCH app {"n":\#(number),\#(members)}"#))
+            try daemon.sendOK(Request(#"PATCH app {"n":\#(number),\#(members)}"#))
         }
         if isHalfClosed { stream.client.endSending() }
         for number in 1...12 {
@@ -108,32 +108,32 @@ struct LongStreamTests {
     @Test("A stalled reader is disconnected, delays no other reader, and can resume after its last event")
     func unread() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/n 0")
-        let (slow, quick) = (
+        try daemon.sendOK("PUT app/keys/n 0")
+        let (stalled, quick) = (
             try daemon.stream("GET app/observe", receiveBuffer: 4096), try daemon.stream("GET app/observe")
         )
-        #expect(try slow.event()?.type == "state")
+        #expect(try stalled.event()?.type == "state")
         #expect(try quick.event()?.type == "state")
         try daemon.awaitWatchers(2)
         let metrics = try daemon.connect()
         let text = String(repeating: "x", count: 200_000)
         var written = 0
-        // The kernel's buffer for the slow reader adds to the daemon's buffer, so the number of writes is not known.
+        // The kernel's buffer for the stalled reader adds to the daemon's buffer, so the number of writes is not known.
         while try metrics.watcherCount() == 2 {
             written += 1
             try #require(written < 500, "the daemon did not disconnect the stalled reader")
-            try daemon.done(Request(#"PATCH app {"n":\#(written),"text":"\#(written)\#(text)"}"#))
+            try daemon.sendOK(Request(#"PATCH app {"n":\#(written),"text":"\#(written)\#(text)"}"#))
             #expect(try quick.commit().changes.first?["new"]?.integer == Int64(written))
         }
         #expect(try metrics.watcherCount() == 1)
         var received: Int64 = 0
-        while let event = try? slow.event() {
+        while let event = try? stalled.event() {
             received += 1
             #expect(try JSONValue(parsing: event.data)["changes"]?.array?.first?["new"]?.integer == received)
         }
         #expect(received < written)
-        #expect(!slow.hasEnded)
-        let resumed = try daemon.stream("GET app/observe", since: slow.lastEventID)
+        #expect(!stalled.hasEnded)
+        let resumed = try daemon.stream("GET app/observe", since: stalled.lastEventID)
         while received < written {
             received += 1
             #expect(try resumed.commit().changes.first?["new"]?.integer == received)
@@ -155,13 +155,13 @@ struct LargeCommitTests {
     @Test("A commit of thousands of keys reaches every stream completely and once, in order with later commits")
     func live() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/n 0")
+        try daemon.sendOK("PUT app/keys/n 0")
         let streams = try (0..<20).map { _ in try daemon.stream("GET app/observe") }
         for stream in streams { #expect(try stream.event()?.type == "state") }
         var cursors: [String] = []
         for round in 1...3 {
-            cursors.append(try daemon.done(largeWrite(round)).cursorText)
-            for _ in 0..<3 { cursors.append(try daemon.done(Request("PUT app/keys/n \(cursors.count)")).cursorText) }
+            cursors.append(try daemon.sendOK(largeWrite(round)).cursorText)
+            for _ in 0..<3 { cursors.append(try daemon.sendOK(Request("PUT app/keys/n \(cursors.count)")).cursorText) }
         }
         let late = try daemon.stream("GET app/observe", since: streams[0].lastEventID)
         for stream in streams + [late] {
@@ -171,19 +171,19 @@ struct LargeCommitTests {
                 #expect(commit.changes.count == (position % 4 == 0 ? Self.size : 1))
             }
         }
-        let last = try daemon.done("PUT app/keys/n -1").cursorText
+        let last = try daemon.sendOK("PUT app/keys/n -1").cursorText
         for stream in streams + [late] { #expect(try stream.commit().id == last) }
     }
 
     @Test("A stream receives the drop of its suite even if the commit is too large for the history")
     func drop() throws {
         let daemon = try TestDaemon { $0.history.bytes = 4096 }
-        try daemon.done(largeWrite(1))
+        try daemon.sendOK(largeWrite(1))
         let stream = try daemon.stream("GET app/observe")
         #expect(try stream.event()?.type == "state")
-        let cursor = try daemon.done("DELETE app?drop=true").cursorText
+        let cursor = try daemon.sendOK("DELETE app?drop=true").cursorText
         try stream.expect("commit", cursor, #"{"dropped":true,"changes":[]}"#)
-        let again = try daemon.done("PUT app/keys/n 1").cursorText
+        let again = try daemon.sendOK("PUT app/keys/n 1").cursorText
         try stream.expect("commit", again, #"{"changes":[{"key":"n","new":1}]}"#)
     }
 }
@@ -216,7 +216,7 @@ struct LongBacklogTests {
         let client = try daemon.connect()
         try client.send(request)
         try daemon.awaitWatchers(1)
-        try daemon.done("PUT app/keys/b 1")
+        try daemon.sendOK("PUT app/keys/b 1")
         #expect(try client.readResponse().json?["changes"]?.array?.count == 1)
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import SettingsModel
 import TestSupport
 import Testing
@@ -5,7 +6,7 @@ import Testing
 /// Cursors stay valid after a restart.
 @Suite(.ownThread)
 struct ObservingRestartTests {
-    /// All changes after a cursor, requested in pages of three.
+    /// The new values of all changes after a cursor, requested in pages of three.
     private func changes(of suite: String, since: String, on daemon: TestDaemon) throws -> [Int64] {
         var (cursor, found): (String, [Int64]) = (since, [])
         while true {
@@ -71,7 +72,7 @@ struct ObservingRestartTests {
         try stream.expect("reset", id, #"{"reset":true,"values":{"n":7}}"#)
     }
 
-    @Test("On a signal, the daemon answers its watchers and then exits", arguments: [15, 2])
+    @Test("On a signal, the daemon answers its watchers and then exits", arguments: [SIGTERM, SIGINT])
     func stop(signal: Int32) throws {
         let directory = try TemporaryDirectory()
         let daemon = try TestDaemon(processIn: directory)

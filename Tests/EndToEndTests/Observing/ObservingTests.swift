@@ -4,20 +4,26 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Requests to observe that are answered at once, with the state or a reset.
+/// Requests to observe that are answered at once, with the state or a reset. In a row, `$n` stands for the revision
+/// after the n-th request, `"*"` for any value, and a field without a value must be absent.
 @Suite(.ownThread)
 struct ObservedStateTests {
     static let schema: Request = """
         PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"integer","default":1},\
         "b":{"type":"integer"},"c.d":{"type":"integer"},"c.e":{"type":"integer"}}}
         """
-    static let one = #"{"suite":"app","revision":$1,"cursor":"*","schemaRevision":0,"values":{"a":1},"changes":[]}"#
+    static let stateOfApp =
+        #"{"suite":"app","revision":$1,"cursor":"*","schemaRevision":0,"values":{"a":1},"changes":[]}"#
 
     static let states: [Row] = [
         Row(
-            "The state without since", given: ["PUT app/keys/a 1"], "GET app/observe", 200, nil, one, lacks: ["reset"]),
-        Row("The state with a long wait", given: ["PUT app/keys/a 1"], "GET app/observe?wait=300", 200, nil, one),
-        Row("The state with a wait of zero", given: ["PUT app/keys/a 1"], "GET app/observe?wait=0", 200, nil, one),
+            "The state without since", given: ["PUT app/keys/a 1"], "GET app/observe", 200, nil, stateOfApp,
+            lacks: ["reset"]),
+        Row(
+            "The state with a long wait", given: ["PUT app/keys/a 1"], "GET app/observe?wait=300", 200, nil, stateOfApp),
+        Row(
+            "The state with a wait of zero", given: ["PUT app/keys/a 1"], "GET app/observe?wait=0", 200, nil, stateOfApp
+        ),
         Row(
             "The revision counts the commits of all suites",
             given: ["PUT app/keys/a 1", "PUT b/keys/a 1"], "GET app/observe", 200, nil, #"{"revision":$2}"#,
@@ -29,8 +35,7 @@ struct ObservedStateTests {
             "A filter by a key", given: ["PUT app {\"a\":1,\"b\":2,\"c.d\":3,\"c.e\":4}"],
             "GET app/observe?key=a", 200, exactly: #"{"revision":$1,"values":{"a":1},"changes":[]}"#),
         Row(
-            "Filters by keys and prefixes",
-            given: ["PUT app {\"a\":1,\"b\":2,\"c.d\":3,\"c.e\":4,\"c\":5}"],
+            "Filters by keys and prefixes", given: ["PUT app {\"a\":1,\"b\":2,\"c.d\":3,\"c.e\":4,\"c\":5}"],
             "GET app/observe?prefix=c.&key=a&key=c&prefix=x", 200,
             exactly: #"{"values":{"a":1,"c":5,"c.d":3,"c.e":4},"changes":[]}"#),
         Row(
@@ -54,8 +59,7 @@ struct ObservedStateTests {
                 """#, lacks: ["suite"]),
         Row(
             "A single suite in the form for several suites", given: ["PUT app/keys/a 1"], "GET /v1/observe?suite=app",
-            200,
-            exactly: #"{"revision":$1,"schemaRevision":{"app":0},"values":{"app":{"a":1}},"changes":[]}"#,
+            200, exactly: #"{"revision":$1,"schemaRevision":{"app":0},"values":{"app":{"a":1}},"changes":[]}"#,
             lacks: ["suite", "missing"]),
         Row(
             "All suites with a prefix, and a suite by name",
@@ -88,8 +92,7 @@ struct ObservedStateTests {
             #"{"reset":true,"values":{"a":1},"revision":$1,"changes":[]}"#),
         Row(
             "A cursor of another epoch with a higher revision", given: ["PUT app/keys/a 1"],
-            "GET app/observe?since=zzzz.900&wait=9",
-            200, nil, #"{"reset":true,"values":{"a":1},"revision":$1}"#),
+            "GET app/observe?since=zzzz.900&wait=9", 200, nil, #"{"reset":true,"values":{"a":1},"revision":$1}"#),
         Row(
             "A cursor of another epoch for several suites", given: ["PUT app/keys/a 1"],
             "GET /v1/observe?suite=app&suite=b&since=zzzz.1", 200,
@@ -99,16 +102,16 @@ struct ObservedStateTests {
             given: [
                 "PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3", "PUT app/keys/a 4", "PUT app/keys/a 5",
             ], "GET app/observe?since=$1", 200, nil, #"{"reset":true,"values":{"a":5},"revision":$5,"changes":[]}"#,
-            adapt: { $0.history.commits = 2 }),
+            configure: { $0.history.commits = 2 }),
         Row(
             "A cursor before the history of all suites, one of which was dropped",
             given: ["PUT a/keys/a 1", "PUT b/keys/a 1", "DELETE a?drop", "PUT b/keys/a 2", "PUT b/keys/a 3"],
             "GET /v1/observe?suitePrefix=&since=$2", 200, nil, #"{"reset":true,"values":{"b":{"a":3}},"revision":$5}"#,
-            adapt: { ($0.history.commits, $0.history.suiteCommits) = (2, 0) }),
+            configure: { ($0.history.commits, $0.history.suiteCommits) = (2, 0) }),
         Row(
             "A cursor within the history", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
             "GET app/observe?since=$1", 200, nil, #"{"changes":[{"new":2},{"new":3}]}"#, lacks: ["reset", "values"],
-            adapt: { $0.history.commits = 2 }),
+            configure: { $0.history.commits = 2 }),
     ]
 
     static let refusals: [Row] = [
@@ -153,8 +156,8 @@ struct ObservedStateTests {
             $0.history.commits = 40
             $0.history.suiteCommits = 4
         }
-        let cursors = try (0...3).map { try daemon.done(Request("PUT quiet/keys/n \($0)")).cursorText }
-        for value in 0..<200 { try daemon.done(Request("PUT noisy/keys/n \(value)")) }
+        let cursors = try (0...3).map { try daemon.sendOK(Request("PUT quiet/keys/n \($0)")).cursorText }
+        for value in 0..<200 { try daemon.sendOK(Request("PUT noisy/keys/n \(value)")) }
         let kept = try daemon.send(Request("GET quiet/observe?since=\(cursors[0])"))
         #expect(kept.json?["changes"]?.array?.compactMap { $0["new"]?.integer } == [1, 2, 3])
         #expect(kept.json?["reset"] == nil)
@@ -162,8 +165,8 @@ struct ObservedStateTests {
         #expect(quiet.json?["changes"]?.array?.compactMap { $0["new"]?.integer } == [1, 2, 3], "\(quiet.text)")
         #expect(quiet.json?["reset"] == nil)
         for target in ["noisy/observe?", "/v1/observe?suite=quiet&suite=noisy&", "/v1/observe?suitePrefix=&"] {
-            let begun = try daemon.send(Request("GET \(target)since=\(cursors[3])"))
-            #expect(begun.json?["reset"] == true, "\(begun.text)")
+            let observed = try daemon.send(Request("GET \(target)since=\(cursors[3])"))
+            #expect(observed.json?["reset"] == true, "\(observed.text)")
         }
     }
 
@@ -175,7 +178,8 @@ struct ObservedStateTests {
     }
 }
 
-/// Requests to observe since a cursor.
+/// Requests to observe since a cursor. In a row, `$n` stands for the revision after the n-th request, and `"*"` for any
+/// value.
 @Suite(.ownThread)
 struct ObservedChangeTests {
     static let schema = ObservedStateTests.schema
@@ -192,8 +196,7 @@ struct ObservedChangeTests {
             #"{"changes":[{"key":"a","old":null,"new":1,"oldSource":"unset","source":"stored"}]}"#),
         Row(
             "A first value of a key with a default", given: [schema, "PUT app/keys/a 5"], "GET app/observe?since=$1",
-            200, nil,
-            #"{"changes":[{"key":"a","old":1,"new":5,"oldSource":"default","source":"stored"}]}"#),
+            200, nil, #"{"changes":[{"key":"a","old":1,"new":5,"oldSource":"default","source":"stored"}]}"#),
         Row(
             "A stored value equal to the default", given: [schema, "PUT app/keys/a 1"],
             "GET app/observe?since=$1", 200, nil,
@@ -204,8 +207,7 @@ struct ObservedChangeTests {
             #"{"changes":[{"key":"a","old":5,"new":1,"oldSource":"stored","source":"default"}]}"#),
         Row(
             "The removal of a value of a key without a default",
-            given: [schema, "PUT app/keys/b 5", "DELETE app/keys/b"],
-            "GET app/observe?since=$2", 200, nil,
+            given: [schema, "PUT app/keys/b 5", "DELETE app/keys/b"], "GET app/observe?since=$2", 200, nil,
             #"{"changes":[{"key":"b","old":5,"new":null,"oldSource":"stored","source":"unset"}]}"#),
         Row(
             "Every change, in order",
@@ -280,8 +282,7 @@ struct ObservedChangeTests {
             "A schema matches every watcher", given: ["PUT app/keys/b 1", schema], "GET app/observe?since=$1&key=zz",
             200, nil, #"{"revision":$2,"schemaRevision":$2,"changes":[]}"#),
         Row(
-            "A schema that adds defaults", given: ["PUT app/keys/b 1", schema], "GET app/observe?since=$1", 200,
-            nil,
+            "A schema that adds defaults", given: ["PUT app/keys/b 1", schema], "GET app/observe?since=$1", 200, nil,
             #"{"schemaRevision":$2,"changes":[{"key":"a","old":null,"new":1,"oldSource":"unset","source":"default"}]}"#),
         Row(
             "A schema that removes defaults", given: [schema, "DELETE app/schema"], "GET app/observe?since=$1", 200,
@@ -321,33 +322,32 @@ struct ObservedChangeTests {
             lacks: ["dropped"]),
     ]
 
-    private static let four: [Request] = [
+    private static let fourWrites: [Request] = [
         "PUT app/keys/a 1", "PATCH app {\"a\":2,\"b\":2}", "PUT app/keys/b 3", "PUT app/keys/a 4",
     ]
 
     static let limits: [Row] = [
         Row(
-            "Complete commits up to the limit", given: four, "GET app/observe?since=$1&limit=3", 200, nil,
+            "Complete commits up to the limit", given: fourWrites, "GET app/observe?since=$1&limit=3", 200, nil,
             #"{"more":true,"revision":$3,"changes":[{"revision":$2},{"revision":$2},{"revision":$3}]}"#),
         Row(
-            "A commit is never split", given: four, "GET app/observe?since=$1&limit=1", 200, nil,
+            "A commit is never split", given: fourWrites, "GET app/observe?since=$1&limit=1", 200, nil,
             #"{"more":true,"revision":$2,"changes":[{"key":"a"},{"key":"b"}]}"#),
         Row(
-            "A commit that would exceed the limit is left for the next answer", given: four,
+            "A commit that would exceed the limit is left for the next answer", given: fourWrites,
             "GET app/observe?since=$0&limit=2", 200, nil,
             #"{"more":true,"revision":$1,"changes":[{"key":"a","new":1}]}"#),
         Row(
-            "A limit that no change exceeds", given: four, "GET app/observe?since=$0&limit=5", 200, nil,
-            #"{"revision":$4}"#, lacks: ["more"]
-        ),
+            "A limit that no change exceeds", given: fourWrites, "GET app/observe?since=$0&limit=5", 200, nil,
+            #"{"revision":$4}"#, lacks: ["more"]),
         Row(
-            "The latest change of each key", given: four, "GET app/observe?since=$0&latest", 200, nil,
+            "The latest change of each key", given: fourWrites, "GET app/observe?since=$0&latest", 200, nil,
             #"""
             {"revision":$4,"changes":[{"key":"b","old":null,"new":3,"oldSource":"unset","source":"stored","revision":$3},
              {"key":"a","old":null,"new":4,"oldSource":"unset","source":"stored","revision":$4}]}
             """#, lacks: ["more"]),
         Row(
-            "A limit with latest, which counts the changes before they are combined", given: four,
+            "A limit with latest, which counts the changes before they are combined", given: fourWrites,
             "GET app/observe?since=$1&limit=3&latest", 200, nil,
             #"{"more":true,"revision":$3,"changes":[{"key":"a","old":1,"new":2},{"key":"b","old":null,"new":3}]}"#),
         Row(

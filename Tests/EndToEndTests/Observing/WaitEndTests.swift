@@ -11,7 +11,7 @@ struct WaitEndTests {
     /// A request that waits, and its answer if nothing changes.
     struct Wait: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        /// `$c` stands for the cursor.
+        /// `CURSOR` stands for the current cursor.
         let request: Request
         let status: Int
         let body: String
@@ -25,20 +25,21 @@ struct WaitEndTests {
 
         func request(at cursor: String, seconds: Int) -> Request {
             var request = request
-            request.target = request.target.replacing("$c", with: cursor)
+            request.target = request.target.replacing("CURSOR", with: cursor)
             request.target += (request.target.contains("?") ? "&" : "?") + "wait=\(seconds)"
             return request
         }
     }
 
     static let waits: [Wait] = [
-        Wait("A suite", "GET app/observe?since=$c", 200, #"{"suite":"app","schemaRevision":0,"changes":[]}"#),
+        Wait("A suite", "GET app/observe?since=CURSOR", 200, #"{"suite":"app","schemaRevision":0,"changes":[]}"#),
         Wait(
-            "A key of a suite", "GET app/observe?since=$c&key=zz&limit=1&latest", 200, #"{"suite":"app","changes":[]}"#),
+            "A key of a suite", "GET app/observe?since=CURSOR&key=zz&limit=1&latest", 200,
+            #"{"suite":"app","changes":[]}"#),
         Wait(
-            "Several suites", "GET /v1/observe?since=$c&suite=app&suite=zz", 200,
+            "Several suites", "GET /v1/observe?since=CURSOR&suite=app&suite=zz", 200,
             #"{"schemaRevision":{"app":0},"missing":["zz"],"changes":[]}"#),
-        Wait("A suite that does not exist", "GET zz/observe?since=$c", 404, #"{"code":"unknown_suite"}"#),
+        Wait("A suite that does not exist", "GET zz/observe?since=CURSOR", 404, #"{"code":"unknown_suite"}"#),
         Wait("A suite that does not exist, without a cursor", "GET zz/observe", 404, #"{"code":"unknown_suite"}"#),
         Wait("A read of a setting", Request("GET app/keys/a", "If-None-Match: *"), 304),
         Wait("A read of a suite", Request("GET app", "If-None-Match: *"), 304),
@@ -46,6 +47,7 @@ struct WaitEndTests {
         Wait("A read of a key of a missing suite", "GET zz/keys/a", 404, #"{"code":"unknown_suite"}"#),
     ]
 
+    /// Expects the answer to a wait during which nothing changed.
     private func expect(_ answer: RawResponse, _ wait: Wait, at cursor: String) throws {
         #expect(answer.status == wait.status, "\(answer.text)")
         if !wait.body.isEmpty {
@@ -65,13 +67,13 @@ struct WaitEndTests {
             $0.history.commits = 100
             $0.history.suiteCommits = 10
         }
-        try daemon.done("PUT app/keys/rare 1")
+        try daemon.sendOK("PUT app/keys/rare 1")
         let cursor = try daemon.cursor()
         let peers = try [
             "GET app/observe?key=rare&wait=300&since=\(cursor)",
             "GET /v1/observe?suite=app&suite=zz&key=rare&wait=300&since=\(cursor)",
         ].map { try WaitingPeer(daemon, Request($0)) }
-        for number in 0..<500 { try daemon.done(Request("PUT app/keys/n \(number)")) }
+        for number in 0..<500 { try daemon.sendOK(Request("PUT app/keys/n \(number)")) }
         let now = try daemon.cursor()
         for peer in peers {
             peer.client.endSending()
@@ -84,7 +86,7 @@ struct WaitEndTests {
     @Test("A watcher that closes its side is answered at once", arguments: waits)
     func halfClosed(wait: Wait) throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
         let peer = try WaitingPeer(daemon, wait.request(at: cursor, seconds: 300))
         peer.client.endSending()
@@ -98,7 +100,7 @@ struct WaitEndTests {
     @Test("A watcher that closes its side before the daemon reads the request is answered at once", arguments: waits)
     func closedBefore(wait: Wait) throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
         let client = try daemon.connect()
         try client.send(wait.request(at: cursor, seconds: 300).bytes)
@@ -110,19 +112,20 @@ struct WaitEndTests {
     @Test("The wait of a disconnected client ends", arguments: waits)
     func reset(wait: Wait) throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
         let peers = try (0..<5).map { _ in try WaitingPeer(daemon, wait.request(at: cursor, seconds: 300)) }
         for peer in peers { peer.client.reset() }
         try daemon.awaitWatchers(0)
-        try daemon.done("PUT zz/keys/a 1")
-        try daemon.done("PUT app/keys/zz 1")
+        // These writes would wake the disconnected clients.
+        try daemon.sendOK("PUT zz/keys/a 1")
+        try daemon.sendOK("PUT app/keys/zz 1")
     }
 
     @Test("A wait that times out is answered without changes", arguments: waits)
     func time(wait: Wait) throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
         let peer = try WaitingPeer(daemon, wait.request(at: cursor, seconds: 1))
         let answer = try peer.answer()
@@ -136,11 +139,11 @@ struct WaitEndTests {
     @Test("The cursor in the answer has advanced past commits that did not match")
     func advanced() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
         let peer = try WaitingPeer(daemon, Request("GET app/observe?key=zz&since=\(cursor)"))
-        try daemon.done("PUT app/keys/a 2")
-        let last = try daemon.done("PUT other/keys/a 2").cursorText
+        try daemon.sendOK("PUT app/keys/a 2")
+        let last = try daemon.sendOK("PUT other/keys/a 2").cursorText
         peer.client.endSending()
         let answer = try peer.answer()
         #expect(answer.json?["changes"] == [])
@@ -153,7 +156,7 @@ struct WaitEndTests {
         arguments: ["app/observe?", "/v1/observe?suite=app&suitePrefix=x&"])
     func ahead(target: String) throws {
         let daemon = try TestDaemon()
-        let cursor = try daemon.done("PUT app/keys/a 1").cursorText
+        let cursor = try daemon.sendOK("PUT app/keys/a 1").cursorText
         let ahead = "\(cursor.prefix { $0 != "." }).900"
         for since in [ahead, "900"] {
             let answer = try daemon.send(Request("GET \(target)since=\(since)&wait=0"))
@@ -167,7 +170,7 @@ struct WaitEndTests {
     func stop(wait: Wait) throws {
         // These clients close only after the daemon does, so a long linger time would delay the test.
         let daemon = try TestDaemon { $0.transport.lingerTime = TransportLimits.second / 50 }
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
         let peers = try (0..<3).map { _ in try WaitingPeer(daemon, wait.request(at: cursor, seconds: 300)) }
         daemon.stop()
@@ -189,9 +192,9 @@ struct WaitEndTests {
         let peer = try daemon.connect()
         try peer.send(Request("GET app?wait=60").bytes)
         try daemon.awaitWatchers(1)
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         #expect(try peer.readResponse().json?["values"] == ["a": 1])
-        let later = try daemon.done("PUT other/keys/a 1").cursorText
+        let later = try daemon.sendOK("PUT other/keys/a 1").cursorText
         let read = try daemon.send("GET app")
         #expect(read.json?["values"] == ["a": 1], "\(read.text)")
         #expect(read.json?["cursor"]?.string == later)

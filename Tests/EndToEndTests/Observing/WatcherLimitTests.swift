@@ -8,21 +8,21 @@ import Testing
 /// The limits on watchers, and the order of waiting requests on a connection.
 @Suite(.ownThread)
 struct WatcherLimitTests {
-    /// A request of each kind that can wait.
+    /// A request of each kind that can wait. `CURSOR` stands for the current cursor.
     static let requests: [Request] = [
-        "GET app/observe?since=$c", "GET /v1/observe?since=$c&suite=app", "GET zz/observe?wait=30",
+        "GET app/observe?since=CURSOR", "GET /v1/observe?since=CURSOR&suite=app", "GET zz/observe?wait=30",
         "GET app/keys/zz?wait=30", Request("GET app?wait=30", "If-None-Match: *"),
         Request("GET app/observe", "Accept: text/event-stream"),
-        Request("GET zz/observe?since=$c", "Accept: text/event-stream"),
+        Request("GET zz/observe?since=CURSOR", "Accept: text/event-stream"),
     ]
 
     /// Expects that the daemon, whose limit is two watchers, refuses the request as the third watcher.
-    private func expectRefusal(of request: Request, _ adapt: (inout Configuration) -> Void) throws {
-        let daemon = try TestDaemon(adapt)
-        try daemon.done("PUT app/keys/a 1")
+    private func expectRefusal(of request: Request, _ configure: (inout Configuration) -> Void) throws {
+        let daemon = try TestDaemon(configure)
+        try daemon.sendOK("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
         var request = request
-        request.target = request.target.replacing("$c", with: cursor)
+        request.target = request.target.replacing("CURSOR", with: cursor)
         let peers = try (0..<2).map { _ in
             try WaitingPeer(daemon, Request("GET app/observe?key=other&since=\(cursor)"))
         }
@@ -63,14 +63,14 @@ struct WatcherLimitTests {
             $0.listen.append(.tcp(host: "::1", port: 0))
         }
         guard case .tcp(_, let port)? = daemon.addresses.last else { throw DaemonInProcess.NoPort() }
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let request = Request("GET app/observe?since=\(try daemon.cursor())")
         let first = try WaitingPeer(daemon, request)
         let other = try RawClient(.ipv6(port))
         try other.send(request.bytes)
         try daemon.awaitWatchers(2)
         #expect(try daemon.send(request).status == 429)
-        try daemon.done("PUT app/keys/a 2")
+        try daemon.sendOK("PUT app/keys/a 2")
         #expect(try first.answer().status == 200)
         #expect(try other.readResponse().status == 200)
     }
@@ -78,7 +78,7 @@ struct WatcherLimitTests {
     @Test("A limit of zero refuses every wait")
     func none() throws {
         let daemon = try TestDaemon { $0.watchers.total = 0 }
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         #expect(try daemon.send(Request("GET app/observe?since=\(try daemon.cursor())")).status == 429)
         #expect(try daemon.send("GET app/observe").status == 200)
     }
@@ -86,7 +86,7 @@ struct WatcherLimitTests {
     @Test("Requests before and after a waiting request are answered in order")
     func pipelined() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
         let client = try daemon.connect()
         let requests: [Request] = [
@@ -97,8 +97,9 @@ struct WatcherLimitTests {
         #expect(try client.readResponse().text == "1")
         try daemon.awaitWatchers(1)
         #expect(!client.isReadable)
-        try daemon.done("PUT app/keys/b 7")
+        try daemon.sendOK("PUT app/keys/b 7")
         #expect(try client.readResponse().json?["changes"]?.array?.count == 1)
+        // The empty text stands for the JSON answer to the read with `wait`.
         for text in ["7", "", "1"] {
             let answer = try client.readResponse()
             #expect(answer.status == 200)
@@ -117,7 +118,7 @@ struct WatcherLimitTests {
         let cursor = try #require(state.json?["cursor"]?.string)
         try client.send(Request("GET app/observe?since=\(cursor)&wait=300").bytes + Request("PUT app/keys/a 2").bytes)
         try daemon.awaitWatchers(1)
-        try daemon.done("PUT app/keys/b 5")
+        try daemon.sendOK("PUT app/keys/b 5")
         let observed = try client.readResponse()
         #expect(observed.json?["changes"]?.array?.map { $0["key"] } == ["b"])
         let written = try client.readResponse()
@@ -128,13 +129,13 @@ struct WatcherLimitTests {
     @Test("Long polls on one connection wait one after another and miss no change")
     func several() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
         let client = try daemon.connect()
         let keys = (0..<20).map { "k\($0)" }
         try client.send(keys.flatMap { Request("GET app/observe?key=\($0)&since=\(cursor)&wait=300").bytes })
         try daemon.awaitWatchers(1)
-        for key in keys.reversed() { try daemon.done(Request("PUT app/keys/\(key) 1")) }
+        for key in keys.reversed() { try daemon.sendOK(Request("PUT app/keys/\(key) 1")) }
         for key in keys {
             #expect(try client.readResponse().json?["changes"]?.array?.first?["key"]?.string == key)
         }
@@ -144,9 +145,9 @@ struct WatcherLimitTests {
     @Test("HEAD waits like GET and is answered without a body")
     func head() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let peer = try WaitingPeer(daemon, Request("HEAD app/observe?since=\(try daemon.cursor())"))
-        let cursor = try daemon.done("PUT app/keys/a 2").cursorText
+        let cursor = try daemon.sendOK("PUT app/keys/a 2").cursorText
         let head = try peer.client.readResponse(toHead: true)
         #expect(head.status == 200)
         #expect(head.field("Settings-Cursor") == cursor)
@@ -156,10 +157,10 @@ struct WatcherLimitTests {
     @Test("An HTTP/1.0 request can wait")
     func old() throws {
         let daemon = try TestDaemon()
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let request = Request("GET app/observe?since=\(try daemon.cursor())").with(version: "HTTP/1.0")
         let peer = try WaitingPeer(daemon, request)
-        try daemon.done("PUT app/keys/a 2")
+        try daemon.sendOK("PUT app/keys/a 2")
         let answer = try peer.answer()
         #expect(answer.json?["changes"]?.array?.count == 1)
         #expect(answer.field("Connection") == "close")
@@ -172,8 +173,8 @@ struct WatcherLimitTests {
         let cursor = try daemon.cursor()
         let withoutCursor = try WaitingPeer(daemon, "GET app/observe?wait=300")
         let withCursor = try WaitingPeer(daemon, Request("GET app/observe?key=zz&since=\(cursor)"))
-        try daemon.done("PUT other/keys/a 1")
-        let created = try daemon.done("PUT app/keys/a 1").cursorText
+        try daemon.sendOK("PUT other/keys/a 1")
+        let created = try daemon.sendOK("PUT app/keys/a 1").cursorText
         let state = try withoutCursor.answer()
         #expect(state.status == 200)
         #expect(state.json?["values"] == ["a": 1])

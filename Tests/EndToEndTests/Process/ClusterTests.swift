@@ -16,24 +16,24 @@ struct ClusterTests {
     }
 
     private func daemon(
-        in directory: TemporaryDirectory? = nil, _ adapt: (inout Configuration) -> Void = { _ in }
+        in directory: TemporaryDirectory? = nil, _ configure: (inout Configuration) -> Void = { _ in }
     ) throws -> TestDaemon {
         try TestDaemon(in: directory ?? TemporaryDirectory()) { configuration in
             configuration.etcd.endpoints = etcd.endpoints.compactMap { EtcdEndpoint($0) }
-            adapt(&configuration)
+            configure(&configuration)
         }
     }
 
     @Test("A write to one daemon can be read, watched and guarded at another daemon, with the same cursors")
     func shared() throws {
         let (one, other) = (try daemon(), try daemon())
-        let written = try one.done("PUT app/keys/a 1")
+        let written = try one.sendOK("PUT app/keys/a 1")
         let cursor = try #require(written.field("Settings-Cursor"))
-        let read = try other.done(Request("GET app/keys/a", "Settings-At-Least: \(cursor)"))
+        let read = try other.sendOK(Request("GET app/keys/a", "Settings-At-Least: \(cursor)"))
         #expect(read.json?["value"] == 1)
         #expect(read.field("ETag") == written.field("ETag"))
-        try one.done("PUT app/keys/a 2")
-        let fresh = try other.done(Request("GET app/keys/a", "Settings-Fresh: true"))
+        try one.sendOK("PUT app/keys/a 2")
+        let fresh = try other.sendOK(Request("GET app/keys/a", "Settings-Fresh: true"))
         #expect(fresh.json?["value"] == 2)
         #expect(fresh.field("Settings-Stale") == nil)
 
@@ -42,14 +42,14 @@ struct ClusterTests {
         let changes = try watcher.readResponse()
         #expect(changes.json?["changes"]?.array?.count == 1, "\(changes.text)")
         try watcher.send(Request("GET app/observe?since=\(try #require(fresh.field("Settings-Cursor")))&wait=60").bytes)
-        try one.done("PUT app/keys/b true")
+        try one.sendOK("PUT app/keys/b true")
         #expect(try watcher.readResponse().json?["changes"]?.array?.first?["key"] == "b")
 
         #expect(try other.send(Request("PUT app/keys/b false", "If-None-Match: *")).status == 412)
         #expect(try one.send(Request("PUT app/keys/b false", "Idempotency-Key: k")).status == 200)
         #expect(try other.send(Request("PUT app/keys/b false", "Idempotency-Key: k")).json?["replayed"] == true)
         try eventually {
-            let members = try one.done("GET /v1/cluster").json
+            let members = try one.sendOK("GET /v1/cluster").json
             return members?["daemons"] == 2 && members?["members"]?.array?.allSatisfy { $0["behind"] == 0 } ?? false
         }
     }
@@ -58,7 +58,7 @@ struct ClusterTests {
     func stale() throws {
         let directory = try TemporaryDirectory()
         let one = try daemon(in: directory)
-        try one.done("PUT app/keys/a 1")
+        try one.sendOK("PUT app/keys/a 1")
         try etcd.kill(0)
         try eventually { try one.send("GET app/keys/a").field("Settings-Stale") != nil }
         #expect(try one.send("GET app/keys/a").json?["value"] == 1)
@@ -85,13 +85,13 @@ struct ClusterTests {
         "A daemon that was paused while etcd was compacted catches up; its watchers miss nothing or get a reset",
         arguments: [
             // The log still has the missed commits.
-            (1_000_000, 1000, false),
+            (journalBytes: 1_000_000, history: 1000, isReset: false),
             // Only the snapshot has the missed commits, and its history has all of them.
-            (4096, 1000, false),
+            (journalBytes: 4096, history: 1000, isReset: false),
             // Only the snapshot has the missed commits, and its history has only some of them.
-            (4096, 3, true),
+            (journalBytes: 4096, history: 3, isReset: true),
         ])
-    func compacted(_ journalBytes: Int, _ history: Int, _ isReset: Bool) throws {
+    func compacted(journalBytes: Int, history: Int, isReset: Bool) throws {
         let directory = try TemporaryDirectory()
         let file = try directory.file(
             "settingsd.json",
@@ -102,15 +102,15 @@ struct ClusterTests {
                 options: ["--etcd.endpoints", etcd.endpoints[0], "--config", file])
         }
         let (one, paused) = (try daemon("one"), try daemon("paused"))
-        let start = try #require(try one.done("PUT app/keys/a 0").field("Settings-Cursor"))
-        try paused.done(Request("GET app/keys/a", "Settings-At-Least: \(start)"))
+        let start = try #require(try one.sendOK("PUT app/keys/a 0").field("Settings-Cursor"))
+        try paused.sendOK(Request("GET app/keys/a", "Settings-At-Least: \(start)"))
         let watcher = try paused.connect()
         try watcher.send(Request("GET app/observe?since=\(start)&wait=60").bytes)
         paused.process?.signal(SIGSTOP)
         var cursors: [String] = []
         let text = String(repeating: "x", count: 1000)
         func write() throws {
-            let answer = try one.done(Request("PUT app/keys/a \"\(cursors.count)\(text)\""))
+            let answer = try one.sendOK(Request("PUT app/keys/a \"\(cursors.count)\(text)\""))
             cursors.append(try #require(answer.field("Settings-Cursor")))
         }
         for _ in 0..<20 { try write() }
@@ -140,8 +140,8 @@ struct ClusterTests {
         }
         #expect(wasReset == isReset)
         if !isReset { #expect(revisions == cursors.map { String($0.split(separator: ".")[1]) }) }
-        #expect(try paused.done("GET app/keys/a").body == one.done("GET app/keys/a").body)
-        try paused.done("PUT app/keys/a 1")
+        #expect(try paused.sendOK("GET app/keys/a").body == one.sendOK("GET app/keys/a").body)
+        try paused.sendOK("PUT app/keys/a 1")
     }
 
     @Test("Three daemons carry out a pending action once, also if the daemon that accepted the write was killed")
@@ -152,14 +152,14 @@ struct ClusterTests {
             try TestDaemon(processIn: directory, data: directory.path + "/" + name, options: options)
         }
         let (accepting, others) = (daemons[0], daemons[1...])
-        try accepting.done("PUT app/keys/pool 10")
-        try accepting.done("PUT app/keys/count 0")
+        try accepting.sendOK("PUT app/keys/pool 10")
+        try accepting.sendOK("PUT app/keys/count 0")
         var ids: [String] = []
         for request in [
             Request("PUT app/keys/pool 200", "Settings-Confirm: 2"),
             Request(#"PATCH app/keys/count {"op":"add","by":1}"#, "Settings-Effective: 2s"),
             Request("PUT app/keys/banner 1", "Settings-Effective: 1s", "Settings-Until: 1s"),
-        ] { ids.append(try #require(try accepting.done(request).json?["pending"]?["id"]?.string)) }
+        ] { ids.append(try #require(try accepting.sendOK(request).json?["pending"]?["id"]?.string)) }
         let cursor = try #require(try accepting.send("GET app/keys/pool").field("Settings-Cursor"))
         try accepting.kill()
         for daemon in others {
@@ -196,9 +196,9 @@ struct ClusterTests {
         let daemons = try ["a", "b", "c"].map { name in
             try TestDaemon(processIn: directory, data: directory.path + "/" + name, options: options)
         }
-        let cursor = try daemons[0].done("PUT app/keys/pool 10").cursorText
+        let cursor = try daemons[0].sendOK("PUT app/keys/pool 10").cursorText
         for (daemon, name) in zip(daemons, ["web-1", "web-2", "web-3"]) {
-            try daemon.done(
+            try daemon.sendOK(
                 Request(#"PUT app/clients/\#(name) {"applied":"\#(cursor)"}"#, "Settings-At-Least: \(cursor)"))
         }
         for daemon in daemons {
@@ -212,20 +212,21 @@ struct ClusterTests {
         #expect(sources.contains(try daemons[0].clients()["web-2"]?["daemon"]?.string ?? ""))
 
         // A wait at one daemon ends with the reports to the other daemons.
-        let next = try daemons[1].done("PUT app/keys/pool 20").cursorText
+        let next = try daemons[1].sendOK("PUT app/keys/pool 20").cursorText
         let wait = try daemons[0].connect()
         try wait.send(Request("GET app/clients?for=\(next)&wait=60", "Settings-At-Least: \(next)").bytes)
         for (daemon, name) in zip(daemons, ["web-1", "web-2", "web-3"]) {
-            try daemon.done(Request(#"PUT app/clients/\#(name) {"applied":"\#(next)"}"#, "Settings-At-Least: \(next)"))
+            try daemon.sendOK(
+                Request(#"PUT app/clients/\#(name) {"applied":"\#(next)"}"#, "Settings-At-Least: \(next)"))
         }
         let converged = try wait.readResponse().json
         #expect(converged?["converged"] == true && converged?["applied"] == 3, "\(converged ?? .null)")
 
         try daemons[2].kill()
-        // The client of the killed daemon still counts, and then reports to another daemon.
-        let last = try daemons[1].done("PUT app/keys/pool 30").cursorText
+        // The client `web-3` of the killed daemon still counts, and then reports to another daemon.
+        let last = try daemons[1].sendOK("PUT app/keys/pool 30").cursorText
         try eventually { try daemons[0].clientStates() == "web-1:behind web-2:behind web-3:behind" }
-        try daemons[1].done(Request(#"PUT app/clients/web-3 {"applied":"\#(last)"}"#))
+        try daemons[1].sendOK(Request(#"PUT app/clients/web-3 {"applied":"\#(last)"}"#))
         try eventually { try daemons[0].clientStates() == "web-1:behind web-2:behind web-3:current" }
         for daemon in daemons[..<2] { daemon.stop() }
     }
@@ -238,13 +239,13 @@ struct ClusterTests {
         let daemons = try ["a", "b"].map { name in
             try TestDaemon(processIn: directory, data: directory.path + "/" + name, options: options)
         }
-        let cursor = try daemons[0].done("PUT app/keys/pool 10").cursorText
-        try daemons[1].done(Request(#"PUT app/clients/web {"applied":"\#(cursor)"}"#, "Settings-At-Least: \(cursor)"))
+        let cursor = try daemons[0].sendOK("PUT app/keys/pool 10").cursorText
+        try daemons[1].sendOK(Request(#"PUT app/clients/web {"applied":"\#(cursor)"}"#, "Settings-At-Least: \(cursor)"))
         try eventually { try daemons[0].clientStates() == "web:current" }
         let start = ContinuousClock.now
         try daemons[1].kill()
         _ = try directory.file("settingsd.json", #"{"clients":{"forgetSeconds":1}}"#)
-        #expect(try daemons[0].done("POST /v1/reload").json?["needsRestart"] == [])
+        #expect(try daemons[0].sendOK("POST /v1/reload").json?["needsRestart"] == [])
         try eventually { try daemons[0].clientStates() == "" }
         #expect(ContinuousClock.now - start < .seconds(60))
         daemons[0].stop()
@@ -256,6 +257,7 @@ struct ClusterTests {
         let range = #"{"key":"c2V0dGluZ3NkL2xvZy8=","range_end":"c2V0dGluZ3NkL2xvZzA=","limit":"1","keys_only":true}"#
         let answer = try JSONValue(parsing: etcd.call("kv/range", range).body)
         let encoded = answer["kvs"]?.array?.first?["key"]?.string
+        // The key ends with the number of the batch in 16 hexadecimal digits.
         let key = try #require(encoded.flatMap { Data(base64Encoded: $0) })
         return try #require(Int(String(decoding: key, as: UTF8.self).suffix(16), radix: 16))
     }
@@ -264,13 +266,15 @@ struct ClusterTests {
     func moves() throws {
         let directory = try TemporaryDirectory()
         let alone = try TestDaemon(processIn: directory, data: directory.path + "/alone")
-        for value in 1...3 { try alone.done(Request("PUT app/keys/a \(value)")) }
+        for value in 1...3 { try alone.sendOK(Request("PUT app/keys/a \(value)")) }
         let before = try alone.send("GET app/keys/a")
         alone.stop()
         let endpoint = etcd.endpoints[0]
+        /// Runs `settingsd cluster` with these arguments.
         func cluster(_ words: String...) throws -> ChildProcess.End {
             try ChildProcess.run(["cluster"] + words + ["--etcd.endpoints", endpoint, "--etcd.prefix", "p"])
         }
+        // docs/reference/messages.md lists the exit codes.
         #expect(try cluster("status").code == 68)
         let imported = try cluster("import", directory.path + "/alone")
         #expect(imported.code == 0, "\(imported)")
@@ -280,14 +284,14 @@ struct ClusterTests {
         let there = try shared.send("GET app/keys/a")
         #expect(there.body == before.body)
         #expect(there.field("Settings-Cursor") == before.field("Settings-Cursor"))
-        let last = try shared.done("PUT app/keys/a 4")
+        let last = try shared.sendOK("PUT app/keys/a 4")
         try eventually { try cluster("status").output.contains("daemons: 1") }
         #expect(try cluster("export", directory.path + "/back").errors.contains("daemons still follow"))
-        let wrong = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", directory.path + "/alone"] + options)
-        #expect(wrong.code == 73 && wrong.errors.contains("without etcd"), "\(wrong.errors)")
+        let withEtcd = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", directory.path + "/alone"] + options)
+        #expect(withEtcd.code == 73 && withEtcd.errors.contains("without etcd"), "\(withEtcd.errors)")
         shared.stop()
-        let lone = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", directory.path + "/shared"])
-        #expect(lone.code == 73 && lone.errors.contains("copy of a log in etcd"), "\(lone.errors)")
+        let withoutEtcd = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", directory.path + "/shared"])
+        #expect(withoutEtcd.code == 73 && withoutEtcd.errors.contains("copy of a log in etcd"), "\(withoutEtcd.errors)")
         let copy = try ChildProcess.run(["check", directory.path + "/shared"])
         #expect(copy.code == 0 && copy.output.contains("CLUSTER: a copy of the data in etcd"), "\(copy)")
         let repair = try ChildProcess.run(["repair", directory.path + "/shared", "--yes"])
@@ -309,6 +313,7 @@ struct ClusterTests {
         let back = try TestDaemon(processIn: directory, data: directory.path + "/back")
         #expect(try back.send("GET app/keys/a").json?["value"] == 4)
         #expect(try back.send("GET app/keys/a").field("Settings-Cursor") == last.field("Settings-Cursor"))
+        // A new epoch skips 1,000,000,000 revisions.
         let epoch = try cluster("new-epoch")
         #expect(epoch.code == 0 && epoch.output.contains("begins at revision 100000000"), "\(epoch)")
     }

@@ -15,13 +15,13 @@ struct InsightTests {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// The metrics of a daemon that has answered requests of several kinds.
+    /// The metrics of a daemon that has answered a PUT and four GET requests of a setting, the last with an error.
     private func metrics(on etcd: EtcdCluster? = nil) throws -> String {
         let daemon = try TestDaemon {
             if let etcd { $0.etcd.endpoints = etcd.endpoints.compactMap { EtcdEndpoint($0) } }
         }
-        try daemon.done("PUT app/keys/a 1")
-        for _ in 0..<3 { try daemon.done("GET app/keys/a") }
+        try daemon.sendOK("PUT app/keys/a 1")
+        for _ in 0..<3 { try daemon.sendOK("GET app/keys/a") }
         _ = try daemon.send("GET none/keys/a")
         return try daemon.send("GET /metrics").text
     }
@@ -66,7 +66,7 @@ struct InsightTests {
     @Test("A request that waited is counted when it is answered, but its duration is not measured")
     func waited() throws {
         let daemon = try TestDaemon()
-        let cursor = try daemon.done("PUT app/keys/a 1").field("Settings-Cursor") ?? ""
+        let cursor = try daemon.sendOK("PUT app/keys/a 1").field("Settings-Cursor") ?? ""
         let (leaving, staying) = (try daemon.connect(), try daemon.connect())
         for client in [leaving, staying] {
             try client.send(Request("GET app/observe?since=\(cursor)&wait=60").bytes)
@@ -85,7 +85,7 @@ struct InsightTests {
             polls += 1
             return try peer.watcherCount() == 1
         }
-        try daemon.done("PUT app/keys/a 2")
+        try daemon.sendOK("PUT app/keys/a 2")
         #expect(try staying.readResponse().status == 200)
         // The polls of the metrics, the write and the answered long poll count as successes.
         #expect(try successes() == before + polls + 2)
@@ -148,8 +148,8 @@ struct InsightTests {
     func accessLog() throws {
         let (daemon, _) = try startProcess(#"{"accessLog":"json"}"#)
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-        try daemon.done(Request("PUT app/keys/secret 123456789", "X-Request-Id: r1", "traceparent: \(trace)"))
-        try daemon.done(Request("GET app/keys/secret", "X-Request-Id: r2"))
+        try daemon.sendOK(Request("PUT app/keys/secret 123456789", "X-Request-Id: r1", "traceparent: \(trace)"))
+        try daemon.sendOK(Request("GET app/keys/secret", "X-Request-Id: r2"))
         let answer = try daemon.send(Request("GET app/keys/secret?what", "X-Request-Id: r3"))
         let lines = try linesOfOutput(daemon)
         let put = try #require(lines.first { $0["id"] == "r1" })
@@ -184,7 +184,7 @@ struct InsightTests {
     @Test("An event stream has its line in the access log when it starts")
     func stream() throws {
         let (daemon, _) = try startProcess(#"{"accessLog":"json"}"#)
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let client = try daemon.connect()
         try client.send(Request("GET app/observe", "Accept: text/event-stream", "X-Request-Id: live").bytes)
         #expect(try client.readHead().status == 200)
@@ -195,7 +195,7 @@ struct InsightTests {
     @Test("A request whose connection closes before its answer has status 499 in the access log")
     func closed() throws {
         let (daemon, _) = try startProcess(#"{"accessLog":"json"}"#)
-        try daemon.done("PUT app/keys/a 1")
+        try daemon.sendOK("PUT app/keys/a 1")
         let peer = try WaitingPeer(
             daemon, Request("GET app/observe?since=\(try daemon.cursor())&wait=300", "X-Request-Id: gone"))
         peer.client.reset()
@@ -209,9 +209,9 @@ struct InsightTests {
         arguments: [
             ("common", "", ""), ("combined", #" "http://a/\"b\\" "c\t\xc3\xa9""#, #" "-" "-""#),
         ])
-    func apacheFormats(format: String, named: String, unnamed: String) throws {
+    func apacheFormats(format: String, suffixWithFields: String, suffixWithoutFields: String) throws {
         let (daemon, _) = try startProcess(#"{"accessLog":"\#(format)"}"#)
-        let put = try daemon.done(
+        let put = try daemon.sendOK(
             Request("PUT app/keys/a 1", "X-Request-Id: r", #"Referer: http://a/"b\"#, "User-Agent: c\té"))
         #expect(try daemon.send(Request("GET app/keys/a", "If-None-Match: *")).status == 304)
         let text = try output(daemon)
@@ -224,8 +224,8 @@ struct InsightTests {
         #expect(
             lines
                 == [
-                    #"127.0.0.1 - - [T] "PUT /v1/suites/app/keys/a HTTP/1.1" 201 \#(put.body.count)\#(named)"#,
-                    #"127.0.0.1 - - [T] "GET /v1/suites/app/keys/a HTTP/1.1" 304 -\#(unnamed)"#,
+                    #"127.0.0.1 - - [T] "PUT /v1/suites/app/keys/a HTTP/1.1" 201 \#(put.body.count)\#(suffixWithFields)"#,
+                    #"127.0.0.1 - - [T] "GET /v1/suites/app/keys/a HTTP/1.1" 304 -\#(suffixWithoutFields)"#,
                 ].map { Substring($0) })
     }
 
@@ -233,7 +233,7 @@ struct InsightTests {
     func slow() throws {
         let (daemon, _) = try startProcess(#"{"slowRequestMs":1}"#)
         let body = (0..<20_000).map { "\"k\($0)\":\($0)" }.joined(separator: ",")
-        try daemon.done(Request("PUT app {\(body)}", "X-Request-Id: r1"))
+        try daemon.sendOK(Request("PUT app {\(body)}", "X-Request-Id: r1"))
         let line = try #require(daemon.process).line(containing: "slow request: PUT /v1/suites/app took ")
         let checking = " ms checking this write and the other writes of its batch"
         let steps = [" ms waiting in the queue of writes", checking, " ms syncing"]

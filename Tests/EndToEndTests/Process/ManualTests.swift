@@ -39,11 +39,11 @@ struct ManualTests {
 
     /// The text of all Swift files in a folder without their comments.
     private static func source(in folder: String) throws -> String {
-        try files(in: folder).sorted { $0.key < $1.key }.map(\.value).joined()
+        try sources(in: folder).sorted { $0.key < $1.key }.map(\.value).joined()
     }
 
     /// The text of each Swift file in a folder without its comments, by path.
-    private static func files(in folder: String) throws -> [String: String] {
+    private static func sources(in folder: String) throws -> [String: String] {
         var texts: [String: String] = [:]
         let files = FileManager.default.enumerator(at: root.appending(path: folder), includingPropertiesForKeys: nil)
         for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
@@ -101,22 +101,24 @@ struct ManualTests {
         let third = try DaemonProcess(data: data)
         try listFiles()
         try third.stop()
-        let keeping = try TestDaemon(in: directory, data: data) { configuration in
+        // This daemon writes past files.
+        let daemonWithPastFiles = try TestDaemon(in: directory, data: data) { configuration in
             (configuration.history.commits, configuration.history.suiteCommits) = (2, 0)
+            // One day, in milliseconds.
             configuration.history.age = 86_400_000
             configuration.auditFile = directory.path + "/audit.jsonl"
         }
-        for number in 1...10 { try keeping.done(Request("PUT app/keys/a \(number)")) }
+        for number in 1...10 { try daemonWithPastFiles.sendOK(Request("PUT app/keys/a \(number)")) }
         try eventually {
             try FileManager.default.contentsOfDirectory(atPath: data).contains {
                 $0.hasPrefix("past-") && $0.hasSuffix(".jsonl")
             }
         }
         try listFiles()
-        keeping.stop()
+        daemonWithPastFiles.stop()
         let token = try GuardedDaemon.makeToken("t", ["*:read"], in: directory.path + "/tokens.json")
         let guarded = try TestDaemon(in: directory, data: data) { $0.access.tokens = directory.path + "/tokens.json" }
-        try guarded.done(Request("GET app", "Authorization: Bearer \(token)"))
+        try guarded.sendOK(Request("GET app", "Authorization: Bearer \(token)"))
         guarded.stop()
         try listFiles()
 
@@ -128,12 +130,13 @@ struct ManualTests {
             #expect(
                 try seen.contains { try Self.matches($0, name) }, "the reference lists \(name), but no run created it")
         }
+        // The third start moved the torn line into a `set-aside-` file.
         #expect(!seen.filter { $0.hasPrefix("set-aside-") }.isEmpty)
     }
 
-    /// True if a name matches the form in the reference: `<…>` stands for a number, and `…` for any text.
-    private static func matches(_ name: String, _ form: String) throws -> Bool {
-        let pattern = NSRegularExpression.escapedPattern(for: form).replacing(/<[a-z]+>/, with: "[0-9]+").replacing(
+    /// True if a name matches the template in the reference: `<…>` stands for a number, and `…` for any text.
+    private static func matches(_ name: String, _ template: String) throws -> Bool {
+        let pattern = NSRegularExpression.escapedPattern(for: template).replacing(/<[a-z]+>/, with: "[0-9]+").replacing(
             "…", with: ".+")
         return try Regex(pattern).wholeMatch(in: name) != nil
     }
@@ -194,7 +197,7 @@ struct ManualTests {
             Self.code(in: String(row.split(separator: " | ").last ?? "")).filter { !$0.contains("/") }
         }
         #expect(names.count > 40)
-        let sources = try Self.files(in: "Tests").values
+        let sources = try Self.sources(in: "Tests").values
         // The name of a suite precedes the names of its tests.
         var suite = ""
         for name in names {

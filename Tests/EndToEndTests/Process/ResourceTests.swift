@@ -7,7 +7,7 @@ import Testing
 @Suite(.ownThread)
 struct MemoryTests {
     /// The resident memory of a process in bytes: the current size (VmRSS) or the maximum (VmHWM).
-    private func resident(_ process: Substring, _ field: String = "VmRSS:") throws -> Int {
+    private func residentBytes(of process: Substring, _ field: String = "VmRSS:") throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(field) })
         return try #require(Int(line.split(separator: " ")[1])) * 1024
@@ -20,19 +20,19 @@ struct MemoryTests {
         let configuration = try directory.file("c", #"{"history":{"bytes":65536,"suiteBytes":0}}"#)
         let daemon = try DaemonProcess(data: directory.path + "/data", options: ["--config", configuration])
         let process = try #require(try daemon.process.line(containing: ", process ").split(separator: " ").last)
-        let before = try resident(process)
+        let before = try residentBytes(of: process)
         let peers = try (0..<8).map { _ in try RawClient(port: daemon.port) }
         try peers[0].send(Request("PUT app/keys/a 1").bytes)
         let tag = try #require(try peers[0].readResponse().field("ETag"))
         for _ in 0..<2 {
-            try burst(peers)
-            let full = try resident(process, "VmHWM:")
-            var current = try resident(process)
+            try sendBurst(peers)
+            let full = try residentBytes(of: process, "VmHWM:")
+            var current = try residentBytes(of: process)
             // The read waits for a second, which gives the daemon time to return memory.
             for _ in 0..<60 where current - before > (full - before) / 2 {
                 try peers[0].send(Request("GET app/keys/a?wait=1", "If-None-Match: \(tag)").bytes)
                 _ = try peers[0].readResponse()
-                current = try resident(process)
+                current = try residentBytes(of: process)
             }
             #expect(
                 current - before <= (full - before) / 2,
@@ -42,7 +42,7 @@ struct MemoryTests {
     }
 
     /// Fills one suite over each connection at the same time, and then drops the suites.
-    private func burst(_ peers: [RawClient]) throws {
+    private func sendBurst(_ peers: [RawClient]) throws {
         let body = (0..<8000).map { "\"k\($0)\":{\"a\":[1,2,3,4,5],\"b\":\"\(String(repeating: "x", count: 40))\"}" }
         let requests = peers.indices.map { Request("PUT s\($0) {\(body.joined(separator: ","))}") }
         for (peer, request) in zip(peers, requests) { try peer.send(request.bytes) }
@@ -80,7 +80,7 @@ struct OpenFileLimitTests {
     @Test(
         "A daemon with more clients than its limit of open files serves requests, writes snapshots and stops",
         arguments: limits)
-    func strangers(limit: Int) throws {
+    func manyClients(limit: Int) throws {
         let directory = try TemporaryDirectory()
         let socket = "\(directory.path)/socket"
         // The journal is full after a few commits, so the daemon often writes a snapshot and starts a new journal.
@@ -100,6 +100,7 @@ struct OpenFileLimitTests {
             clients.append(try RawClient(address))
             if number % 100 == 0 { try write(number, first) }
         }
+        // After the refusals, the daemon still writes.
         for number in 1...20 { try write(-number, first) }
 
         let refused = try #require(RawClient.readable(among: clients).first)
@@ -110,8 +111,8 @@ struct OpenFileLimitTests {
         daemon.signal(SIGTERM)
         let end = try daemon.end()
         #expect(end.code == 0, "\(end.errors)")
-        let complaints = end.errors.split(separator: "\n").filter { $0.contains("warning") || $0.contains("error") }
-        #expect(complaints.isEmpty)
+        let problems = end.errors.split(separator: "\n").filter { $0.contains("warning") || $0.contains("error") }
+        #expect(problems.isEmpty)
     }
 
     /// Closes the files of other tests that the child may have inherited.

@@ -6,7 +6,8 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// The folder with schema files, which the daemon reads at the start and at a reload.
+/// The folder with schema files, which the daemon reads at the start and at a reload. Exit code 78: the configuration
+/// is invalid.
 @Suite(.ownThread)
 struct SchemaFileTests {
     private let directory: TemporaryDirectory
@@ -20,7 +21,7 @@ struct SchemaFileTests {
         #"{"properties":{"a":{"type":"\#(type)"}},"additionalProperties":false}"#
     }
 
-    private func file(_ name: String, _ text: String) throws {
+    private func writeSchemaFile(_ name: String, _ text: String) throws {
         _ = try directory.file("schemas/\(name)", text)
     }
 
@@ -29,6 +30,7 @@ struct SchemaFileTests {
             processIn: directory, data: directory.path + "/data", options: ["--schemas", directory.path + "/schemas"])
     }
 
+    /// The condition of the schema files according to `/readyz`.
     private func condition(_ daemon: TestDaemon) throws -> JSONValue? {
         let ready = try daemon.send("GET /readyz")
         #expect(ready.status == 200)
@@ -37,10 +39,10 @@ struct SchemaFileTests {
 
     @Test("A start sets each schema once, and the caller of the commit is `config`")
     func setsOnce() throws {
-        try file("app.json", Self.schema(of: "integer"))
-        try file("com.example.player.json", Self.schema(of: "string"))
-        try file(".app.json", "{")
-        try file("notes.txt", "{")
+        try writeSchemaFile("app.json", Self.schema(of: "integer"))
+        try writeSchemaFile("com.example.player.json", Self.schema(of: "string"))
+        try writeSchemaFile(".app.json", "{")
+        try writeSchemaFile("notes.txt", "{")
         let first = try start()
         #expect(try first.send("GET app/schema").text == Self.schema(of: "integer"))
         #expect(try first.send("GET com.example.player/schema").status == 200)
@@ -60,12 +62,12 @@ struct SchemaFileTests {
 
     @Test("A schema that conflicts with stored values is refused with the keys; the other schemas are set")
     func conflict() throws {
-        try file("app.json", Self.schema(of: "integer"))
+        try writeSchemaFile("app.json", Self.schema(of: "integer"))
         let daemon = try start()
-        try daemon.done("PUT app/keys/a 1")
-        try file("app.json", Self.schema(of: "string"))
-        try file("other.json", Self.schema(of: "string"))
-        let answer = try daemon.done("POST /v1/reload")
+        try daemon.sendOK("PUT app/keys/a 1")
+        try writeSchemaFile("app.json", Self.schema(of: "string"))
+        try writeSchemaFile("other.json", Self.schema(of: "string"))
+        let answer = try daemon.sendOK("POST /v1/reload")
         let problem = answer.json?["refusedSchemas"]?["app"]
         #expect(problem?["code"] == "schema_conflict")
         #expect(problem?["conflicts"]?.array?.map { $0["key"] } == ["a"])
@@ -84,7 +86,7 @@ struct SchemaFileTests {
         let again = try start()
         _ = try #require(again.process).line(containing: "cannot set the schema of app: ")
         #expect(try condition(again) == "refused")
-        try again.done("DELETE app/keys/a")
+        try again.sendOK("DELETE app/keys/a")
         #expect(try again.send("POST /v1/reload").json?["refusedSchemas"] == nil)
         #expect(try again.send("GET app/schema").text == Self.schema(of: "string"))
         #expect(try condition(again) == "ok")
@@ -93,13 +95,14 @@ struct SchemaFileTests {
     @Test("150 schemas do not exceed the queue timeout, at the start and at a reload")
     func many() throws {
         let names = (0..<150).map { "suite\($0)" }
-        for name in names { try file("\(name).json", Self.schema(of: "integer")) }
+        for name in names { try writeSchemaFile("\(name).json", Self.schema(of: "integer")) }
         let daemon = try TestDaemon(in: directory, data: directory.path + "/data") {
             $0.schemas = directory.path + "/schemas"
+            // 20 ms, in nanoseconds.
             $0.writes.queueTimeout = 20_000_000
         }
         #expect(try condition(daemon) == "ok")
-        for name in names { try file("\(name).json", Self.schema(of: "string")) }
+        for name in names { try writeSchemaFile("\(name).json", Self.schema(of: "string")) }
         #expect(try daemon.send("POST /v1/reload").text == #"{"reloaded":true,"needsRestart":[]}"#)
         #expect(try condition(daemon) == "ok")
         for name in names { #expect(try daemon.send(Request("GET \(name)/schema")).text == Self.schema(of: "string")) }
@@ -116,10 +119,10 @@ struct SchemaFileTests {
             ("My App.json", "{}", "/schemas/My App.json: a suite name"),
         ])
     func noSchema(name: String, text: String, message: String) throws {
-        try file("fine.json", Self.schema(of: "integer"))
+        try writeSchemaFile("fine.json", Self.schema(of: "integer"))
         let daemon = try start()
-        try file("fine.json", Self.schema(of: "string"))
-        try file(name, text)
+        try writeSchemaFile("fine.json", Self.schema(of: "string"))
+        try writeSchemaFile(name, text)
         let answer = try daemon.send("POST /v1/reload")
         #expect(answer.status == 422)
         #expect(answer.json?["detail"]?.string?.contains(message) == true, "\(answer.text)")

@@ -1,17 +1,17 @@
 import SettingsAPI
 import SettingsModel
 
-/// Checks of received states and commits.
+/// Checks of the states and commits that a watcher received.
 extension TranscriptCheck {
     mutating func check(_ state: ObservedState, _ received: Received) {
-        guard checkCursor(state.cursor, received, from: known.cursor ?? .zero, isNewest: true) else { return }
+        guard checkCursor(state.cursor, received, from: watcher.cursor ?? .zero, isNewest: true) else { return }
         let revision = state.cursor.revision
         if state.isReset {
-            if let cursor = known.cursor, !record.isEvicted(cursor, at: revision), !isMissing {
+            if let cursor = watcher.cursor, !record.isEvicted(cursor, at: revision), !isMissing {
                 recordViolation("the watcher was reset at \(revision), although the history has its cursor \(cursor)")
             }
-            if known.cursor == nil { recordViolation("the watcher was reset, although it had no cursor") }
-        } else if known.cursor != nil {
+            if watcher.cursor == nil { recordViolation("the watcher was reset, although it had no cursor") }
+        } else if watcher.cursor != nil {
             recordViolation("the watcher received the state at \(revision), although it has sent a cursor")
         }
         advance(to: revision)
@@ -28,44 +28,48 @@ extension TranscriptCheck {
             }
             shown[contents.suite] = suite
         }
-        for name in transcript.watched.suites where !same(known.model.suites[name], shown[name]) {
+        for name in transcript.watched.suites where !looksEqual(watcher.model.suites[name], shown[name]) {
             recordViolation(
                 "the state at \(revision) is \(String(describing: shown[name])), not "
-                    + String(describing: known.model.suites[name]))
+                    + String(describing: watcher.model.suites[name]))
         }
         if shown.keys.contains(where: { !transcript.watched.suites.contains($0) }) {
             recordViolation("the state has a suite that the watcher does not watch")
         }
-        if case .several(_, let missing) = state.scope, missing != known.model.missing {
-            recordViolation("the missing suites at \(revision) are \(missing), not \(known.model.missing)")
+        if case .several(_, let missing) = state.scope, missing != watcher.model.missing {
+            recordViolation("the missing suites at \(revision) are \(missing), not \(watcher.model.missing)")
         }
-        known.view = shown.mapValues(\.values)
-        settle(at: revision)
+        watcher.receivedValues = shown.mapValues(\.values)
+        advanceAndCompare(to: revision)
     }
 
-    private func same(_ one: WatchedModel.Contents?, _ other: WatchedModel.Contents?) -> Bool {
+    /// True if a watcher sees no difference between both contents; nil stands for a missing suite.
+    private func looksEqual(_ one: WatchedModel.Contents?, _ other: WatchedModel.Contents?) -> Bool {
         guard let one, let other else { return one == nil && other == nil }
-        return one.shows(other)
+        return one.looksLike(other)
     }
 
+    /// Checks an answer or an event that says that the watched suite does not exist at the cursor.
     mutating func check(absentAt cursor: Cursor, _ received: Received) {
         guard checkCursor(cursor, received, from: .zero, isNewest: true) else { return }
-        guard transcript.watched.isOne else { return recordViolation("an answer about several suites reports absence") }
-        let missed = expected(upTo: cursor.revision)
-        if let known = known.cursor, let first = missed.first, !record.isEvicted(known, at: cursor.revision) {
-            recordViolation(
-                "the watcher did not receive \(first.commit.revision), and the suite is absent at \(cursor)")
+        guard transcript.watched.usesSuitePath else {
+            return recordViolation("an answer about several suites says that a suite does not exist")
         }
-        var model = known.model
-        for concern in missed { model.apply(concern.commit) }
+        let missed = expected(upTo: cursor.revision)
+        if let known = watcher.cursor, let first = missed.first, !record.isEvicted(known, at: cursor.revision) {
+            recordViolation(
+                "the watcher did not receive the commit \(first.commit.revision), and the suite is absent at \(cursor)")
+        }
+        var model = watcher.model
+        for watchedCommit in missed { model.apply(watchedCommit.commit) }
         if !model.suites.isEmpty { recordViolation("the suite exists at \(cursor)") }
     }
 
     mutating func check(_ content: ObservedChanges, _ received: Received) {
-        guard let since = known.cursor, received.ask.since?.revision == since else {
+        guard let since = watcher.cursor, received.request.since?.revision == since else {
             return recordViolation(
-                "changes answer a request since \(String(describing: received.ask.since)) "
-                    + "of a watcher with the cursor \(String(describing: known.cursor))")
+                "changes answer a request since \(String(describing: received.request.since)) "
+                    + "of a watcher with the cursor \(String(describing: watcher.cursor))")
         }
         guard checkCursor(content.cursor, received, from: since, isNewest: !content.hasMore) else { return }
         let revision = content.cursor.revision
@@ -80,9 +84,9 @@ extension TranscriptCheck {
         if content.retryAfterMs != nil && !isStopping(received) {
             recordViolation("the answer asks for a retry, although the daemon was not stopping")
         }
-        applyToView(content.changes)
+        applyToReceivedValues(content.changes)
         let commits = expected.map(\.commit)
-        settle(at: revision)
+        advanceAndCompare(to: revision)
         let drops = transcript.watched.suites.filter { name in commits.contains { $0.drops(name) } }
         switch content.scope {
         case .one(let schema, let isDropped):
@@ -93,9 +97,9 @@ extension TranscriptCheck {
                 schemas: Dictionary(schemas.map { ($0.suite, $0.revision) }) { one, _ in one },
                 absentAsZero: content.hasMore, at: revision)
             if dropped != drops { recordViolation("the dropped suites up to \(revision) are \(dropped), not \(drops)") }
-            // If the answer says that there is more, it lists the suites that are missing now, not at its cursor.
-            if !content.hasMore, missing != known.model.missing {
-                recordViolation("the missing suites at \(revision) are \(missing), not \(known.model.missing)")
+            // An answer that announces more changes lists the suites that are missing now, not at its cursor.
+            if !content.hasMore, missing != watcher.model.missing {
+                recordViolation("the missing suites at \(revision) are \(missing), not \(watcher.model.missing)")
             }
         }
     }
@@ -103,7 +107,7 @@ extension TranscriptCheck {
     /// - Parameter absentAsZero: Whether the answer may omit a missing suite or give it the schema revision zero.
     private mutating func check(schemas: [SuiteName: Revision], absentAsZero: Bool, at revision: Revision) {
         for name in transcript.watched.suites {
-            let expected = known.model.schemas[name]
+            let expected = watcher.model.schemas[name]
             guard schemas[name] != expected, !absentAsZero || (schemas[name] ?? .zero) != (expected ?? .zero) else {
                 continue
             }
@@ -113,9 +117,10 @@ extension TranscriptCheck {
         }
     }
 
-    private mutating func check(limitOf content: ObservedChanges, _ expected: ArraySlice<Concern>, _ received: Received)
-    {
-        guard case .poll(_, let limit, _) = received.ask.form, let limit else {
+    private mutating func check(
+        limitOf content: ObservedChanges, _ expected: ArraySlice<WatchedCommit>, _ received: Received
+    ) {
+        guard case .poll(_, let limit, _) = received.request.kind, let limit else {
             // The daemon splits an answer without a limit after some megabytes of commits. With `latest`, the answer
             // shows only one change for each key, so the bytes of the commits are counted.
             let bytes = expected.reduce(0) { $0 + $1.commit.jsonBytes().count }
@@ -127,11 +132,11 @@ extension TranscriptCheck {
         let count = expected.reduce(0) { $0 + $1.changes.count }
         if count > limit && expected.count > 1 { recordViolation("\(count) changes, over the limit of \(limit)") }
         guard content.hasMore else { return }
-        guard let next = concerning[(known.position + expected.count)...].first, let last = expected.last else {
+        guard let next = watchedCommits[(watcher.position + expected.count)...].first, let last = expected.last else {
             return recordViolation("the answer announces more changes, but there are none")
         }
         if last.commit.revision != content.cursor.revision {
-            recordViolation("the cursor is not the revision of the last commit")
+            recordViolation("the cursor of the answer is not the revision of its last commit")
         }
         if count + next.changes.count <= limit {
             recordViolation("\(count) changes, although more would be within the limit of \(limit)")
@@ -139,12 +144,12 @@ extension TranscriptCheck {
     }
 
     mutating func check(_ content: StreamCommit, _ received: Received) {
-        guard let since = known.cursor else { return recordViolation("a commit arrived before any state") }
+        guard let since = watcher.cursor else { return recordViolation("a commit arrived before any state") }
         guard checkCursor(content.cursor, received, from: since, isNewest: false) else { return }
         let revision = content.cursor.revision
         let expected = expected(upTo: revision)
         guard expected.count == 1, let next = expected.first, next.commit.revision == revision else {
-            // A stream whose cursor has left the history receives the drop without the preceding changes.
+            // A stream whose cursor is older than the history receives the drop without the preceding changes.
             guard content.scope == .one(schemaRevision: nil, isDropped: true), content.changes.isEmpty,
                 record.isEvicted(since, at: revision)
             else {
@@ -152,14 +157,14 @@ extension TranscriptCheck {
                     "the event has the commit \(revision), but the next commits are \(expected.map(\.commit.revision))")
             }
             advance(to: revision)
-            if !known.model.suites.isEmpty { recordViolation("the suite exists at \(revision)") }
-            known.view = [:]
-            return settle(at: revision)
+            if !watcher.model.suites.isEmpty { recordViolation("the suite exists at \(revision)") }
+            watcher.receivedValues = [:]
+            return advanceAndCompare(to: revision)
         }
         check(content.changes, against: expected, received)
         checkDelay(of: next, received)
-        applyToView(content.changes)
-        settle(at: revision)
+        applyToReceivedValues(content.changes)
+        advanceAndCompare(to: revision)
         let schemas = next.commit.suiteChanges.compactMap { change -> SuiteRevision? in
             guard transcript.watched.suites.contains(change.suite) else { return nil }
             return switch change.kind {
@@ -170,14 +175,15 @@ extension TranscriptCheck {
         }
         let drops = transcript.watched.suites.filter(next.commit.drops)
         let scope: StreamCommit.Scope =
-            transcript.watched.isOne
+            transcript.watched.usesSuitePath
             ? .one(schemaRevision: schemas.last?.revision, isDropped: !drops.isEmpty)
             : .several(schemas: schemas, dropped: drops)
         if content.scope != scope { recordViolation("the scope of \(revision) is \(content.scope), not \(scope)") }
     }
 
     /// Compares the received changes with the changes of the expected commits.
-    private mutating func check(_ changes: [Change], against expected: ArraySlice<Concern>, _ received: Received) {
+    private mutating func check(_ changes: [Change], against expected: ArraySlice<WatchedCommit>, _ received: Received)
+    {
         for change in changes where !transcript.watched.admits(change) {
             recordViolation("the watcher does not watch \(change.brief)")
         }
@@ -185,7 +191,7 @@ extension TranscriptCheck {
             recordViolation("\(next.brief) is listed after \(one.brief)")
         }
         var due = expected.flatMap(\.changes)
-        if case .poll(_, _, true) = received.ask.form { due = due.newest() }
+        if case .poll(_, _, true) = received.request.kind { due = due.newest() }
         guard changes.inOrder() != due.inOrder() else { return }
         let missing = due.filter { !changes.contains($0) }
         let wrong = changes.filter { !due.contains($0) }

@@ -73,7 +73,7 @@ final class Storm: Sendable {
                 return [.readings(try read(number, random))]
             }
         }
-        let remaining = try (0..<lives.count).reduce(0) { try $0 + remainingWatchers(of: $1) }
+        let remaining = try (0..<lives.daemonCount).reduce(0) { try $0 + remainingWatchers(of: $1) }
         var outcome = check(parts, try lives.stop())
         if remaining > 0 {
             outcome.faults.append("seed \(seed): the daemon counts \(remaining) watchers after all have disconnected")
@@ -93,21 +93,21 @@ final class Storm: Sendable {
         }
     }
 
-    /// Kills the daemon several times and stops it once.
+    /// Kills the daemon several times and stops it once, with a restart after each. Returns the ended lives.
     private func endDaemons(_ random: SeededGenerator) throws -> [StormLife] {
         var random = random
         var ends: [StormLife] = []
         // A long storm has few restarts, so that quiet streams receive keep-alives.
         let count = seconds > 20 ? 1 : 2 + random.below(3)
-        let numberOfCleanStop = random.below(count)
+        let cleanStop = random.below(count)
         for number in 0..<count {
             let until = end - UInt64(seconds * 1e9) / UInt64(count + 1) * UInt64(count - number)
             while HistoryClient.now < until, !progress.isOver {
                 progress.wait(forMore: 10 + random.below(40), atMost: 1)
             }
-            let isKilled = number != numberOfCleanStop
+            let isKilled = number != cleanStop
             var endedAt: UInt64 = 0
-            let last = try lives.replace {
+            let last = try lives.replaceDaemons {
                 if endedAt == 0 { endedAt = HistoryClient.now }
                 try isKilled ? $0.killAtOnce() : $0.stop()
             }
@@ -118,12 +118,12 @@ final class Storm: Sendable {
 
     private func watch(_ number: Int, _ random: SeededGenerator) throws -> Transcript {
         var random = random
-        let isOne = random.chance(oneIn: 2)
-        let rare = random.pick([StormWrites.bulk, StormWrites.quiet])
-        let name = random.chance(oneIn: hasLargeWrites ? 2 : 5) ? rare : random.pick(StormWrites.suites)
+        let usesSuitePath = random.chance(oneIn: 2)
+        let suiteWithRareWrites = random.pick([StormWrites.bulk, StormWrites.quiet])
+        let name = random.chance(oneIn: hasLargeWrites ? 2 : 5) ? suiteWithRareWrites : random.pick(StormWrites.suites)
         let others = StormWrites.suites.filter { _ in random.chance(oneIn: 2) }
-        let suites = try Set(isOne ? [name] : [name] + others).map { try SuiteName($0) }.sorted()
-        var watched = Watched(suites, isOne: isOne)
+        let suites = try Set(usesSuitePath ? [name] : [name] + others).map { try SuiteName($0) }.sorted()
+        var watched = Watched(suites, usesSuitePath: usesSuitePath)
         if random.chance(oneIn: 2) {
             watched.keys = try StormWrites.keys.filter { _ in random.chance(oneIn: 5) }.map { try KeyName($0) }
         }

@@ -13,7 +13,7 @@ struct Readings: Sendable {
         /// The number of restarts of the daemon before the read.
         let life: Int
         /// The tag in If-None-Match.
-        let known: Revision?
+        let sentTag: Revision?
         /// The requested duration of the wait in seconds.
         let wait: Int
         /// The times of sending and of the answer, in nanoseconds of a monotonic clock.
@@ -39,7 +39,8 @@ struct Readings: Sendable {
     }
 }
 
-/// A client that follows a setting or a suite with repeated waiting reads.
+/// A client in a `Storm`, a test that kills the daemon while clients write and watch. The client follows a setting or a
+/// suite with repeated waiting reads.
 final class StormReader {
     private let number: Int
     private let storm: Storm
@@ -71,7 +72,7 @@ final class StormReader {
         let (client, life) = try connection ?? storm.lives.connectToLife(for: number)
         connection = nil
         let wait = random.pick([0, 1, 2, 3, 10, 60])
-        var reading = Readings.Reading(life: life, known: tag, wait: wait, askedAt: HistoryClient.now)
+        var reading = Readings.Reading(life: life, sentTag: tag, wait: wait, askedAt: HistoryClient.now)
         var request = Request("GET \(readings.target)?wait=\(wait)")
         if let tag { request.fields.append("If-None-Match: \"\(tag)\"") }
         do {
@@ -120,12 +121,12 @@ struct ReadingCheck {
     private var model: WatchedModel
     private let commits: [Commit]
     private var position = 0
-    private var furthest = Revision.zero
+    private var highestCursor = Revision.zero
 
     init(_ readings: Readings, _ record: StormRecord) {
         self.readings = readings
         self.record = record
-        let watched = Watched([readings.suite], isOne: true)
+        let watched = Watched([readings.suite], usesSuitePath: true)
         model = WatchedModel(watched)
         commits = record.journal.commits.filter(watched.concerns)
         for reading in readings.all { check(reading) }
@@ -136,20 +137,20 @@ struct ReadingCheck {
         switch reading.content {
         case .answer(let status, let code, let tag, let cursor, let body):
             tally["readings \(status)", default: 0] += 1
-            guard cursor.epoch == record.journal.epoch, cursor.revision >= furthest,
+            guard cursor.epoch == record.journal.epoch, cursor.revision >= highestCursor,
                 reading.life >= record.lives.count || cursor.revision <= record.lives[reading.life].last
             else {
                 return violations.append(
                     about("the cursor is of another epoch, goes back, or is ahead of all commits of the life"))
             }
-            furthest = cursor.revision
+            highestCursor = cursor.revision
             let begin = position
-            while position < commits.count, commits[position].revision <= furthest {
+            while position < commits.count, commits[position].revision <= highestCursor {
                 model.apply(commits[position])
                 position += 1
             }
             let faults = [
-                fault(status, code, tag, body, known: reading.known),
+                fault(status, code, tag, body, sentTag: reading.sentTag),
                 earlyAnswerFault(reading, status, code, tag, since: commits[begin..<position]),
             ]
             violations += faults.compactMap { $0.map(about) }
@@ -166,7 +167,7 @@ struct ReadingCheck {
 
     /// The fault in the content of an answer, if any.
     private func fault(
-        _ status: Int, _ code: String?, _ tag: Revision?, _ body: JSONValue?, known: Revision?
+        _ status: Int, _ code: String?, _ tag: Revision?, _ body: JSONValue?, sentTag: Revision?
     ) -> String? {
         guard let suite = model.suites[readings.suite] else {
             return code == "unknown_suite" ? nil : "the suite does not exist at this cursor"
@@ -178,7 +179,7 @@ struct ReadingCheck {
                 let values = Dictionary(state.contents.values.map { ($0.key, $0.value) }) { one, _ in one }
                 return values == suite.values && state.revision == suite.revision && tag == suite.revision
                     && state.contents.schemaRevision == suite.schema ? nil : "the suite is \(suite)"
-            case 304: return tag == known && tag == suite.revision ? nil : "the suite was modified: it is \(suite)"
+            case 304: return tag == sentTag && tag == suite.revision ? nil : "the suite was modified: it is \(suite)"
             default: return "the suite is \(suite)"
             }
         }
@@ -190,7 +191,7 @@ struct ReadingCheck {
             }
             return setting.value == suite.values[key] && setting.source.isReadable && setting.revision == tag
                 && isCurrent ? nil : "the suite is \(suite)"
-        case (304, _): return suite.values[key] != nil && tag == known && isCurrent ? nil : "the suite is \(suite)"
+        case (304, _): return suite.values[key] != nil && tag == sentTag && isCurrent ? nil : "the suite is \(suite)"
         case (404, "not_set"), (404, "unknown_key"):
             return suite.values[key] == nil && suite.invalid[key] == nil ? nil : "the suite is \(suite)"
         case (409, _): return suite.invalid[key] != nil ? nil : "the suite is \(suite)"
@@ -202,15 +203,15 @@ struct ReadingCheck {
     private func earlyAnswerFault(
         _ reading: Readings.Reading, _ status: Int, _ code: String?, _ tag: Revision?, since commits: ArraySlice<Commit>
     ) -> String? {
-        let ask = WatcherRequest(
-            life: reading.life, form: .poll(wait: reading.wait, limit: nil, isLatest: false), at: reading.askedAt)
-        guard reading.at - reading.askedAt < ask.shortestWait else { return nil }
+        let request = WatcherRequest(
+            life: reading.life, kind: .poll(wait: reading.wait, limit: nil, isLatest: false), at: reading.askedAt)
+        guard reading.at - reading.askedAt < request.shortestWait else { return nil }
         if reading.life < record.lives.count, !record.lives[reading.life].isKilled,
             reading.at >= record.lives[reading.life].endedAt
         {
             return nil
         }
-        let isModified = tag != nil && tag != reading.known && (status == 200 || reading.known != nil)
+        let isModified = tag != nil && tag != reading.sentTag && (status == 200 || reading.sentTag != nil)
         // A drop of the suite during the wait also changes the answer.
         let isDropped = code == "unknown_suite" && commits.contains { $0.drops(readings.suite) }
         return isModified || isDropped || code == "unknown_key" ? nil : "the answer came before the end of the wait"

@@ -2,8 +2,8 @@ import SettingsAPI
 import SettingsModel
 import TestSupport
 
-/// A watcher that alternates between polls and streams, disconnects in different ways and resumes after its last
-/// cursor.
+/// A watcher in a `Storm`, a test that kills the daemon while clients write and watch. It alternates between polls and
+/// streams, disconnects in different ways, and resumes after its last cursor.
 final class StormWatcher {
     private let storm: Storm
     var random: SeededGenerator
@@ -31,11 +31,11 @@ final class StormWatcher {
         readsRemainder = true
         var hasMore = true
         while hasMore {
-            let ask = WatcherRequest(
+            let request = WatcherRequest(
                 life: 0, since: cursor.map { .cursor($0) },
-                form: .poll(wait: storm.lives.count > 1 ? 1 : 0, limit: nil, isLatest: false),
+                kind: .poll(wait: storm.lives.daemonCount > 1 ? 1 : 0, limit: nil, isLatest: false),
                 at: 0)
-            hasMore = try poll(ask, disconnectsAfter: nil)
+            hasMore = try poll(request, disconnectsAfter: nil)
         }
         return transcript
     }
@@ -67,41 +67,42 @@ final class StormWatcher {
             random.chance(oneIn: 5) ? .revision(cursor.revision) : .cursor(cursor)
         }
         let disconnectsAfter = random.chance(oneIn: 2) ? random.pick([0, 1, 5, 30, 100, 400]) : nil
-        var ask = WatcherRequest(life: 0, since: since, form: .stream, at: 0)
+        var request = WatcherRequest(life: 0, since: since, kind: .stream, at: 0)
         if random.chance(oneIn: 3) {
-            ask.isSlow = random.chance(oneIn: hasLargeWrites ? 2 : 4)
-            try stream(ask, disconnectsAfter: disconnectsAfter ?? random.pick([300, 1000, 5000, 40_000]))
+            request.isSlow = random.chance(oneIn: hasLargeWrites ? 2 : 4)
+            try stream(request, disconnectsAfter: disconnectsAfter ?? random.pick([300, 1000, 5000, 40_000]))
         } else {
-            ask.form = .poll(
+            request.kind = .poll(
                 wait: random.pick([nil, 0, 0, 1, 1, 2, 3, 10, 300]),
                 limit: random.chance(oneIn: 3) ? random.pick([1, 2, 5, 50]) : nil, isLatest: random.chance(oneIn: 4))
-            _ = try poll(ask, disconnectsAfter: disconnectsAfter)
+            _ = try poll(request, disconnectsAfter: disconnectsAfter)
             // The watcher pauses after polls that do not wait, because they would keep the daemon busy.
-            if ask.wait == 0 || ask.since == nil { storm.progress.wait(forMore: 3) }
+            if request.wait == 0 || request.since == nil { storm.progress.wait(forMore: 3) }
         }
     }
 }
 
 /// Polls.
 extension StormWatcher {
-    func record(_ content: Received.Content, _ ask: WatcherRequest) {
-        transcript.steps.append(.received(Received(ask: ask, content: content, at: HistoryClient.now)))
+    func record(_ content: Received.Content, _ request: WatcherRequest) {
+        transcript.steps.append(.received(Received(request: request, content: content, at: HistoryClient.now)))
     }
 
-    /// Sends a request. Returns nil if the connection was lost.
-    private func send(_ ask: inout WatcherRequest, _ target: String, _ fields: [String]) throws -> RawClient? {
-        if ask.isSlow || random.chance(oneIn: 4) { connection = nil }
+    /// Sends a request, and sets its time and its life of the daemon. Returns nil if the connection was lost.
+    private func send(_ request: inout WatcherRequest, _ target: String, _ fields: [String]) throws -> RawClient? {
+        if request.isSlow || random.chance(oneIn: 4) { connection = nil }
         let (client, life) =
-            try connection ?? storm.lives.connectToLife(for: transcript.number, receiveBuffer: ask.isSlow ? 4096 : nil)
+            try connection
+            ?? storm.lives.connectToLife(for: transcript.number, receiveBuffer: request.isSlow ? 4096 : nil)
         connection = nil
-        ask.life = life
-        ask.at = HistoryClient.now
-        var request = Request("GET \(target)")
-        request.fields = fields
+        request.life = life
+        request.at = HistoryClient.now
+        var httpRequest = Request("GET \(target)")
+        httpRequest.fields = fields
         do {
-            try client.send(request.bytes)
+            try client.send(httpRequest.bytes)
         } catch {
-            record(.lost, ask)
+            record(.lost, request)
             return nil
         }
         return client
@@ -113,83 +114,87 @@ extension StormWatcher {
     }
 
     /// Waits for data in short steps, so that the watcher notices the end of the storm. Returns false if no data
-    /// arrived in time, or if the storm is over and `isPatient` is false.
-    private func waitForData(_ client: RawClient, milliseconds: Int?, isPatient: Bool) -> Bool {
+    /// arrived in time, or if the storm is over and `continuesAfterStorm` is false.
+    private func waitForData(_ client: RawClient, milliseconds: Int?, continuesAfterStorm: Bool) -> Bool {
         var left = milliseconds ?? .max
         while left >= 0 {
             let step = min(left, 50)
             if client.isReadable(within: step) { return true }
             left -= step
-            if left == 0 || (storm.progress.isOver && !isPatient) { return false }
+            if left == 0 || (storm.progress.isOver && !continuesAfterStorm) { return false }
         }
         return false
     }
 
     /// Sends one poll. Disconnects after `disconnectsAfter` milliseconds without data; never, if nil. Returns true if
     /// more changes may remain.
-    private func poll(_ request: WatcherRequest, disconnectsAfter: Int?) throws -> Bool {
-        var ask = request
-        guard case .poll(let wait, let limit, let isLatest) = ask.form else { return false }
+    private func poll(_ plan: WatcherRequest, disconnectsAfter: Int?) throws -> Bool {
+        var request = plan
+        guard case .poll(let wait, let limit, let isLatest) = request.kind else { return false }
         var target = transcript.watched.target
-        if let since = ask.since { target += "since=\(since)&" }
+        if let since = request.since { target += "since=\(since)&" }
         if let wait { target += "wait=\(wait)&" }
         if let limit { target += "limit=\(limit)&" }
         if isLatest { target += "latest&" }
         // With Settings-Fresh, the daemon first gets the commits of the other daemons of the cluster.
-        let client = try send(&ask, String(target.dropLast()), readsRemainder ? ["Settings-Fresh: true"] : [])
+        let client = try send(&request, String(target.dropLast()), readsRemainder ? ["Settings-Fresh: true"] : [])
         guard let client else { return true }
-        let longest = ask.wait * 1000 + Int(Patience.maximumDelivery / 1_000_000)
-        if !waitForData(client, milliseconds: min(disconnectsAfter ?? .max, longest), isPatient: readsRemainder) {
+        let longest = request.wait * 1000 + Int(Patience.maximumDelivery / 1_000_000)
+        if !waitForData(
+            client, milliseconds: min(disconnectsAfter ?? .max, longest), continuesAfterStorm: readsRemainder)
+        {
             guard disconnectsAfter != nil || storm.progress.isOver && !readsRemainder else {
-                record(.noAnswer, ask)
+                record(.noAnswer, request)
                 return true
             }
             guard random.chance(oneIn: 3) else {
-                record(.disconnected, ask)
+                record(.disconnected, request)
                 disconnect(client)
                 return true
             }
             client.endSending()
-            (ask.isHalfClosed, ask.at) = (true, HistoryClient.now)
-            guard waitForData(client, milliseconds: Int(Patience.maximumDelivery / 1_000_000), isPatient: true) else {
-                record(.noAnswer, ask)
+            (request.isHalfClosed, request.at) = (true, HistoryClient.now)
+            guard
+                waitForData(client, milliseconds: Int(Patience.maximumDelivery / 1_000_000), continuesAfterStorm: true)
+            else {
+                record(.noAnswer, request)
                 return true
             }
         }
         do {
             if random.chance(oneIn: 25) {
                 _ = try client.readHead()
-                record(.disconnectedMidAnswer, ask)
+                record(.disconnectedMidAnswer, request)
                 disconnect(client)
                 return true
             }
             let answer = try client.readResponse()
-            if answer.field("Connection") != "close", !ask.isHalfClosed { connection = (client, ask.life) }
-            return recordAnswer(answer, ask)
+            if answer.field("Connection") != "close", !request.isHalfClosed { connection = (client, request.life) }
+            return recordAnswer(answer, request)
         } catch {
-            record(.lost, ask)
+            record(.lost, request)
             return true
         }
     }
 
-    private func recordAnswer(_ answer: RawResponse, _ ask: WatcherRequest) -> Bool {
+    private func recordAnswer(_ answer: RawResponse, _ request: WatcherRequest) -> Bool {
         do {
             switch answer.status {
             case 200:
                 let content = try SettingsObservation(json: JSONValue(parsing: answer.body))
                 cursor = content.cursor
                 switch content {
-                case .state(let state): record(.state(state), ask)
+                case .state(let state): record(.state(state), request)
                 case .changes(let changes):
-                    record(.changes(changes), ask)
+                    record(.changes(changes), request)
                     return changes.hasMore
                 }
-            case 404: record(try absence(answer), ask)
-            case 503: record(.refused, ask)
-            default: record(.unexpected("\(answer.status) \(answer.text)"), ask)
+            case 404: record(try absence(answer), request)
+            case 503: record(.refused, request)
+            default: record(.unexpected("\(answer.status) \(answer.text)"), request)
             }
         } catch {
-            record(.unexpected("\(error) in \(answer.text)"), ask)
+            record(.unexpected("\(error) in \(answer.text)"), request)
         }
         return false
     }
@@ -205,57 +210,61 @@ extension StormWatcher {
 /// Streams.
 extension StormWatcher {
     /// Opens a stream, reads its events for `disconnectsAfter` milliseconds, and disconnects.
-    private func stream(_ request: WatcherRequest, disconnectsAfter: Int) throws {
-        var ask = request
+    private func stream(_ plan: WatcherRequest, disconnectsAfter: Int) throws {
+        var request = plan
         var target = transcript.watched.target
         var fields = ["Accept: text/event-stream"]
-        if let since = ask.since {
+        if let since = request.since {
             if random.chance(oneIn: 2) {
                 fields.append("Last-Event-ID: \(since)")
+                // The daemon must ignore `since` if the request has Last-Event-ID.
                 target += "since=1&"
             } else {
                 target += "since=\(since)&"
             }
         }
-        guard let client = try send(&ask, String(target.dropLast()), fields) else { return }
+        guard let client = try send(&request, String(target.dropLast()), fields) else { return }
         let end = HistoryClient.now + UInt64(disconnectsAfter) * 1_000_000
         do {
-            guard waitForData(client, milliseconds: 36_000, isPatient: false) else {
-                record(storm.progress.isOver ? .disconnected : .noAnswer, ask)
+            guard waitForData(client, milliseconds: 36_000, continuesAfterStorm: false) else {
+                record(storm.progress.isOver ? .disconnected : .noAnswer, request)
                 return disconnect(client)
             }
             let head = try client.readHead()
             guard head.status == 200, head.field("Content-Type")?.hasPrefix("text/event-stream") == true else {
                 var answer = head
                 answer.body = try client.readBody(of: head)
-                _ = recordAnswer(answer, ask)
+                _ = recordAnswer(answer, request)
                 return
             }
             while HistoryClient.now < end {
-                // A slow reader reads the buffered events, or finds that the daemon has disconnected it.
-                if storm.progress.isOver, !ask.isSlow || !client.isReadable(within: 50) { break }
-                if ask.isSlow, random.chance(oneIn: hasLargeWrites ? 2 : 8) {
+                // After the storm, a slow reader reads the buffered events, or finds that the daemon has disconnected
+                // it.
+                if storm.progress.isOver, !request.isSlow || !client.isReadable(within: 50) { break }
+                if request.isSlow, random.chance(oneIn: hasLargeWrites ? 2 : 8) {
                     storm.progress.wait(forMore: random.pick(hasLargeWrites ? [20, 4000] : [20, 100, 400]))
                 }
-                guard waitForData(client, milliseconds: min(disconnectsAfter, 200), isPatient: false) else { continue }
-                guard let piece = try nextPiece(client) else { return record(.ended, ask) }
-                recordPiece(piece, ask)
+                guard waitForData(client, milliseconds: min(disconnectsAfter, 200), continuesAfterStorm: false) else {
+                    continue
+                }
+                guard let piece = try nextPiece(client) else { return record(.ended, request) }
+                recordPiece(piece, request)
             }
             if random.chance(oneIn: 4) {
                 client.endSending()
-                ask.isHalfClosed = true
-                while let piece = try nextPiece(client) { recordPiece(piece, ask) }
-                return record(.ended, ask)
+                request.isHalfClosed = true
+                while let piece = try nextPiece(client) { recordPiece(piece, request) }
+                return record(.ended, request)
             }
-            record(client.isReadable || ask.isSlow ? .disconnectedMidAnswer : .disconnected, ask)
+            record(client.isReadable || request.isSlow ? .disconnectedMidAnswer : .disconnected, request)
             disconnect(client)
         } catch {
-            record(.lost, ask)
+            record(.lost, request)
         }
     }
 
-    /// The next event of a stream; nil at its end. A stream that stops in the middle of its backlog ends with a retry
-    /// line without an empty line, and its reader keeps its last cursor.
+    /// The text of the next event of a stream; nil at its end. A stream that stops in the middle of its backlog ends
+    /// with a retry line without an empty line, and its reader keeps its last cursor.
     private func nextPiece(_ client: RawClient) throws -> String? {
         do {
             return try client.readPiece()
@@ -266,18 +275,18 @@ extension StormWatcher {
         }
     }
 
-    private func recordPiece(_ piece: String, _ ask: WatcherRequest) {
+    private func recordPiece(_ piece: String, _ request: WatcherRequest) {
         do {
             guard let event = try StormEvent(piece, of: transcript.watched) else { return }
             cursor = event.cursor
-            record(event.content, ask)
+            record(event.content, request)
         } catch {
-            record(.unexpected("\(error) in \(piece)"), ask)
+            record(.unexpected("\(error) in \(piece)"), request)
         }
     }
 }
 
-/// An event of a stream as received.
+/// The cursor and the content of a received event.
 private struct StormEvent {
     let cursor: Cursor
     let content: Received.Content
@@ -297,7 +306,7 @@ private struct StormEvent {
         }
         let event = try StreamEvent(
             name: found.type, data: JSONValue(parsing: Array(found.data.utf8)),
-            ofSuite: watched.isOne ? watched.suites[0] : nil)
+            ofSuite: watched.usesSuitePath ? watched.suites[0] : nil)
         guard let event, event.cursor == cursor else { throw Malformed() }
         switch event {
         case .state(let state): content = .state(state)

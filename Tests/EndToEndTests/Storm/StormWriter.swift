@@ -33,7 +33,8 @@ struct StormAnswer: Sendable {
     }
 }
 
-/// A client that sends one write after another. It retries a write with an idempotency key after a lost answer.
+/// A client in a `Storm`, a test that kills the daemon while clients write and watch. The client sends one write after
+/// another. It retries a write with an idempotency key after a lost answer.
 final class StormWriter {
     private let number: Int
     private let storm: Storm
@@ -215,6 +216,7 @@ struct StormWrites {
         ])
     }
 
+    /// A JSON object with random keys. `given` returns the value of a member; nil stands for a random value.
     private mutating func map(value given: (inout SeededGenerator) -> String? = { _ in nil }) -> String {
         var members: [String: String] = [:]
         for _ in 0..<random.below(5) { members[random.pick(Self.keys)] = given(&random) ?? value() }

@@ -1,7 +1,8 @@
 import SettingsAPI
 import SettingsModel
 
-/// The requests of one watcher and their answers, in the order of time.
+/// The requests of one watcher in a `Storm` (a test that kills the daemon while clients write and watch) and their
+/// answers, in the order of time. All times are nanoseconds of a monotonic clock.
 struct Transcript: Sendable {
     let number: Int
     let watched: Watched
@@ -26,7 +27,7 @@ struct Transcript: Sendable {
 
 /// A request and its answer, or one event of a stream.
 struct Received: Sendable {
-    var ask: WatcherRequest
+    var request: WatcherRequest
     var content: Content
     /// The time of arrival.
     var at: UInt64
@@ -61,7 +62,7 @@ struct Received: Sendable {
 
 /// A request of a watcher.
 struct WatcherRequest: Sendable {
-    enum Form: Sendable, Equatable {
+    enum Kind: Sendable, Equatable {
         case poll(wait: Int?, limit: Int?, isLatest: Bool)
         case stream
     }
@@ -69,7 +70,7 @@ struct WatcherRequest: Sendable {
     /// The number of restarts of the daemon before the request.
     var life: Int
     var since: ResumePoint?
-    var form: Form
+    var kind: Kind
     /// The time of sending.
     var at: UInt64
     /// True if the watcher closed its sending side.
@@ -79,12 +80,12 @@ struct WatcherRequest: Sendable {
 
     /// The requested duration of the wait in seconds.
     var wait: Int {
-        if case .poll(let wait?, _, _) = form { wait } else { 30 }
+        if case .poll(let wait?, _, _) = kind { wait } else { 30 }
     }
 
     /// True if the request waits until the suite exists.
     var waitsForSuite: Bool {
-        if case .poll(.some, _, _) = form { true } else { since != nil }
+        if case .poll(.some, _, _) = kind { true } else { since != nil }
     }
 
     /// The shortest wait before an answer without changes, in nanoseconds, minus the tolerance for clocks.
@@ -114,7 +115,7 @@ struct StormLife: Sendable {
     var last: Revision
 }
 
-/// The commits of a storm according to the journals, and the lives of the daemon.
+/// The commits of a storm according to the journals, and the lives of the daemon. The number of a life is its index.
 struct StormRecord: Sendable {
     var journal: JournaledCommits
     var lives: [StormLife]
@@ -123,8 +124,8 @@ struct StormRecord: Sendable {
     /// The times at which writers received their answers.
     var acknowledged: [Revision: UInt64] = [:]
 
-    /// True if the history may have evicted commits after the cursor `known` at the revision `revision`, so that a
-    /// reset is a correct answer. Half of the history is reserved for the newest commits of all suites.
+    /// True if the history at `revision` may no longer have all commits after the cursor `known`, so that a reset is a
+    /// correct answer. Half of the history is reserved for the newest commits of all suites.
     func isEvicted(_ known: Revision, at revision: Revision) -> Bool {
         journal.count(after: known, upTo: revision) > history / 2
     }

@@ -11,7 +11,7 @@ struct TranscriptCase: CustomTestStringConvertible {
     let fault: String?
     /// The number of commits in the daemon's history.
     var history = 100
-    var watched = Handmade.all
+    var watched = Handmade.allOfApp
     /// True if the transcript must reach the last commit.
     var isComplete = false
     let steps: [Transcript.Step]
@@ -31,11 +31,11 @@ enum Handmade {
     static let epoch = Epoch("e1").required
     static let app = (try? SuiteName("app")).required
     static let net = (try? SuiteName("net")).required
-    static let all = Watched([app], isOne: true)
-    static let onlyB = Watched([app], isOne: true, keys: [(try? KeyName("b")).required])
+    static let allOfApp = Watched([app], usesSuitePath: true)
+    static let keyBOfApp = Watched([app], usesSuitePath: true, keys: [(try? KeyName("b")).required])
 
-    /// Revision 1 creates the suites `app` and `net`. Revision 4 changes `net`. The other revisions change keys of `app`,
-    /// set its schema and drop the suite.
+    /// Revision 1 creates the suites `app` and `net`. Revision 4 changes `net`. The other revisions change keys of
+    /// `app`, set its schema and drop the suite.
     static let commits = [
         commit(1, [change("a", nil, 1, 1), change("k", nil, 1, 1, in: net)], [created(app), created(net)]),
         commit(2, [change("a", 1, 2, 2)]),
@@ -93,7 +93,7 @@ extension Transcript.Step {
             since, .state(ObservedState(.one(contents), cursor: Handmade.cursor(number), isReset: isReset)))
     }
 
-    /// Changes in the answer to a poll.
+    /// Changes after the revision `since`, up to the revision `number`, in the answer to a poll.
     static func changes(
         _ changes: [Change], since: Int64, to number: Int64, more hasMore: Bool = false, limit: Int? = nil,
         latest: Bool = false, schema: Int64 = 0, dropped: Bool = false, after milliseconds: UInt64 = 10,
@@ -122,10 +122,10 @@ extension Transcript.Step {
 
     static func received(
         _ since: Int64?, _ content: Received.Content,
-        _ form: WatcherRequest.Form = .poll(wait: 2, limit: nil, isLatest: false), after milliseconds: UInt64 = 10
+        _ kind: WatcherRequest.Kind = .poll(wait: 2, limit: nil, isLatest: false), after milliseconds: UInt64 = 10
     ) -> Self {
-        let ask = WatcherRequest(life: 0, since: since.map { .revision(Handmade.revision($0)) }, form: form, at: 0)
-        return .received(Received(ask: ask, content: content, at: milliseconds * 1_000_000))
+        let request = WatcherRequest(life: 0, since: since.map { .revision(Handmade.revision($0)) }, kind: kind, at: 0)
+        return .received(Received(request: request, content: content, at: milliseconds * 1_000_000))
     }
 }
 
@@ -139,6 +139,7 @@ extension Optional {
 
 extension TranscriptCase {
     private static let first = Transcript.Step.state(["a": 1], at: 1)
+    // The changes of `Handmade.commits` to `app`, named by key and revision.
     private static let a2 = Handmade.change("a", 1, 2, 2)
     private static let b3 = Handmade.change("b", nil, 1, 3)
     private static let c3 = Handmade.change("c", nil, 1, 3)
@@ -148,7 +149,7 @@ extension TranscriptCase {
 
     /// A transcript that the check must accept.
     private static func correct(
-        _ name: String, history: Int = 100, of watched: Watched = Handmade.all, isComplete: Bool = false,
+        _ name: String, history: Int = 100, of watched: Watched = Handmade.allOfApp, isComplete: Bool = false,
         _ steps: Transcript.Step...
     ) -> TranscriptCase {
         TranscriptCase(name: name, fault: nil, history: history, watched: watched, isComplete: isComplete, steps: steps)
@@ -156,7 +157,7 @@ extension TranscriptCase {
 
     /// A transcript that the check must reject with the violation `fault`.
     private static func incorrect(
-        _ name: String, _ fault: String, history: Int = 100, of watched: Watched = Handmade.all,
+        _ name: String, _ fault: String, history: Int = 100, of watched: Watched = Handmade.allOfApp,
         isComplete: Bool = false, _ steps: Transcript.Step...
     ) -> TranscriptCase {
         TranscriptCase(
@@ -178,7 +179,7 @@ extension TranscriptCase {
             "only the latest change of each key", first,
             .changes([b3, c3, Handmade.change("a", 1, nil, 5)], since: 1, to: 5, latest: true)),
         .correct(
-            "only matching changes", of: Handmade.onlyB, .state([:], at: 2), .changes([b3], since: 2, to: 4),
+            "only matching changes", of: Handmade.keyBOfApp, .state([:], at: 2), .changes([b3], since: 2, to: 4),
             .changes([], since: 4, to: 5, after: 2000), .changes([], since: 5, to: 6, schema: 6)),
         .correct(
             "a reset after the history lost the cursor", history: 4, first,
@@ -192,8 +193,7 @@ extension TranscriptCase {
             .changes([], since: 2, to: 2, after: 2000)),
         .correct(
             "a watcher that returns to a saved cursor", first, .savedState, .changes([a2], since: 1, to: 2),
-            .returnedToSavedState,
-            .changes([a2], since: 1, to: 2)),
+            .returnedToSavedState, .changes([a2], since: 1, to: 2)),
         .correct(
             "a keep-alive with a cursor after the creation and the drop of the suite",
             .received(nil, .missing(Handmade.cursor(0)), .stream),
@@ -239,7 +239,7 @@ extension TranscriptCase {
             .changes([c3], since: 2, to: 3)),
         .incorrect("half a commit on a stream", "missing: [", .state(["a": 2], at: 2), .event([b3], at: 3)),
         .incorrect(
-            "a change that does not match", "does not watch", of: Handmade.onlyB, .state([:], at: 2),
+            "a change that does not match", "does not watch", of: Handmade.keyBOfApp, .state([:], at: 2),
             .changes([b3, c3], since: 2, to: 3)),
         .incorrect(
             "a change of another suite", "does not watch", .state(["a": 2, "b": 1, "c": 1], at: 3),
@@ -253,8 +253,8 @@ extension TranscriptCase {
             "a cursor of another epoch", "another epoch", first,
             .changes([a2], since: 1, to: 2, epoch: Epoch("e2") ?? Handmade.epoch)),
         .incorrect("a cursor ahead of all commits", "ahead of all commits", .state([:], at: 9)),
-        .incorrect("a state that never existed", "not Optional", .state(["a": 1], at: 2)),
-        .incorrect("a schema that never existed", "not Optional", .state(["a": 1], at: 1, schema: 1)),
+        .incorrect("a state that never existed", "the state at 2 is", .state(["a": 1], at: 2)),
+        .incorrect("a schema that never existed", "the state at 1 is", .state(["a": 1], at: 1, schema: 1)),
         .incorrect(
             "a schema that comes late", "schema of app", .state(["b": 1, "c": 1], at: 5), .changes([], since: 5, to: 6)),
         .incorrect(

@@ -1,7 +1,8 @@
 import SettingsAPI
 import SettingsModel
 
-/// A check of the answers to one watcher against all commits.
+/// A check of the answers to one watcher in a `Storm` (a test that kills the daemon while clients write and watch)
+/// against all commits.
 ///
 /// The watcher must receive each commit that concerns it once, completely, in order and unchanged, unless it receives a
 /// reset with the current state. An answer without changes must not come before the end of the wait.
@@ -14,31 +15,31 @@ struct TranscriptCheck {
     private(set) var tally: [String: Int] = [:]
 
     /// The commits that the watcher must receive, with their watched changes.
-    let concerning: [Concern]
-    /// The present state of the watcher.
-    var known: Known
+    let watchedCommits: [WatchedCommit]
+    var watcher: WatcherState
     /// The state to which the watcher can return.
-    private var saved: Known?
+    private var savedWatcher: WatcherState?
     /// The highest cursor so far.
-    private var furthest = Revision.zero
+    private var highestCursor = Revision.zero
     /// The time of the last received content.
     private var lastReceived: UInt64 = 0
     private var step = 0
     /// True if the last event of the stream reported the suite as missing.
     var isMissing = false
 
-    struct Concern {
+    /// A commit with its watched changes.
+    struct WatchedCommit {
         let commit: Commit
         let changes: [Change]
     }
 
     /// The state that the watcher has, and the state that it should have.
-    struct Known {
+    struct WatcherState {
         var cursor: Revision?
         /// The values according to the answers.
-        var view: [SuiteName: [KeyName: JSONValue]] = [:]
+        var receivedValues: [SuiteName: [KeyName: JSONValue]] = [:]
         var model: WatchedModel
-        /// The number of concerning commits that the model includes.
+        /// The number of watched commits that the model includes.
         var position = 0
     }
 
@@ -47,26 +48,26 @@ struct TranscriptCheck {
         self.transcript = transcript
         self.record = record
         let watched = transcript.watched
-        concerning = record.journal.commits.filter(watched.concerns).map {
-            Concern(commit: $0, changes: watched.changes(of: $0))
+        watchedCommits = record.journal.commits.filter(watched.concerns).map {
+            WatchedCommit(commit: $0, changes: watched.changes(of: $0))
         }
-        known = Known(model: WatchedModel(watched))
+        watcher = WatcherState(model: WatchedModel(watched))
         for (number, next) in transcript.steps.enumerated() {
             step = number
             switch next {
             case .received(let received): check(received)
-            case .savedState: saved = known
-            case .returnedToSavedState: saved.map { known = $0 }
-            case .discardedState: (known.cursor, known.view) = (nil, [:])
+            case .savedState: savedWatcher = watcher
+            case .returnedToSavedState: savedWatcher.map { watcher = $0 }
+            case .discardedState: (watcher.cursor, watcher.receivedValues) = (nil, [:])
             }
         }
-        if isComplete, furthest < record.journal.last {
-            recordViolation("the transcript ends at \(furthest), before the last commit \(record.journal.last)")
+        if isComplete, highestCursor < record.journal.last {
+            recordViolation("the transcript ends at \(highestCursor), before the last commit \(record.journal.last)")
         }
     }
 
     private mutating func check(_ received: Received) {
-        let ask = received.ask
+        let request = received.request
         tally[received.content.kind, default: 0] += 1
         switch received.content {
         case .state(let state): check(state, received)
@@ -75,13 +76,13 @@ struct TranscriptCheck {
         case .cursorOnly(let cursor, let isLast): check(cursorOnly: cursor, isLast: isLast, received)
         case .absent(let cursor):
             check(absentAt: cursor, received)
-            if received.ask.waitsForSuite { checkWaitDuration(received) }
+            if received.request.waitsForSuite { checkWaitDuration(received) }
         case .missing(let cursor):
             check(absentAt: cursor, received)
-            known.view = [:]
-            settle(at: cursor.revision)
+            watcher.receivedValues = [:]
+            advanceAndCompare(to: cursor.revision)
         case .ended:
-            if !ask.isHalfClosed && !isStopping(received) {
+            if !request.isHalfClosed && !isStopping(received) {
                 recordViolation("the stream ended while the daemon was running")
             }
         case .refused:
@@ -100,74 +101,75 @@ struct TranscriptCheck {
         violations.append((step, text))
     }
 
-    mutating func count(_ what: String) {
-        tally[what, default: 0] += 1
+    mutating func count(_ kind: String) {
+        tally[kind, default: 0] += 1
     }
 
     /// True if the daemon was asked to stop before the answer arrived.
     func isStopping(_ received: Received) -> Bool {
-        guard received.ask.life < record.lives.count else { return false }
-        let life = record.lives[received.ask.life]
+        guard received.request.life < record.lives.count else { return false }
+        let life = record.lives[received.request.life]
         return !life.isKilled && received.at >= life.endedAt
     }
 }
 
 /// Cursors.
 extension TranscriptCheck {
-    /// Checks a cursor. Returns false if the content cannot be checked at this cursor.
-    mutating func checkCursor(_ cursor: Cursor, _ received: Received, from known: Revision, isNewest: Bool) -> Bool {
+    /// Checks a received cursor, which must not be before the cursor `previous`; if `isNewest` is true, also not before
+    /// any received cursor. Returns false if the content cannot be checked at this cursor.
+    mutating func checkCursor(_ cursor: Cursor, _ received: Received, from previous: Revision, isNewest: Bool) -> Bool {
         guard cursor.epoch == record.journal.epoch else {
             recordViolation("the cursor \(cursor) is of another epoch than \(record.journal.epoch)")
             return false
         }
-        guard cursor.revision >= known else {
-            recordViolation("the cursor goes back from \(known) to \(cursor.revision)")
+        guard cursor.revision >= previous else {
+            recordViolation("the cursor goes back from \(previous) to \(cursor.revision)")
             return false
         }
-        if isNewest, cursor.revision < furthest {
-            recordViolation("the cursor \(cursor.revision) is before \(furthest), which the watcher has received")
+        if isNewest, cursor.revision < highestCursor {
+            recordViolation("the cursor \(cursor.revision) is before \(highestCursor), which the watcher has received")
             return false
         }
-        if received.ask.life < record.lives.count, cursor.revision > record.lives[received.ask.life].last {
+        if received.request.life < record.lives.count, cursor.revision > record.lives[received.request.life].last {
             recordViolation(
-                "the cursor \(cursor.revision) is ahead of all commits of life \(received.ask.life) of the daemon")
+                "the cursor \(cursor.revision) is ahead of all commits of life \(received.request.life) of the daemon")
             return false
         }
-        furthest = max(furthest, cursor.revision)
+        highestCursor = max(highestCursor, cursor.revision)
         return true
     }
 
     /// The commits after the model's last commit, up to and including a revision.
-    func expected(upTo revision: Revision) -> ArraySlice<Concern> {
-        let rest = concerning[known.position...]
+    func expected(upTo revision: Revision) -> ArraySlice<WatchedCommit> {
+        let rest = watchedCommits[watcher.position...]
         return rest.prefix { $0.commit.revision <= revision }
     }
 
     /// Advances the model to a revision.
     mutating func advance(to revision: Revision) {
-        for concern in expected(upTo: revision) {
-            if let fault = known.model.apply(concern.commit) {
+        for watchedCommit in expected(upTo: revision) {
+            if let fault = watcher.model.apply(watchedCommit.commit) {
                 recordViolation("the journal is inconsistent: \(fault)")
             }
-            known.position += 1
+            watcher.position += 1
         }
     }
 
     /// Advances the model and the watcher's cursor to a revision, and compares the watcher's values with the model.
-    mutating func settle(at revision: Revision) {
+    mutating func advanceAndCompare(to revision: Revision) {
         advance(to: revision)
-        known.cursor = revision
-        let expected = known.model.suites.mapValues(\.values).filter { !$0.value.isEmpty }
-        let view = known.view.filter { !$0.value.isEmpty }
+        watcher.cursor = revision
+        let expected = watcher.model.suites.mapValues(\.values).filter { !$0.value.isEmpty }
+        let view = watcher.receivedValues.filter { !$0.value.isEmpty }
         if expected != view { recordViolation("at \(revision) the watcher has \(view) instead of \(expected)") }
     }
 
     /// Applies changes to the watcher's values. The old value of each change must match the watcher's value.
-    mutating func applyToView(_ changes: [Change]) {
+    mutating func applyToReceivedValues(_ changes: [Change]) {
         for change in changes {
-            let before = known.view[change.suite]?[change.key]
+            let before = watcher.receivedValues[change.suite]?[change.key]
             if before != change.old { recordViolation("the watcher does not have the old value of \(change.brief)") }
-            known.view[change.suite, default: [:]][change.key] = change.new
+            watcher.receivedValues[change.suite, default: [:]][change.key] = change.new
         }
     }
 }
@@ -176,55 +178,62 @@ extension TranscriptCheck {
 extension TranscriptCheck {
     /// An answer without changes must not come before the end of the wait.
     mutating func checkWaitDuration(_ received: Received) {
-        let took = received.at &- received.ask.at
-        guard !received.ask.isHalfClosed else {
+        let took = received.at &- received.request.at
+        guard !received.request.isHalfClosed else {
             if took > Patience.maximumDelivery {
                 recordViolation("the half-closed request was answered after \(took / 1_000_000) ms")
             }
             return
         }
-        guard took < received.ask.shortestWait, !isStopping(received) else { return }
+        guard took < received.request.shortestWait, !isStopping(received) else { return }
         recordViolation(
-            "an answer without changes arrived after \(took / 1_000_000) ms of a wait of \(received.ask.wait) s")
+            "an answer without changes arrived after \(took / 1_000_000) ms of a wait of \(received.request.wait) s")
     }
 
     /// A commit must reach its watchers within the limit on delivery. A reader that is behind receives one event after
     /// another, so the limit starts at the previous event.
-    mutating func checkDelay(of concern: Concern, _ received: Received) {
-        guard !received.ask.isSlow, let known = record.acknowledged[concern.commit.revision] else { return }
-        let since = max(known, received.ask.at, lastReceived)
+    mutating func checkDelay(of watchedCommit: WatchedCommit, _ received: Received) {
+        guard !received.request.isSlow, let acknowledged = record.acknowledged[watchedCommit.commit.revision] else {
+            return
+        }
+        let since = max(acknowledged, received.request.at, lastReceived)
         guard received.at > since, received.at - since > Patience.maximumDelivery else { return }
         let milliseconds = (received.at - since) / 1_000_000
-        recordViolation("the commit \(concern.commit.revision) was not delivered in time, but after \(milliseconds) ms")
+        recordViolation(
+            "the commit \(watchedCommit.commit.revision) was not delivered in time, but after \(milliseconds) ms")
     }
 
     private mutating func checkDisconnection(_ received: Received) {
-        guard let cursor = known.cursor, !record.isEvicted(cursor, at: record.journal.last) else { return }
-        if let next = concerning[known.position...].first { checkDelay(of: next, received) }
+        guard let cursor = watcher.cursor, !record.isEvicted(cursor, at: record.journal.last) else { return }
+        if let next = watchedCommits[watcher.position...].first { checkDelay(of: next, received) }
     }
 
     private mutating func checkLoss(_ received: Received) {
-        let isOver = received.ask.life < record.lives.count && received.at >= record.lives[received.ask.life].endedAt
-        if received.ask.isSlow, !isOver { count("slow readers disconnected by the daemon") }
-        guard !received.ask.isSlow, received.ask.life < record.lives.count else { return }
-        let life = record.lives[received.ask.life]
+        let isOver =
+            received.request.life < record.lives.count && received.at >= record.lives[received.request.life].endedAt
+        if received.request.isSlow, !isOver { count("slow readers disconnected by the daemon") }
+        guard !received.request.isSlow, received.request.life < record.lives.count else { return }
+        let life = record.lives[received.request.life]
         if received.at < life.endedAt {
-            if case .stream = received.ask.form, waitingBytes(received) > 1 << 20 {
+            if case .stream = received.request.kind, waitingBytes(received) > 1 << 20 {
                 // The daemon may have disconnected the reader, because a reader that checks each event can fall behind.
                 count("readers behind disconnected by the daemon")
             } else {
                 recordViolation("the connection was lost while the daemon was running")
             }
         }
-        if !life.isKilled, received.ask.at + Patience.maximumDelivery / 4 < life.endedAt {
+        // A request that was sent at least a second before the daemon was asked to stop gets an answer.
+        if !life.isKilled, received.request.at + 1_000_000_000 < life.endedAt {
             recordViolation("the daemon stopped without an answer to the request")
         }
     }
 
     /// The number of bytes that were certainly sent and not yet read.
     private func waitingBytes(_ received: Received) -> Int {
-        concerning[known.position...].reduce(0) { bytes, next in
-            guard let known = record.acknowledged[next.commit.revision], known < received.at else { return bytes }
+        watchedCommits[watcher.position...].reduce(0) { bytes, next in
+            guard let acknowledged = record.acknowledged[next.commit.revision], acknowledged < received.at else {
+                return bytes
+            }
             return next.changes.reduce(bytes) {
                 $0 + ($1.old?.jsonText().utf8.count ?? 0) + ($1.new?.jsonText().utf8.count ?? 0)
             }
@@ -232,23 +241,24 @@ extension TranscriptCheck {
     }
 
     mutating func check(cursorOnly cursor: Cursor, isLast: Bool, _ received: Received) {
-        guard let cursorBefore = known.cursor else { return recordViolation("a cursor arrived before any state") }
+        guard let cursorBefore = watcher.cursor else { return recordViolation("a cursor arrived before any state") }
         guard checkCursor(cursor, received, from: cursorBefore, isNewest: false) else { return }
         let missed = expected(upTo: cursor.revision)
-        var model = known.model
-        for concern in missed { model.apply(concern.commit) }
+        var model = watcher.model
+        for watchedCommit in missed { model.apply(watchedCommit.commit) }
         // A stream that waits for its suite receives the suite when it exists. The stream does not receive a suite that
         // was created and dropped in the meantime.
         if !isMissing || !model.suites.isEmpty {
             for missed in missed {
-                recordViolation("\(cursor) passes over \(missed.commit.revision), which the watcher did not receive")
+                recordViolation(
+                    "\(cursor) passes over the commit \(missed.commit.revision), which the watcher did not receive")
             }
         }
-        // The end of a stream also has a cursor.
-        if !isLast, !received.ask.isSlow, received.at - max(lastReceived, received.ask.at) < 14_000_000_000 {
+        // The daemon sends a keep-alive after 15 s without an event. The end of a stream also has a cursor.
+        if !isLast, !received.request.isSlow, received.at - max(lastReceived, received.request.at) < 14_000_000_000 {
             recordViolation("a keep-alive arrived on a stream that had not been silent")
         }
-        settle(at: cursor.revision)
+        advanceAndCompare(to: cursor.revision)
     }
 
     /// The violations, with the seed and the preceding steps.
@@ -269,11 +279,11 @@ extension Transcript.Step {
         case .returnedToSavedState: return "returned to its saved state"
         case .discardedState: return "discarded its state"
         case .received(let received):
-            let ask = received.ask
-            let since = ask.since.map { "since \($0)" } ?? "without a cursor"
-            let marks = (ask.isHalfClosed ? " half-closed" : "") + (ask.isSlow ? " slow" : "")
-            let took = received.at > ask.at ? (received.at - ask.at) / 1_000_000 : 0
-            return "life \(ask.life), \(ask.form) \(since)\(marks), after \(took) ms: \(received.content.brief)"
+            let request = received.request
+            let since = request.since.map { "since \($0)" } ?? "without a cursor"
+            let marks = (request.isHalfClosed ? " half-closed" : "") + (request.isSlow ? " slow" : "")
+            let took = received.at > request.at ? (received.at - request.at) / 1_000_000 : 0
+            return "life \(request.life), \(request.kind) \(since)\(marks), after \(took) ms: \(received.content.brief)"
         }
     }
 }

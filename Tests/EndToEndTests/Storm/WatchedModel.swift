@@ -1,7 +1,7 @@
 import SettingsAPI
 import SettingsModel
 
-/// The watched suites after each commit, computed from the commits alone.
+/// The watched suites, computed from the commits alone.
 struct WatchedModel {
     /// A suite that exists.
     struct Contents: Equatable {
@@ -14,7 +14,7 @@ struct WatchedModel {
         var revisions: [KeyName: Revision] = [:]
 
         /// True if a watcher sees no difference between both contents.
-        func shows(_ other: Contents) -> Bool {
+        func looksLike(_ other: Contents) -> Bool {
             values == other.values && invalid == other.invalid && schema == other.schema
         }
     }
@@ -73,13 +73,13 @@ struct Watched: Sendable, CustomStringConvertible {
     /// The suites, in order.
     var suites: [SuiteName]
     /// True if the watcher requests one suite by its path.
-    var isOne: Bool
+    var usesSuitePath: Bool
     var keys: [KeyName] = []
     var prefixes: [String] = []
 
-    init(_ suites: [SuiteName], isOne: Bool, keys: [KeyName] = [], prefixes: [String] = []) {
+    init(_ suites: [SuiteName], usesSuitePath: Bool, keys: [KeyName] = [], prefixes: [String] = []) {
         self.suites = suites
-        self.isOne = isOne
+        self.usesSuitePath = usesSuitePath
         self.keys = keys
         self.prefixes = prefixes
     }
@@ -93,7 +93,7 @@ struct Watched: Sendable, CustomStringConvertible {
         suites.contains(change.suite) && admits(change.key)
     }
 
-    /// True if the watcher must receive a commit. Changes of a watched suite itself always count.
+    /// True if the watcher must receive a commit. A creation, a drop and a schema of a watched suite always count.
     func concerns(_ commit: Commit) -> Bool {
         commit.suiteChanges.contains { suites.contains($0.suite) } || commit.changes.contains(where: admits)
     }
@@ -109,9 +109,9 @@ struct Watched: Sendable, CustomStringConvertible {
 
     /// The path and query for observing, to which more parameters can be appended.
     var target: String {
-        var query = isOne ? [] : suites.map { "suite=\($0.text)" }
+        var query = usesSuitePath ? [] : suites.map { "suite=\($0.text)" }
         query += keys.map { "key=\($0.text.inTarget)" } + prefixes.map { "prefix=\($0.inTarget)" }
-        let path = isOne ? "/v1/suites/\(suites[0].text)/observe" : "/v1/observe"
+        let path = usesSuitePath ? "/v1/suites/\(suites[0].text)/observe" : "/v1/observe"
         return path + "?" + query.map { $0 + "&" }.joined()
     }
 

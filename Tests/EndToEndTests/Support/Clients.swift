@@ -2,13 +2,15 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Sends reports of clients about the suite `app`, and lists the clients of a suite.
+/// Reports of clients about the suite `app`, and the clients of a suite.
 extension TestDaemon {
+    /// Sends a report of the client with this name.
     @discardableResult
     func report(_ name: String, _ body: String = "{}") throws -> RawResponse {
-        try done(Request("PUT app/clients/\(name) \(body)"))
+        try sendOK(Request("PUT app/clients/\(name) \(body)"))
     }
 
+    /// Sends the report that the client has applied the state at this cursor.
     @discardableResult
     func report(_ name: String, applied cursor: String) throws -> RawResponse {
         try report(name, #"{"applied":"\#(cursor)"}"#)
@@ -16,11 +18,11 @@ extension TestDaemon {
 
     /// The clients of a suite by name.
     func clients(_ query: String = "", of suite: String = "app") throws -> [String: JSONValue] {
-        let listed = try done(Request("GET \(suite)/clients\(query)")).json?["clients"]?.array ?? []
+        let listed = try sendOK(Request("GET \(suite)/clients\(query)")).json?["clients"]?.array ?? []
         return Dictionary(listed.map { ($0["name"]?.string ?? "", $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The states of the clients, as `a:current b:behind`.
+    /// The names and states of the clients, as `a:current b:behind`.
     func clientStates(_ query: String = "", of suite: String = "app") throws -> String {
         try clients(query, of: suite).map { "\($0):\($1["status"]?.string ?? "?")" }.sorted()
             .joined(separator: " ")

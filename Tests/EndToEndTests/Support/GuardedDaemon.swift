@@ -16,9 +16,9 @@ final class GuardedDaemon {
 
     /// - Parameters:
     ///   - grants: The grants of each token by its name. A token with the name `expired` has already expired.
-    ///   - given: Requests that the token `all`, which has every right, sends first.
+    ///   - given: Requests that are sent first, with the additional token `all`, which has every right.
     init(
-        _ grants: [String: [String]], given: [Request] = [], _ adapt: (inout Configuration) -> Void = { _ in }
+        _ grants: [String: [String]], given: [Request] = [], _ configure: (inout Configuration) -> Void = { _ in }
     ) throws {
         let directory = try TemporaryDirectory()
         let file = directory.path + "/tokens.json"
@@ -28,7 +28,7 @@ final class GuardedDaemon {
         (self.tokens, tokenFile) = (tokens, file)
         daemon = try TestDaemon(in: directory, data: directory.path + "/data") { configuration in
             configuration.access.tokens = file
-            adapt(&configuration)
+            configure(&configuration)
         }
         for request in given {
             let answer = try send(request, as: "all")

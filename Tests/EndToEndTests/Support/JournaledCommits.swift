@@ -14,10 +14,10 @@ struct JournaledCommits: Sendable {
     /// All commits as the journal lines have them.
     private var lines: [Commit] = []
     /// The last change of each key.
-    private var newest: [SuiteName: [KeyName: Change]] = [:]
+    private var lastChanges: [SuiteName: [KeyName: Change]] = [:]
 
     /// A journal that does not continue the previous journal, or an invalid line.
-    struct Unsound: Error, CustomStringConvertible {
+    struct InvalidJournal: Error, CustomStringConvertible {
         let description: String
     }
 
@@ -30,7 +30,7 @@ struct JournaledCommits: Sendable {
     /// Reads the journals in a directory that no daemon uses.
     init(directory: String) throws {
         guard let first = try Self.journals(in: directory).first else {
-            throw Unsound(description: "there is no journal")
+            throw InvalidJournal(description: "there is no journal")
         }
         self.init(epoch: first.epoch, [])
         try read(directory: directory)
@@ -41,20 +41,20 @@ struct JournaledCommits: Sendable {
     mutating func read(directory: String) throws {
         for journal in try Self.journals(in: directory) {
             guard journal.epoch == epoch else {
-                throw Unsound(description: "\(journal.name) begins epoch \(journal.epoch) after \(epoch)")
+                throw InvalidJournal(description: "\(journal.name) begins epoch \(journal.epoch) after \(epoch)")
             }
             for entry in journal.entries {
                 let commit = try Commit(json: entry.commit)
                 if commit.revision <= last {
                     let index = position(after: commit.revision) - 1
                     guard index >= 0, lines[index] == commit else {
-                        throw Unsound(
+                        throw InvalidJournal(
                             description: "\(journal.name): commit \(commit.revision) differs in an earlier journal")
                     }
                     continue
                 }
                 guard entry.after == last else {
-                    throw Unsound(
+                    throw InvalidJournal(
                         description: "\(journal.name): \(commit.revision) follows \(entry.after) instead of \(last)")
                 }
                 try append(commit)
@@ -67,20 +67,21 @@ struct JournaledCommits: Sendable {
         for index in commit.changes.indices {
             let (suite, key) = (commit.changes[index].suite, commit.changes[index].key)
             if commit.changes[index].lacksOld {
-                guard let before = newest[suite]?[key], before.source == .stored else {
-                    throw Unsound(description: "\(commit.revision) replaces \(suite)/\(key), which has no stored value")
+                guard let before = lastChanges[suite]?[key], before.source == .stored else {
+                    throw InvalidJournal(
+                        description: "\(commit.revision) replaces \(suite)/\(key), which has no stored value")
                 }
                 commit.changes[index].old = before.new
                 commit.changes[index].record.oldRevision = before.revision
                 commit.changes[index].record.oldModified = before.modified
             }
-            newest[suite, default: [:]][key] = commit.changes[index]
+            lastChanges[suite, default: [:]][key] = commit.changes[index]
         }
         lines.append(line)
         commits.append(commit)
     }
 
-    /// The last commit.
+    /// The revision of the last commit.
     var last: Revision { commits.last?.revision ?? .zero }
 
     /// The number of commits after a revision, up to and including another revision.
@@ -117,21 +118,21 @@ extension JournaledCommits {
             var lines = value.split(separator: UInt8(ascii: "\n"))
             let head = try Self.read(lines.removeFirst())
             guard let epoch = head["epoch"]?.string.flatMap({ Epoch($0) }), let id = head["id"]?.string else {
-                throw Unsound(description: "\(key) has no head")
+                throw InvalidJournal(description: "\(key) has no head")
             }
             var commits = found ?? JournaledCommits(epoch: epoch, [])
-            guard commits.epoch == epoch else { throw Unsound(description: "\(key) begins epoch \(epoch)") }
+            guard commits.epoch == epoch else { throw InvalidJournal(description: "\(key) begins epoch \(epoch)") }
             let parts = "settingsd/parts/\(key.split(separator: "/").last ?? "")/\(id)"
             let text = try etcd.values(from: parts + "/", to: parts + "0").flatMap(\.value)
             for line in lines + text.split(separator: UInt8(ascii: "\n")) {
                 let json = try Self.read(line)
                 guard let commit = json["commit"], try json["after"].map({ try Revision(json: $0) }) == commits.last
-                else { throw Unsound(description: "\(key) does not follow \(commits.last)") }
+                else { throw InvalidJournal(description: "\(key) does not follow \(commits.last)") }
                 try commits.append(try Commit(json: commit))
             }
             found = commits
         }
-        guard let found else { throw Unsound(description: "there is no log") }
+        guard let found else { throw InvalidJournal(description: "there is no log") }
         self = found
     }
 }
@@ -156,7 +157,7 @@ extension JournaledCommits {
             guard let first = lines.first else { return nil }
             let head = try read(first)
             guard let epoch = head["epoch"]?.string.flatMap({ Epoch($0) }) else {
-                throw Unsound(description: "\(name) has no head")
+                throw InvalidJournal(description: "\(name) has no head")
             }
             var journal = Journal(name: name, epoch: epoch)
             for line in lines.dropFirst() {

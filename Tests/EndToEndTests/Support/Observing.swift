@@ -15,12 +15,12 @@ struct WaitingPeer {
         client = try daemon.connect()
         try client.send(request.bytes)
         while try counter.watcherCount(metrics.bytes) == before {
-            guard !client.isReadable else { throw Answered(answer: try client.readHead()) }
+            guard !client.isReadable else { throw AnsweredAtOnce(answer: try client.readHead()) }
         }
     }
 
-    /// The error of a request that was answered instead of waiting.
-    struct Answered: Error {
+    /// The error of a request that the daemon answered instead of waiting.
+    struct AnsweredAtOnce: Error {
         let answer: RawResponse
     }
 
@@ -68,7 +68,7 @@ struct StreamedCommit {
 }
 
 extension EventStreamReader {
-    /// Reads an event, which must have this type, this ID and at least these members; returns its data.
+    /// Reads an event, which must have this type, this ID and at least the members in `body`; returns its data.
     @discardableResult
     func expect(
         _ type: String, _ id: String, _ body: String, sourceLocation: SourceLocation = #_sourceLocation

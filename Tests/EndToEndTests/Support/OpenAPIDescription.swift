@@ -10,6 +10,7 @@ struct OpenAPIDescription {
 
     static let shared = Result { try OpenAPIDescription() }
 
+    /// Compares the request and the answer with the description. Messages contain `name`.
     static func check(_ answer: RawResponse, to request: Request, of name: String) throws {
         try shared.get().check(answer, to: request, of: name)
     }
@@ -61,7 +62,7 @@ struct OpenAPIDescription {
         let description: JSONValue
         /// The parameters of the path and of the operation.
         let parameters: [JSONValue]
-        /// The parameters in the path: the name in the template, and the text in the request, still percent-encoded.
+        /// The variables of the path: the name in the template, and the text in the request, still percent-encoded.
         let names: [(name: String, text: String)]
     }
 
@@ -178,14 +179,15 @@ extension OpenAPIDescription {
         return deviations
     }
 
-    /// True if a schema allows the value of a parameter. A nil value stands for a parameter without `=`.
+    /// True if a schema allows the text of a parameter as a text, a number or a Boolean. A nil text stands for a
+    /// parameter without `=`.
     private func allows(_ text: String?, ofParameter schema: JSONValue?) -> Bool {
         guard let text else { return schema?["type"]?.string == "boolean" }
-        var readings: [JSONValue] = [.string(text)]
-        if let number = Int64(text), text.allSatisfy(\.isNumber) { readings.append(.integer(number)) }
-        if let number = Double(text), text.first?.isNumber ?? false { readings.append(.double(number)) }
-        if text == "true" || text == "false" { readings.append(.bool(text == "true")) }
-        return readings.contains { allows($0, schema) }
+        var values: [JSONValue] = [.string(text)]
+        if let number = Int64(text), text.allSatisfy(\.isNumber) { values.append(.integer(number)) }
+        if let number = Double(text), text.first?.isNumber ?? false { values.append(.double(number)) }
+        if text == "true" || text == "false" { values.append(.bool(text == "true")) }
+        return values.contains { allows($0, schema) }
     }
 
     private func allows(_ value: JSONValue, _ schema: JSONValue?) -> Bool {

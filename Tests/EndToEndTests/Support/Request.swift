@@ -18,8 +18,8 @@ struct Request: Sendable, ExpressibleByStringLiteral {
         let words = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         method = String(words[0])
         let target = words.count > 1 ? String(words[1]) : ""
-        let isWhole = target.hasPrefix("/") || target.hasPrefix("http:") || target == "*"
-        self.target = isWhole ? target : "/v1/suites/\(target)"
+        let isAbsolute = target.hasPrefix("/") || target.hasPrefix("http:") || target == "*"
+        self.target = isAbsolute ? target : "/v1/suites/\(target)"
         body = words.count > 2 ? Array(words[2].utf8) : []
         self.fields = fields
     }
@@ -113,7 +113,7 @@ enum Samples {
         """
 
     /// A schema that allows only `volume` and `count` from the schema above, as numbers up to 10.
-    static let narrow: Request = """
+    static let narrowSchema: Request = """
         PUT app/schema?onConflict=keep {"additionalProperties":false,"properties":{\
         "volume":{"type":"number","maximum":10},"count":{"type":"integer","minimum":0,"maximum":10}}}
         """
@@ -129,6 +129,11 @@ extension RawResponse {
     var type: String { String((field("Content-Type") ?? "").prefix { $0 != ";" }) }
     /// True if the answer reports that a write changed something.
     var reportsChange: Bool { json?["changed"] == true && json?["dryRun"] == nil && json?["replayed"] == nil }
+}
+
+extension Int32 {
+    /// The smallest receive buffer that Linux allows for a socket.
+    static let smallestReceiveBuffer: Int32 = 2304
 }
 
 extension RawClient {

@@ -5,17 +5,18 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// One case of a table-driven test: preceding requests, the tested request, its expected answer, and requests that
-/// check the result.
+/// A row of a table-driven test: requests that are sent first, the tested request, its expected answer, and requests
+/// that check the result.
 struct Row: Sendable, CustomTestStringConvertible {
     let name: String
+    /// The requests that are sent first. Each must succeed.
     var given: [Request]
     var request: Request
     var status: Int
     var code: ErrorCode?
-    /// A pattern that the body must contain. `"*"` matches any value, `"*a*b*"` matches a text that contains `a` and
-    /// then `b`, and `$n` is the revision of the daemon after the n-th request of the test, where `$0` is the revision
-    /// before the first request.
+    /// A pattern: the body must have its members, and may have others. `"*"` matches any value, `"*a*b*"` matches a
+    /// text that contains `a` and then `b`, and `$n` is the revision of the daemon after the n-th request of the test,
+    /// where `$0` is the revision before the first request.
     var body: String
     /// The exact text of the body.
     var text: String?
@@ -29,13 +30,13 @@ struct Row: Sendable, CustomTestStringConvertible {
     /// Requests after the tested request, and patterns that their answers must contain.
     var then: [(request: Request, body: String)]
     /// Changes the configuration of the daemon before its start.
-    var adapt: @Sendable (inout Configuration) -> Void
+    var configure: @Sendable (inout Configuration) -> Void
 
     init(
         _ name: String, given: [Request] = [], _ request: Request, _ status: Int, _ code: ErrorCode? = nil,
         _ body: String = "", text: String? = nil, exactly: String? = nil, lacks: [String] = [], fields: [String] = [],
         then: [(request: Request, body: String)] = [],
-        adapt: @escaping @Sendable (inout Configuration) -> Void = { _ in }
+        configure: @escaping @Sendable (inout Configuration) -> Void = { _ in }
     ) {
         self.name = name
         self.given = given
@@ -48,7 +49,7 @@ struct Row: Sendable, CustomTestStringConvertible {
         self.lacks = lacks
         self.fields = fields
         self.then = then
-        self.adapt = adapt
+        self.configure = configure
     }
 
     /// The subject, the condition and the result: `A missing key: GET app/keys/b returns 404 not_set`.
@@ -66,12 +67,12 @@ struct Row: Sendable, CustomTestStringConvertible {
 }
 
 extension Row {
-    /// Runs the row on a new daemon.
+    /// Sends the requests of the row to a new daemon and checks the answers.
     func check() throws {
-        let daemon = try TestDaemon(adapt)
+        let daemon = try TestDaemon(configure)
         var revisions = [try daemon.send("GET /v1").revision?.description ?? ""]
         for request in given {
-            let answer = try daemon.done(request.replacingPlaceholders(with: revisions))
+            let answer = try daemon.sendOK(request.replacingPlaceholders(with: revisions))
             revisions.append(answer.revision?.description ?? "")
         }
         let sent = request.replacingPlaceholders(with: revisions)
@@ -174,8 +175,8 @@ extension Row {
         #expect(head.status == answer.status, "\(name): HEAD")
         let isVolatile = sent.target.hasPrefix("/metrics")
         let ignored = isVolatile ? ["Date", "Content-Length"] : ["Date"]
-        let kept = { (fields: [RawResponse.Field]) in fields.filter { !ignored.contains($0.name) } }
-        #expect(kept(head.fields) == kept(answer.fields), "\(name): HEAD")
+        let compared = { (fields: [RawResponse.Field]) in fields.filter { !ignored.contains($0.name) } }
+        #expect(compared(head.fields) == compared(answer.fields), "\(name): HEAD")
     }
 }
 

@@ -18,16 +18,16 @@ final class TestDaemon {
         case process(DaemonProcess)
     }
 
-    convenience init(_ adapt: (inout Configuration) -> Void = { _ in }) throws {
-        try self.init(in: TemporaryDirectory(), adapt)
+    convenience init(_ configure: (inout Configuration) -> Void = { _ in }) throws {
+        try self.init(in: TemporaryDirectory(), configure)
     }
 
     /// Starts a daemon on a directory, which may have the data of an earlier daemon.
     init(
-        in directory: TemporaryDirectory, data: String? = nil, _ adapt: (inout Configuration) -> Void = { _ in }
+        in directory: TemporaryDirectory, data: String? = nil, _ configure: (inout Configuration) -> Void = { _ in }
     ) throws {
         self.directory = directory
-        let daemon = try DaemonInProcess(data: data ?? directory.path, in: directory, adapt)
+        let daemon = try DaemonInProcess(data: data ?? directory.path, in: directory, configure)
         self.daemon = .inTestProcess(daemon)
         port = daemon.port
         addresses = daemon.addresses
@@ -70,9 +70,9 @@ final class TestDaemon {
         try connect().ask(request)
     }
 
-    /// Sends a request that must succeed.
+    /// Sends a request on a new connection. Throws an error if the status of the answer is 300 or higher.
     @discardableResult
-    func done(_ request: Request) throws -> RawResponse {
+    func sendOK(_ request: Request) throws -> RawResponse {
         let answer = try send(request)
         guard answer.status < 300 else { throw Refused(request: request, answer: answer.text) }
         return answer
@@ -83,12 +83,13 @@ final class TestDaemon {
         let answer: String
     }
 
-    /// Everything that a client can read, with the current cursor.
+    /// All suites with their values, keys and schemas as a text, with the current cursor.
     func readEverything() throws -> String {
         try readEverything(withCursor: true)
     }
 
-    /// Everything that a client can read. Without the cursor, the result shows only changes of settings and schemas.
+    /// All suites with their values, keys and schemas as a text. Without the cursor, the text changes only if a setting
+    /// or a schema changes.
     func readEverything(withCursor: Bool) throws -> String {
         let listing = try send("GET /v1/suites")
         let cursor = listing.field("Settings-Cursor") ?? ""

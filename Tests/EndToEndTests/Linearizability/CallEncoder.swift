@@ -3,10 +3,10 @@ import SettingsModel
 import TestSupport
 
 /// Translates calls to HTTP requests.
-struct CallForm {
+struct CallEncoder {
     let settings: TestedSettings
     /// True if reads have Settings-Fresh, so that they show all commits that any daemon has acknowledged.
-    var readsFresh = false
+    var requestsFreshReads = false
 
     /// The HTTP request of a call.
     ///
@@ -15,17 +15,17 @@ struct CallForm {
         switch call {
         case .read(let read):
             var request = Request("GET \(read.count == 1 ? settings.path(of: read[0]) : settings.suite(of: read[0]))")
-            if readsFresh { request.fields.append("Settings-Fresh: true") }
+            if requestsFreshReads { request.fields.append("Settings-Fresh: true") }
             return request
         case .write(let conditions, let steps):
-            var request = single(conditions, steps) ?? transaction(conditions, steps)
+            var request = settingRequest(conditions, steps) ?? transactionRequest(conditions, steps)
             if let requestKey { request.fields.append("Idempotency-Key: \(requestKey)") }
             return request
         }
     }
 
     /// The write as a request to one setting; nil if the write needs a transaction.
-    private func single(_ conditions: [Call.Condition], _ steps: [Call.Step]) -> Request? {
+    private func settingRequest(_ conditions: [Call.Condition], _ steps: [Call.Step]) -> Request? {
         guard steps.count == 1, conditions.count <= 1, conditions.allSatisfy({ $0.setting == steps[0].setting }) else {
             return nil
         }
@@ -45,7 +45,7 @@ struct CallForm {
         return request
     }
 
-    private func transaction(_ conditions: [Call.Condition], _ steps: [Call.Step]) -> Request {
+    private func transactionRequest(_ conditions: [Call.Condition], _ steps: [Call.Step]) -> Request {
         let conditions = conditions.map { condition in
             let test =
                 switch condition {
@@ -87,14 +87,14 @@ struct CallAnswer {
         self.cursor = cursor
         let reader = AnswerReader(answer: answer, json: json, settings: settings, unexpected: unexpected)
         switch request {
-        case .read(let read): outcome = .shown(try reader.shown(read))
-        case .write(let conditions, let steps):
-            if let refusal = try reader.refusal() {
+        case .read(let read): outcome = .shown(try reader.shownSettings(of: read))
+        case .write(_, let steps):
+            if let refusal = try reader.refusalOutcome() {
                 outcome = refusal
             } else if json["changes"] == nil {
-                outcome = try reader.written(steps)
+                outcome = try reader.settingOutcome(of: steps)
             } else {
-                outcome = try reader.summary(of: steps, conditions)
+                outcome = try reader.transactionOutcome()
             }
         }
     }
@@ -107,8 +107,9 @@ private struct AnswerReader {
     let settings: TestedSettings
     let unexpected: UnexpectedAnswer
 
-    func shown(_ read: [Int]) throws -> [Call.ShownSetting] {
-        guard read.count == 1 else { return try suite(read) }
+    /// The settings that the answer to a read shows.
+    func shownSettings(of read: [Int]) throws -> [Call.ShownSetting] {
+        guard read.count == 1 else { return try settingsOfSuite(read) }
         if answer.status == 404, json["code"]?.string == "not_set", let revision = tag {
             return [Call.ShownSetting(setting: read[0], value: nil, revision: revision)]
         }
@@ -118,7 +119,7 @@ private struct AnswerReader {
         return [shown]
     }
 
-    private func suite(_ read: [Int]) throws -> [Call.ShownSetting] {
+    private func settingsOfSuite(_ read: [Int]) throws -> [Call.ShownSetting] {
         guard answer.status == 200, let suite = try? SuiteState(json: json),
             suite.contents.suite.text == settings.suite(of: read[0]),
             answer.field("Settings-Cursor") == suite.cursor.description
@@ -134,7 +135,7 @@ private struct AnswerReader {
     }
 
     /// The outcome of a refused write; nil if the write was not refused.
-    func refusal() throws -> Call.Outcome? {
+    func refusalOutcome() throws -> Call.Outcome? {
         guard answer.status >= 400 else { return nil }
         let problem = Problem(status: answer.status, body: json)
         switch problem.code {
@@ -151,7 +152,7 @@ private struct AnswerReader {
     }
 
     /// The outcome of a write to one setting.
-    func written(_ steps: [Call.Step]) throws -> Call.Outcome {
+    func settingOutcome(of steps: [Call.Step]) throws -> Call.Outcome {
         guard let setting = try? SettingState(json: json), let previous = setting.previous,
             let isChanged = setting.changed
         else { throw unexpected }
@@ -170,7 +171,7 @@ private struct AnswerReader {
     }
 
     /// The outcome of a transaction.
-    func summary(of steps: [Call.Step], _ conditions: [Call.Condition]) throws -> Call.Outcome {
+    func transactionOutcome() throws -> Call.Outcome {
         guard answer.status == 200, let summary = try? WriteSummary(json: json),
             summary.changed != summary.changes.isEmpty
         else { throw unexpected }
