@@ -71,6 +71,7 @@ struct LimitTests {
         ])
     func timeout(start: String) throws {
         let daemon = try TestDaemon {
+            // The head and the body must each arrive within 20 ms.
             $0.transport.headTime = TransportLimits.second / 50
             $0.transport.bodyTime = TransportLimits.second / 50
         }

@@ -264,7 +264,8 @@ struct ListenTests {
         }
     }
 
-    static let requests: [(request: Request, status: Int, tcpStatus: Int)] = [
+    /// Requests with their status over a Unix domain socket and over TCP.
+    static let requests: [(request: Request, socketStatus: Int, tcpStatus: Int)] = [
         (Request("GET /v1", "Host: localhost"), 200, 200), (Request("GET /v1", "Host: settingsd"), 200, 421),
         (Request("GET /v1", "Host: any.example:80"), 200, 421), (Request("GET /v1", "Host: "), 200, 421),
         (Request("PUT app/keys/a 1", "Host: any.example"), 201, 421),
@@ -280,13 +281,13 @@ struct ListenTests {
     @Test(
         "Without an Origin, a Unix domain socket accepts any well-formed Host; TCP accepts only the daemon's names",
         arguments: requests)
-    func hosts(request: Request, status: Int, tcpStatus: Int) throws {
+    func hosts(request: Request, socketStatus: Int, tcpStatus: Int) throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/socket"
         let daemon = try TestDaemon { $0.listen = [.tcp(host: "127.0.0.1", port: 0), .unix(path: path)] }
         #expect(daemon.addresses.last == .unix(path: path))
         let client = try RawClient(.unix(path))
-        #expect(try client.ask(request).status == status)
+        #expect(try client.ask(request).status == socketStatus)
         #expect(try daemon.send(request).status == tcpStatus)
     }
 }

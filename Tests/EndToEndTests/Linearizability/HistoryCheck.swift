@@ -51,13 +51,16 @@ struct HistoryCheck {
     ///   - isPipelined: Whether calls of one connection overlap and must take effect in order.
     init(_ history: [Call], _ timeline: Timeline, isPipelined: Bool = false) {
         self.timeline = timeline
-        let sent = history.enumerated().sorted { ($0.element.invoked, $0.offset) < ($1.element.invoked, $1.offset) }
+        let callsInOrder = history.enumerated().sorted {
+            ($0.element.invoked, $0.offset) < ($1.element.invoked, $1.offset)
+        }
         var answers: [(at: UInt64, bounds: LowerBounds)] = []
         var (bounds, boundsOfClients) = (LowerBounds(), [Int: LowerBounds]())
-        var acknowledged: Set<Int> = []
+        // The positions of the commits of answered writes.
+        var acknowledgedPositions: Set<Int> = []
         // Each unanswered write with its lower bound: if the write led to a commit, the commit is after this position.
         var unanswered: [(call: Call, position: Int)] = []
-        for (_, call) in sent {
+        for (_, call) in callsInOrder {
             // Calls that were answered before this call was sent set lower bounds.
             answers.removeAll { answer in
                 guard answer.at < call.invoked else { return false }
@@ -72,20 +75,20 @@ struct HistoryCheck {
                 violations.append(
                     "the commit is not after \(bounds.cursor), which an answer had shown before the call: \(call)")
             }
-            var own = bounds
+            var boundsOfCall = bounds
             // The cursors of a connection never decrease, also if its requests overlap.
             if let before = boundsOfClients[call.client] {
-                own.cursor = max(own.cursor, before.cursor)
-                if isPipelined { own.position = max(own.position, before.position) }
+                boundsOfCall.cursor = max(boundsOfCall.cursor, before.cursor)
+                if isPipelined { boundsOfCall.position = max(boundsOfCall.position, before.position) }
             }
-            own = locate(call, after: own)
-            if call.commit != nil, !acknowledged.insert(own.position).inserted {
+            boundsOfCall = locate(call, after: boundsOfCall)
+            if call.commit != nil, !acknowledgedPositions.insert(boundsOfCall.position).inserted {
                 violations.append("another write has the same revision: \(call)")
             }
-            boundsOfClients[call.client] = own
-            answers.append((call.answered, own))
+            boundsOfClients[call.client] = boundsOfCall
+            answers.append((call.answered, boundsOfCall))
         }
-        explainUnacknowledgedCommits(acknowledged, by: unanswered)
+        explainUnacknowledgedCommits(acknowledgedPositions, by: unanswered)
     }
 
     /// Returns the bounds after the call, and adds a violation if the answer is correct at no position.
@@ -119,7 +122,7 @@ struct HistoryCheck {
     /// Assigns a different unanswered write to each commit that was not acknowledged. If a possible write already has a
     /// commit, searches for another write for that commit (an augmenting path).
     private mutating func explainUnacknowledgedCommits(
-        _ acknowledged: Set<Int>, by unanswered: [(call: Call, position: Int)]
+        _ acknowledgedPositions: Set<Int>, by unanswered: [(call: Call, position: Int)]
     ) {
         // The position of the commit to which each write is assigned.
         var positions: [Int: Int] = [:]
@@ -135,7 +138,7 @@ struct HistoryCheck {
             }
             return false
         }
-        for position in timeline.models.indices.dropFirst() where !acknowledged.contains(position) {
+        for position in timeline.models.indices.dropFirst() where !acknowledgedPositions.contains(position) {
             var tried: Set<Int> = []
             if !assignsWrite(position, &tried) {
                 violations.append("no client wrote \(timeline.models[position]) at \(timeline.revisions[position])")

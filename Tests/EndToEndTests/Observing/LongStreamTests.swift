@@ -85,6 +85,7 @@ struct LongStreamTests {
         "A reader that falls behind by several large commits receives all of them",
         arguments: [false, true])
     func largeCommits(isHalfClosed: Bool) throws {
+        // By default, the daemon disconnects a reader that falls behind for two seconds.
         let daemon = try TestDaemon { $0.transport.streamTime = 600 * TransportLimits.second }
         try daemon.sendOK("PUT app/keys/n 0")
         let stream = try daemon.stream("GET app/observe", receiveBuffer: 4096)

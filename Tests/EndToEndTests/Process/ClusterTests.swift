@@ -72,6 +72,7 @@ struct ClusterTests {
         let again = try daemon(in: directory)
         let first = try again.send("GET app/keys/a")
         #expect(first.json?["value"] == 1)
+        // A daemon sets Settings-Stale after five seconds without etcd.
         #expect((Int(first.field("Settings-Stale") ?? "") ?? 0) >= 5, "\(first.text)")
         #expect(try again.send("GET /readyz").status == 503)
 
