@@ -50,7 +50,7 @@ struct AtLeastTests {
     func waits(request: Request) throws {
         let daemon = try daemon()
         let later = try cursor(daemon, after: 2)
-        let peer = try WaitingPeer(daemon, with(request, atLeast: later))
+        let peer = try WaitingClient(daemon, with(request, atLeast: later))
         try daemon.sendOK("PUT other/keys/a 1")
         #expect(!peer.client.isReadable)
         try daemon.sendOK("PUT other/keys/a 2")
@@ -92,10 +92,10 @@ struct AtLeastTests {
         let start = ContinuousClock.now
         #expect(try daemon.send(with("PUT app/keys/b?wait=1 1", atLeast: later)).json?["code"] == "behind")
         #expect(ContinuousClock.now - start >= .seconds(1))
-        let peer = try WaitingPeer(daemon, with("GET app?wait=300", atLeast: later))
+        let peer = try WaitingClient(daemon, with("GET app?wait=300", atLeast: later))
         peer.client.endSending()
         #expect(try peer.answer().json?["code"] == "behind")
-        let closed = try WaitingPeer(daemon, with("GET app?wait=300", atLeast: later))
+        let closed = try WaitingClient(daemon, with("GET app?wait=300", atLeast: later))
         closed.client.close()
         try daemon.awaitWatchers(0)
     }
@@ -104,7 +104,7 @@ struct AtLeastTests {
     func long() throws {
         let daemon = try daemon()
         let text = String(repeating: "x", count: 300_000)
-        let peer = try WaitingPeer(
+        let peer = try WaitingClient(
             daemon, with(Request("PUT app/keys/long \"\(text)\""), atLeast: try cursor(daemon, after: 1)))
         try daemon.sendOK("PUT other/keys/a 1")
         #expect(try peer.answer().status == 201)
@@ -114,7 +114,7 @@ struct AtLeastTests {
     @Test("Pipelined requests behind a waiting request keep their order")
     func order() throws {
         let daemon = try daemon()
-        let peer = try WaitingPeer(daemon, with("PUT app/keys/a 2", atLeast: try cursor(daemon, after: 1)))
+        let peer = try WaitingClient(daemon, with("PUT app/keys/a 2", atLeast: try cursor(daemon, after: 1)))
         try peer.client.send(Request("PUT app/keys/a 3").bytes + Request("GET app/keys/a").bytes)
         try daemon.sendOK("PUT other/keys/a 1")
         #expect(try peer.client.readResponse().json?["previous"]?["value"] == 1)
@@ -126,7 +126,8 @@ struct AtLeastTests {
     func many() throws {
         let daemon = try daemon()
         let peers = try (1...150).map { number in
-            try WaitingPeer(daemon, with("GET app?wait=60", atLeast: try cursor(daemon, after: Int64(number % 3) + 1)))
+            try WaitingClient(
+                daemon, with("GET app?wait=60", atLeast: try cursor(daemon, after: Int64(number % 3) + 1)))
         }
         for number in 1...3 { try daemon.sendOK(Request("PUT other/keys/a \(number)")) }
         for peer in peers { #expect(try peer.answer().status == 200) }
@@ -151,17 +152,19 @@ struct AtLeastTests {
         "Revoking the token of a waiting caller ends its wait with 401; stopping the daemon ends a wait with 503 `behind`"
     )
     func credentials() throws {
-        let guarded = try GuardedDaemon(["ci": ["*:read"]], given: Self.given)
-        let reached = try guarded.send("GET app", as: "ci").cursorText
+        let protected = try ProtectedDaemon(["ci": ["*:read"]], given: Self.given)
+        let reached = try protected.send("GET app", as: "ci").cursorText
         let cursor = try #require(Cursor(reached))
         let later = "\(cursor.epoch).\(cursor.revision.number + 1)"
-        let revoked = try WaitingPeer(guarded, guarded.signed(with("GET app?wait=300", atLeast: later), as: "ci"))
-        // `all` is a caller of `GuardedDaemon` with every right.
-        let other = try WaitingPeer(guarded, guarded.signed(with("GET app?wait=300", atLeast: later), as: "all"))
-        try guarded.change { (file: inout TokenFile) throws(ConfigurationError) in try file.revoke("ci") }
+        let revoked = try WaitingClient(
+            protected, protected.authorized(with("GET app?wait=300", atLeast: later), as: "ci"))
+        // `all` is a caller of `ProtectedDaemon` with every right.
+        let other = try WaitingClient(
+            protected, protected.authorized(with("GET app?wait=300", atLeast: later), as: "all"))
+        try protected.changeTokens { (file: inout TokenFile) throws(ConfigurationError) in try file.revoke("ci") }
         #expect(try revoked.answer().status == 401)
         #expect(!other.client.isReadable)
-        guarded.daemon.stop()
+        protected.daemon.stop()
         #expect(try other.answer().json?["code"] == "behind")
     }
 

@@ -114,19 +114,19 @@ struct HistoryTests {
 
     @Test("A caller with limited rights can read history while another client sends a body")
     func besideBody() throws {
-        let guarded = try GuardedDaemon(["one": ["app:read"]], given: ["PUT app/keys/a 1"])
-        var upload = guarded.signed("PUT app/keys/b", as: "all")
+        let protected = try ProtectedDaemon(["one": ["app:read"]], given: ["PUT app/keys/a 1"])
+        var upload = protected.authorized("PUT app/keys/b", as: "all")
         upload.fields.append("Content-Length: 200000")
-        let sender = try guarded.daemon.connect()
+        let sender = try protected.daemon.connect()
         try sender.send(upload.bytes + [UInt8](repeating: UInt8(ascii: " "), count: 100_000))
         // The metric shows that the daemon has received a part of the body.
         try eventually {
-            let line = try guarded.send("GET /metrics", as: "all").text.split(separator: "\n").first {
+            let line = try protected.send("GET /metrics", as: "all").text.split(separator: "\n").first {
                 $0.hasPrefix("settingsd_buffer_bytes ")
             }
             return line.flatMap { Int($0.split(separator: " ")[1]) } ?? 0 > 50_000
         }
-        #expect(try guarded.send("GET app/history", as: "one").status == 200)
+        #expect(try protected.send("GET app/history", as: "one").status == 200)
         withExtendedLifetime(sender) {}
     }
 

@@ -246,8 +246,8 @@ struct IdempotencyTests {
     func unchangedEndsNoWait() throws {
         let daemon = try TestDaemon()
         let tag = try #require(try daemon.sendOK("PUT app/keys/a 1").field("ETag"))
-        let setting = try WaitingPeer(daemon, Request("GET app/keys/a?wait=300", "If-None-Match: \(tag)"))
-        let suite = try WaitingPeer(daemon, Request("GET app?wait=300", "If-None-Match: \(tag)"))
+        let setting = try WaitingClient(daemon, Request("GET app/keys/a?wait=300", "If-None-Match: \(tag)"))
+        let suite = try WaitingClient(daemon, Request("GET app?wait=300", "If-None-Match: \(tag)"))
         #expect(try daemon.sendOK(Self.putWithKey).json?["changed"] == false)
         try daemon.sendOK("PUT app/keys/a 2")
         #expect(try setting.answer().json?["value"] == 2)

@@ -69,16 +69,16 @@ struct OriginTests {
     @Test(
         "A page of a configured origin can use a token and read a 401; another origin gets 403 even with a token")
     func token() throws {
-        let guarded = try GuardedDaemon(["page": ["app:read"]], given: ["PUT app/keys/a 1"]) {
+        let protected = try ProtectedDaemon(["page": ["app:read"]], given: ["PUT app/keys/a 1"]) {
             $0.origins = [Self.origin]
         }
         for (name, status) in [("page", 200), ("wrong", 401)] {
-            let answer = try guarded.send(Request("GET app/keys/a", "Origin: \(Self.origin)"), as: name)
+            let answer = try protected.send(Request("GET app/keys/a", "Origin: \(Self.origin)"), as: name)
             #expect(answer.status == status)
             Self.expectReadable(answer)
         }
-        #expect(try guarded.send(Request("GET app/keys/a", "Origin: https://evil.example"), as: "page").status == 403)
-        let preflight = try guarded.send(
+        #expect(try protected.send(Request("GET app/keys/a", "Origin: https://evil.example"), as: "page").status == 403)
+        let preflight = try protected.send(
             Request("OPTIONS app/keys/a", "Origin: \(Self.origin)", "Access-Control-Request-Method: GET"), as: nil)
         #expect(preflight.status == 204)
         #expect(Self.list("Access-Control-Allow-Headers", of: preflight).contains("Authorization"))

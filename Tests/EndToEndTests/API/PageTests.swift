@@ -119,10 +119,10 @@ struct PageTests {
 
     @Test
     func `GET of the page needs no token, and is answered with 404 if the option page is false`() throws {
-        let guarded = try GuardedDaemon(["reader": ["*:read"]])
-        #expect(try guarded.send(Request("GET /ui/"), as: nil).status == 200)
-        #expect(try guarded.send(Request("GET /", Self.acceptOfBrowser), as: nil).status == 302)
-        #expect(try guarded.send(Request("GET /v1/suites"), as: nil).status == 401)
+        let protected = try ProtectedDaemon(["reader": ["*:read"]])
+        #expect(try protected.send(Request("GET /ui/"), as: nil).status == 200)
+        #expect(try protected.send(Request("GET /", Self.acceptOfBrowser), as: nil).status == 302)
+        #expect(try protected.send(Request("GET /v1/suites"), as: nil).status == 401)
         let plain = try TestDaemon { $0.servesWebPage = false }
         #expect(try plain.send(Request("GET /ui/")).status == 404)
         #expect(try plain.send(Request("GET /", Self.acceptOfBrowser)).status == 404)

@@ -99,13 +99,13 @@ struct PendingDeadlineTests {
     func audit() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/audit.jsonl"
-        let guarded = try GuardedDaemon(["ci": ["*:write"]]) { $0.auditFile = path }
+        let protected = try ProtectedDaemon(["ci": ["*:write"]]) { $0.auditFile = path }
         for request: Request in [
             "PUT app/keys/a 1", Request("PUT app/keys/a 2", "Settings-Confirm: 1"),
             Request("PUT app/keys/b 2", "Settings-Until: 1h"), #"POST /v1/pending/p3 {"do":"confirm"}"#,
-        ] { #expect(try guarded.send(request, as: "ci").status < 300) }
-        try eventually { try guarded.send("GET /v1/pending/p2", as: "ci").status == 410 }
-        guarded.daemon.stop()
+        ] { #expect(try protected.send(request, as: "ci").status < 300) }
+        try eventually { try protected.send("GET /v1/pending/p2", as: "ci").status == 410 }
+        protected.daemon.stop()
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map {
             try JSONValue(parsing: String($0))
         }

@@ -73,7 +73,7 @@ struct PendingRefusalTests {
 
     @Test("An action is visible to readers of its keys, and only writers of all its keys may end it")
     func rights() throws {
-        let guarded = try GuardedDaemon(
+        let protected = try ProtectedDaemon(
             [
                 "writer": ["app:read,write"], "reader": ["app:read"], "part": ["app/a:read,write"],
                 "other": ["net:read,write"], "secret": ["app:read,secrets"],
@@ -81,7 +81,7 @@ struct PendingRefusalTests {
                 "both": ["app:read,write", "net:read,write"],
             ],
             given: [#"PUT app/schema {"additionalProperties":{},"properties":{"s":{"writeOnly":true}}}"#])
-        func send(_ request: Request, as name: String) throws -> RawResponse { try guarded.send(request, as: name) }
+        func send(_ request: Request, as name: String) throws -> RawResponse { try protected.send(request, as: name) }
         let body = #"{"a":1,"b":2,"s":"hunter2"}"#
         #expect(try send(Request("PATCH app \(body)", "Settings-Until: 2h"), as: "reader").status == 403)
         #expect(try send(Request("PATCH app \(body)", "Settings-Effective: 2h"), as: "reader").status == 403)

@@ -92,7 +92,8 @@ struct QuotaTests {
     func bytes(quota: String) throws {
         let directory = try TemporaryDirectory()
         let last = Request("PUT app/keys/last \(Self.text(500))"), more = Request("PUT app/keys/a \(Self.text(20))")
-        // This daemon without a quota measures the size of the data.
+        // A daemon without a quota measures the size of the data. Without the write to `other`, both quotas count the
+        // same data.
         let measured = try TestDaemon(in: directory, data: directory.path + "/measured")
         for request in Self.given.dropLast() + [last] { try measured.sendOK(request) }
         let size = try storedBytes(measured)

@@ -8,7 +8,8 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// The limits on each caller: requests per second, connections, watchers. `Samples.schema`: `count` (an integer).
+/// The limits on each caller: requests per second, connections, watchers. The caller `all` of `ProtectedDaemon` has
+/// every right. `Samples.schema`: `count` (an integer).
 @Suite(.ownThread)
 struct TrafficLimitTests {
     /// Limits each caller to one request per second, and five requests at once.
@@ -29,29 +30,31 @@ struct TrafficLimitTests {
 
     @Test("A caller over its rate gets 429 with Retry-After and keeps the connection; other callers are served")
     func rate() throws {
-        let guarded = try GuardedDaemon(["one": ["*:read,admin"], "other": ["*:read"]], Self.limitRate)
-        let request = guarded.signed("GET /v1", as: "one")
-        let client = try guarded.daemon.connect()
+        let protected = try ProtectedDaemon(["one": ["*:read,admin"], "other": ["*:read"]], Self.limitRate)
+        let request = protected.authorized("GET /v1", as: "one")
+        let client = try protected.daemon.connect()
         #expect(try statuses(Self.repeated(7, request), on: client) == [200, 200, 200, 200, 200, 429, 429])
         let refused = try client.ask(request)
         #expect(refused.status == 429)
         #expect(refused.json?["code"] == "too_many_requests")
         #expect(refused.field("Retry-After") == "1")
         try OpenAPIDescription.check(refused, to: request, of: "too many")
-        let unlimited = ["/healthz", "/readyz", "/metrics"].map { guarded.signed(Request("GET \($0)"), as: "one") }
+        let unlimited = ["/healthz", "/readyz", "/metrics"].map {
+            protected.authorized(Request("GET \($0)"), as: "one")
+        }
         #expect(try statuses(unlimited + unlimited + unlimited, on: client) == Array(repeating: 200, count: 9))
-        #expect(try guarded.send("GET /v1", as: "other").status == 200)
+        #expect(try protected.send("GET /v1", as: "other").status == 200)
         try eventually { try client.ask(request).status == 200 }
     }
 
     @Test("A pipelined write that is postponed until earlier requests are answered counts once for the rate")
     func again() throws {
-        let guarded = try GuardedDaemon(["one": ["app:write"]], given: [Samples.schema]) {
+        let protected = try ProtectedDaemon(["one": ["app:write"]], given: [Samples.schema]) {
             $0.rate.perSecond = 1
             $0.rate.burst = 10
         }
-        let writes = (0..<11).map { guarded.signed(Request("PUT app/keys/count \($0)"), as: "one") }
-        let client = try guarded.daemon.connect()
+        let writes = (0..<11).map { protected.authorized(Request("PUT app/keys/count \($0)"), as: "one") }
+        let client = try protected.daemon.connect()
         #expect(try statuses(writes, on: client) == [201] + Array(repeating: 200, count: 9) + [429])
     }
 
@@ -72,21 +75,21 @@ struct TrafficLimitTests {
 
     @Test("Requests with a wrong token count toward the rate of their address")
     func guesses() throws {
-        let guarded = try GuardedDaemon([:]) {
+        let protected = try ProtectedDaemon([:]) {
             Self.limitRate(&$0)
             $0.proxies.ranges = [AddressRange("127.0.0.1")].compactMap(\.self)
         }
-        var guess = guarded.signed("GET /v1", as: "wrong")
+        var guess = protected.authorized("GET /v1", as: "wrong")
         guess.fields.append("X-Forwarded-For: 192.0.2.1")
-        let client = try guarded.daemon.connect()
+        let client = try protected.daemon.connect()
         #expect(try statuses(Self.repeated(6, guess), on: client) == [401, 401, 401, 401, 401, 429])
     }
 
     @Test("Requests with a wrong token from this machine are not rate-limited")
     func localGuesses() throws {
-        let guarded = try GuardedDaemon([:], Self.limitRate)
-        let guesses = Self.repeated(20, guarded.signed("GET /v1", as: "wrong"))
-        #expect(try statuses(guesses, on: guarded.daemon.connect()) == Array(repeating: 401, count: 20))
+        let protected = try ProtectedDaemon([:], Self.limitRate)
+        let guesses = Self.repeated(20, protected.authorized("GET /v1", as: "wrong"))
+        #expect(try statuses(guesses, on: protected.daemon.connect()) == Array(repeating: 401, count: 20))
     }
 
     @Test("Local programs without a credential have no rate limit; a Unix user with grants has a rate limit")
@@ -103,13 +106,13 @@ struct TrafficLimitTests {
         open.stop()
         let user = String(getuid())
         let grants = [try Grant("*:read")]
-        let guarded = try TestDaemon(in: directory, data: directory.path + "/guarded") {
+        let protected = try TestDaemon(in: directory, data: directory.path + "/protected") {
             Self.limitRate(&$0)
             $0.listen.append(.unix(path: path))
             $0.access.users = [(name: user, grants: grants)]
         }
         #expect(try statuses(Self.repeated(6, "GET /v1"), on: RawClient(.unix(path))).last == 429)
-        guarded.stop()
+        protected.stop()
     }
 
     @Test("Connections over the limit of an address get 429; most of a flood of connections are closed unanswered")
@@ -146,15 +149,15 @@ struct TrafficLimitTests {
 
     @Test("The limit on watchers applies to each token separately")
     func watchers() throws {
-        let guarded = try GuardedDaemon(["one": ["*:read"], "other": ["*:read"]], given: ["PUT app/keys/a 1"]) {
+        let protected = try ProtectedDaemon(["one": ["*:read"], "other": ["*:read"]], given: ["PUT app/keys/a 1"]) {
             $0.watchers.perCaller = 1
         }
-        let request = Request("GET app/observe?wait=300&since=\(try guarded.send("GET /v1", as: "all").cursorText)")
-        let first = try WaitingPeer(guarded, guarded.signed(request, as: "one"))
-        let answer = try guarded.send(request, as: "one")
+        let request = Request("GET app/observe?wait=300&since=\(try protected.send("GET /v1", as: "all").cursorText)")
+        let first = try WaitingClient(protected, protected.authorized(request, as: "one"))
+        let answer = try protected.send(request, as: "one")
         #expect(answer.status == 429)
         #expect(answer.json?["code"] == "too_many_watchers")
-        let second = try WaitingPeer(guarded, guarded.signed(request, as: "other"))
+        let second = try WaitingClient(protected, protected.authorized(request, as: "other"))
         withExtendedLifetime((first, second)) {}
     }
 
@@ -162,7 +165,7 @@ struct TrafficLimitTests {
     func reload() throws {
         let directory = try TemporaryDirectory()
         let tokens = directory.path + "/tokens.json"
-        let token = try GuardedDaemon.makeToken("one", ["*:read,admin"], in: tokens)
+        let token = try ProtectedDaemon.makeToken("one", ["*:read,admin"], in: tokens)
         func configure(_ limits: String) throws -> String {
             try directory.file("c.json", #"{"access":{"tokens":"\#(tokens)"},"limits":{\#(limits)}}"#)
         }

@@ -7,7 +7,8 @@ import TestSupport
 import Testing
 
 /// Access control, as docs/explanation/access.md describes it. Each endpoint is requested without a credential, with a
-/// wrong or expired credential, with a credential that lacks a right, and with exactly the required rights.
+/// wrong or expired credential, with a credential that lacks a right, and with exactly the required rights. The caller
+/// `all` of `ProtectedDaemon` has every right.
 @Suite(.ownThread)
 struct AccessTests {
     /// A request and the rights on the suite `app` that it requires.
@@ -87,10 +88,10 @@ struct AccessTests {
                 grants["elsewhere-\(right)"] = ["app.*:\(Self.rightsOnSuites.joined(separator: ","))"]
             }
         }
-        let guarded = try GuardedDaemon(grants, given: Self.given)
-        let before = try guarded.send("GET app", as: "all").text
+        let protected = try ProtectedDaemon(grants, given: Self.given)
+        let before = try protected.send("GET app", as: "all").text
         for name in [nil, "wrong", "expired"] {
-            let answer = try guarded.send(endpoint.request, as: name)
+            let answer = try protected.send(endpoint.request, as: name)
             #expect(answer.status == 401, "\(name ?? "none"): \(answer.text)")
             #expect(answer.field("WWW-Authenticate") == "Bearer")
             if endpoint.request.method != "HEAD" { #expect(answer.json?["code"] == "unauthorized") }
@@ -98,28 +99,28 @@ struct AccessTests {
         }
         // The callers `lacks-…` and `elsewhere-…` lack a right.
         for name in grants.keys.sorted() where name.contains("-") {
-            let answer = try guarded.send(endpoint.request, as: name)
+            let answer = try protected.send(endpoint.request, as: name)
             #expect(answer.status == 403, "\(name): \(answer.text)")
             #expect(answer.field("WWW-Authenticate") == nil)
             if endpoint.request.method != "HEAD" { #expect(answer.json?["code"] == "forbidden") }
         }
-        #expect(try guarded.send("GET app", as: "all").text == before, "a refused request must change nothing")
-        let answer = try guarded.send(endpoint.request, as: "enough")
+        #expect(try protected.send("GET app", as: "all").text == before, "a refused request must change nothing")
+        let answer = try protected.send(endpoint.request, as: "enough")
         #expect(answer.status == endpoint.status, "\(answer.text)")
     }
 
     @Test("The right admin includes metrics and reload; metrics and reload do not allow a backup or reading settings")
     func service() throws {
-        let guarded = try GuardedDaemon(
+        let protected = try ProtectedDaemon(
             ["admin": ["*:admin"], "metrics": ["*:metrics"], "reload": ["*:reload"]], given: Self.given)
         let requests: [Request] = ["GET /metrics", "GET /v1/cluster", "POST /v1/reload", "GET /v1/backup", "GET app"]
-        func statuses(_ name: String) throws -> [Int] { try requests.map { try guarded.send($0, as: name).status } }
+        func statuses(_ name: String) throws -> [Int] { try requests.map { try protected.send($0, as: name).status } }
         #expect(try statuses("admin") == [200, 200, 200, 200, 403])
         #expect(try statuses("metrics") == [200, 200, 403, 403, 403])
         #expect(try statuses("reload") == [403, 403, 200, 403, 403])
-        #expect(try guarded.send("GET /metrics", as: "reload").text.contains("*:metrics"))
+        #expect(try protected.send("GET /metrics", as: "reload").text.contains("*:metrics"))
         #expect(
-            try guarded.send("GET /v1/caller", as: "metrics").text
+            try protected.send("GET /v1/caller", as: "metrics").text
                 == #"{"name":"token:metrics","grants":["*:metrics"]}"#)
     }
 
@@ -127,14 +128,14 @@ struct AccessTests {
         "A refusal is the same whether the suite and the key exist or not",
         arguments: endpoints)
     func existence(endpoint: Endpoint) throws {
-        let guarded = try GuardedDaemon(["admin": ["*:admin"], "other": ["other:read"]], given: Self.given)
+        let protected = try ProtectedDaemon(["admin": ["*:admin"], "other": ["other:read"]], given: Self.given)
         /// The answer to the request for another suite, with `…` for the name of the suite.
         func refusal(_ request: Request, _ suite: String, as name: String?) throws -> String {
             var request = request
             request.target = request.target.replacing("/app", with: "/\(suite)").replacing("=app", with: "=\(suite)")
             request.body = Array(
                 String(decoding: request.body, as: UTF8.self).replacing("\"app\"", with: "\"\(suite)\"").utf8)
-            let answer = try guarded.send(request, as: name)
+            let answer = try protected.send(request, as: name)
             let fields = answer.fields.filter { $0.name != "Date" }.map { "\($0.name): \($0.value)" }
             return
                 "\(answer.status) \(fields) \(answer.text.replacing(" \(suite)", with: " …").replacing(" \(suite):", with: " …:"))"
@@ -151,9 +152,9 @@ struct AccessTests {
 
     @Test("Health and readiness require no credential and ignore a wrong credential", arguments: publicRequests)
     func health(request: Request) throws {
-        let guarded = try GuardedDaemon([:])
-        #expect(try guarded.send(request, as: nil).status < 300)
-        #expect(try guarded.send(request, as: "wrong").status < 300)
+        let protected = try ProtectedDaemon([:])
+        #expect(try protected.send(request, as: nil).status < 300)
+        #expect(try protected.send(request, as: "wrong").status < 300)
     }
 
     static let requestsWithoutSuite: [Request] = [
@@ -165,10 +166,10 @@ struct AccessTests {
         "A request that concerns no suite requires a credential with at least one grant",
         arguments: requestsWithoutSuite)
     func someGrant(request: Request) throws {
-        let guarded = try GuardedDaemon(["some": ["other:read"]], given: Self.given)
-        #expect(try guarded.send(request, as: nil).status == 401)
-        #expect(try guarded.send(request, as: "wrong").status == 401)
-        let answer = try guarded.send(request, as: "some")
+        let protected = try ProtectedDaemon(["some": ["other:read"]], given: Self.given)
+        #expect(try protected.send(request, as: nil).status == 401)
+        #expect(try protected.send(request, as: "wrong").status == 401)
+        let answer = try protected.send(request, as: "some")
         #expect(answer.status < 300, "\(answer.text)")
         #expect(!answer.text.contains("\"app\""), "\(answer.text)")
     }
@@ -188,8 +189,8 @@ struct AccessTests {
         "401 and 403 precede errors in path, method, length, body and suite, and follow errors in the host",
         arguments: order)
     func decided(request: Request, name: String?, status: Int) throws {
-        let guarded = try GuardedDaemon(["other": ["other:read"], "reads": ["*:read"]], given: Self.given)
-        let answer = try guarded.send(request, as: name)
+        let protected = try ProtectedDaemon(["other": ["other:read"], "reads": ["*:read"]], given: Self.given)
+        let answer = try protected.send(request, as: name)
         #expect(answer.status == status, "\(answer.text)")
     }
 
@@ -202,23 +203,23 @@ struct AccessTests {
         "An Authorization field without a bearer token returns 401, also if anonymous callers have full access",
         arguments: malformed)
     func malformedField(field: String) throws {
-        let guarded = try GuardedDaemon([:]) { $0.access.anonymous = [.everything] }
-        let field = field.replacing("TOKEN", with: guarded.tokens["all"] ?? "")
-        #expect(try guarded.daemon.send(Request("GET /v1", field)).status == 401)
-        #expect(try guarded.daemon.send("GET /v1").status == 200)
-        let scheme = "authorization: bEARER   \(guarded.tokens["all"] ?? "")"
-        #expect(try guarded.daemon.send(Request("GET /v1", scheme)).status == 200)
+        let protected = try ProtectedDaemon([:]) { $0.access.anonymous = [.everything] }
+        let field = field.replacing("TOKEN", with: protected.tokens["all"] ?? "")
+        #expect(try protected.daemon.send(Request("GET /v1", field)).status == 401)
+        #expect(try protected.daemon.send("GET /v1").status == 200)
+        let scheme = "authorization: bEARER   \(protected.tokens["all"] ?? "")"
+        #expect(try protected.daemon.send(Request("GET /v1", scheme)).status == 200)
     }
 
     @Test("GET /v1/caller returns the name and the grants of the caller")
     func caller() throws {
-        let guarded = try GuardedDaemon(["ci": ["app.*:write,read", "b/k.*:read"]]) {
+        let protected = try ProtectedDaemon(["ci": ["app.*:write,read", "b/k.*:read"]]) {
             $0.access.anonymous = (try? [Grant("open:read")]) ?? []
         }
         #expect(
-            try guarded.send("GET /v1/caller", as: "ci").text
+            try protected.send("GET /v1/caller", as: "ci").text
                 == #"{"name":"token:ci","grants":["app.*:read,write","b/k.*:read"]}"#)
-        #expect(try guarded.send("GET /v1/caller", as: nil).text == #"{"name":"anonymous","grants":["open:read"]}"#)
+        #expect(try protected.send("GET /v1/caller", as: nil).text == #"{"name":"anonymous","grants":["open:read"]}"#)
         #expect(
             try TestDaemon().send("GET /v1/caller").text
                 == #"{"name":"anonymous","grants":["*:read,write,schema,secrets,override,admin"]}"#)
@@ -226,74 +227,75 @@ struct AccessTests {
 
     @Test("Anonymous callers have their grants, and get 401 for anything else")
     func anonymous() throws {
-        let guarded = try GuardedDaemon([:], given: ["PUT open/keys/a 1", "PUT app/keys/a 1"]) {
+        let protected = try ProtectedDaemon([:], given: ["PUT open/keys/a 1", "PUT app/keys/a 1"]) {
             $0.access.anonymous = (try? [Grant("open:read")]) ?? []
             $0.access.opensMetrics = true
         }
-        #expect(try guarded.send("GET open/keys/a", as: nil).status == 200)
-        #expect(try guarded.send("PUT open/keys/a 2", as: nil).status == 401)
-        #expect(try guarded.send(#"POST open/undo {"revision":1}"#, as: nil).status == 401)
-        #expect(try guarded.send("GET app/keys/a", as: nil).status == 401)
-        #expect(try guarded.send("GET open/keys/a", as: "wrong").status == 401)
-        #expect(try guarded.send("GET /metrics", as: nil).status == 200)
+        #expect(try protected.send("GET open/keys/a", as: nil).status == 200)
+        #expect(try protected.send("PUT open/keys/a 2", as: nil).status == 401)
+        #expect(try protected.send(#"POST open/undo {"revision":1}"#, as: nil).status == 401)
+        #expect(try protected.send("GET app/keys/a", as: nil).status == 401)
+        #expect(try protected.send("GET open/keys/a", as: "wrong").status == 401)
+        #expect(try protected.send("GET /metrics", as: nil).status == 200)
     }
 
     @Test("A transaction requires all rights of all parts; a 403 names the first part that lacks a right")
     func transaction() throws {
-        let guarded = try GuardedDaemon(
+        let protected = try ProtectedDaemon(
             ["a": ["a:write", "b:read"], "ab": ["a:write", "b/k:write"]], given: ["PUT a/keys/k 1", "PUT b/keys/k 1"])
         let request: Request = #"""
             POST /v1/transaction {"do":[{"op":"set","suite":"a","key":"k","value":2},{"op":"add","suite":"b","key":"k","by":1}]}
             """#
-        let refused = try guarded.send(request, as: "a")
+        let refused = try protected.send(request, as: "a")
         #expect(refused.status == 403)
         #expect(refused.json?["pointer"] == "/do/1")
         #expect(refused.json?["detail"]?.string?.contains("b/k:write") == true, "\(refused.text)")
-        #expect(try guarded.send("GET a/keys/k?raw", as: "all").text == "1")
-        #expect(try guarded.send(request, as: "ab").status == 200)
+        #expect(try protected.send("GET a/keys/k?raw", as: "all").text == "1")
+        #expect(try protected.send(request, as: "ab").status == 200)
         let condition: Request = #"""
             POST /v1/transaction {"if":[{"suite":"c","key":"k","stored":false}],"do":[{"op":"delete","suite":"a","key":"k"}]}
             """#
-        #expect(try guarded.send(condition, as: "ab").json?["pointer"] == "/if/0")
+        #expect(try protected.send(condition, as: "ab").json?["pointer"] == "/if/0")
     }
 
     @Test("Commits, settings and changes carry the name of the caller")
     func names() throws {
-        let guarded = try GuardedDaemon(["ci": ["app:write"]]) {
+        let protected = try ProtectedDaemon(["ci": ["app:write"]]) {
             $0.access.anonymous = (try? [Grant("open:write")]) ?? []
         }
-        #expect(try guarded.send(Request("PUT app/keys/a 1", "Settings-Note: why"), as: "ci").json?["by"] == "token:ci")
-        #expect(try guarded.send("PUT open/keys/a 1", as: nil).json?["by"] == "anonymous")
-        let setting = try guarded.send("GET app/keys/a", as: "all").json
+        #expect(
+            try protected.send(Request("PUT app/keys/a 1", "Settings-Note: why"), as: "ci").json?["by"] == "token:ci")
+        #expect(try protected.send("PUT open/keys/a 1", as: nil).json?["by"] == "anonymous")
+        let setting = try protected.send("GET app/keys/a", as: "all").json
         #expect(setting?["by"] == "token:ci" && setting?["note"] == "why")
-        let change = try guarded.send("GET app/observe?since=0", as: "all").json?["changes"]?.array?.first
+        let change = try protected.send("GET app/observe?since=0", as: "all").json?["changes"]?.array?.first
         #expect(change?["by"] == "token:ci")
     }
 
     @Test("A repeated undo returns the first answer, also after the undone commit has left the history")
     func replayedUndo() throws {
-        let guarded = try GuardedDaemon(["a": ["app:write"]]) {
+        let protected = try ProtectedDaemon(["a": ["app:write"]]) {
             $0.history.commits = 4
             $0.history.suiteCommits = 0
         }
-        for value in 1...2 { _ = try guarded.send(Request("PUT app/keys/k \(value)"), as: "a") }
+        for value in 1...2 { _ = try protected.send(Request("PUT app/keys/k \(value)"), as: "a") }
         let undo = Request(#"POST app/undo {"revision":2}"#, "Idempotency-Key: u")
-        let first = try guarded.send(undo, as: "a")
+        let first = try protected.send(undo, as: "a")
         #expect(first.status == 200)
-        for value in 0..<3 { _ = try guarded.send(Request("PUT app/keys/other \(value)"), as: "a") }
-        #expect(try guarded.send(#"POST app/undo {"revision":2}"#, as: "a").status == 410)
-        let again = try guarded.send(undo, as: "a")
+        for value in 0..<3 { _ = try protected.send(Request("PUT app/keys/other \(value)"), as: "a") }
+        #expect(try protected.send(#"POST app/undo {"revision":2}"#, as: "a").status == 410)
+        let again = try protected.send(undo, as: "a")
         #expect(again.status == 200 && again.json?["replayed"] == true, "\(again.text)")
         #expect(again.json?["changes"] == first.json?["changes"])
     }
 
     @Test("A caller does not receive the answer of another caller with the same idempotency key")
     func replay() throws {
-        let guarded = try GuardedDaemon(["a": ["app:write"], "b": ["app:write"]])
+        let protected = try ProtectedDaemon(["a": ["app:write"], "b": ["app:write"]])
         let request = Request("PUT app/keys/k 1", "Idempotency-Key: same")
-        #expect(try guarded.send(request, as: "a").status == 201)
-        #expect(try guarded.send(request, as: "a").json?["replayed"] == true)
-        let other = try guarded.send(request, as: "b").json
+        #expect(try protected.send(request, as: "a").status == 201)
+        #expect(try protected.send(request, as: "a").json?["replayed"] == true)
+        let other = try protected.send(request, as: "b").json
         #expect(other?["replayed"] == nil && other?["changed"] == false)
     }
 }

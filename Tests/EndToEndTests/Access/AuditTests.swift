@@ -19,16 +19,16 @@ struct AuditTests {
     func lines() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/audit.jsonl"
-        let guarded = try GuardedDaemon(["ci": ["*:write,schema"]]) { $0.auditFile = path }
+        let protected = try ProtectedDaemon(["ci": ["*:write,schema"]]) { $0.auditFile = path }
         for request: Request in [
             Request("PUT app/keys/a 1", "Settings-Note: try it", "Idempotency-Key: k"),
             Request("PUT app/keys/a 1", "Settings-Note: try it", "Idempotency-Key: k"),
             "PUT app/keys/a 1", "PUT app/keys/a?dryRun 2", #"PATCH app {"a":2,"b":3}"#,
             #"PUT app/schema {"additionalProperties":{},"properties":{"s":{"writeOnly":true}}}"#,
             "PUT app/keys/s \"hunter2\"",
-        ] { #expect(try guarded.send(request, as: "ci").status < 300) }
-        #expect(try guarded.send("PUT app/keys/a [", as: "ci").status == 400)
-        guarded.daemon.stop()
+        ] { #expect(try protected.send(request, as: "ci").status < 300) }
+        #expect(try protected.send("PUT app/keys/a [", as: "ci").status == 400)
+        protected.daemon.stop()
         let lines = try Self.lines(path)
         #expect(lines.count == 4)
         #expect(lines.allSatisfy { $0["by"] == "token:ci" && $0["peer"] == "127.0.0.1" && $0["time"] != nil })

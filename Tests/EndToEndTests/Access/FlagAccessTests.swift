@@ -2,7 +2,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// The rights that the evaluation of OpenFeature flags requires. A flag is a setting of a suite.
+/// The rights that the evaluation of OpenFeature flags requires. A flag is a setting of a suite. The caller `all` of
+/// `ProtectedDaemon` has every right.
 @Suite(.ownThread)
 struct FlagAccessTests {
     static let given: [Request] = [
@@ -21,66 +22,66 @@ struct FlagAccessTests {
         "Without the right to read, an evaluation is refused in the form of the OpenFeature protocol",
         arguments: ["a", "none", ""])
     func refusals(key: String) throws {
-        let guarded = try GuardedDaemon(Self.grants, given: Self.given)
+        let protected = try ProtectedDaemon(Self.grants, given: Self.given)
         for (name, status) in [(nil, 401), ("wrong", 401), ("other", 403)] {
-            let answer = try guarded.send(Self.evaluate(key), as: name)
+            let answer = try protected.send(Self.evaluate(key), as: name)
             #expect(answer.status == status && answer.type == "application/json", "\(answer.text)")
             #expect(answer.json?["errorCode"] == "GENERAL" && answer.json?["errorDetails"]?.string?.isEmpty == false)
             #expect(answer.json?["key"]?.string == (key.isEmpty ? nil : key))
             #expect(answer.field("WWW-Authenticate") == (status == 401 ? "Bearer" : nil))
         }
-        let events = try guarded.send("GET app/ofrep/v1/events", as: "other")
+        let events = try protected.send("GET app/ofrep/v1/events", as: "other")
         #expect(events.status == 403 && events.json?["errorCode"] == "GENERAL")
-        #expect(try guarded.send(Self.evaluate("b"), as: "some").status == 403)
+        #expect(try protected.send(Self.evaluate("b"), as: "some").status == 403)
     }
 
     @Test("An evaluation hides secrets and keys that the caller may not read, and shows them to callers with the right")
     func hidden() throws {
-        let guarded = try GuardedDaemon(Self.grants, given: Self.given)
+        let protected = try ProtectedDaemon(Self.grants, given: Self.given)
         let readableKeys = ["reader": ["a", "b"], "some": ["a"], "secrets": ["a", "b", "s"], "all": ["a", "b", "s"]]
         // The second answer may come from the cache.
         for _ in 1...2 {
             for (name, keys) in readableKeys {
-                let answer = try guarded.send(Self.evaluate(""), as: name)
+                let answer = try protected.send(Self.evaluate(""), as: name)
                 #expect(answer.json?["flags"]?.array?.compactMap { $0["key"]?.string } == keys, "\(name)")
                 #expect(keys.contains("s") || !answer.text.contains("hunter2"))
             }
         }
-        let secret = try guarded.send(Self.evaluate("s"), as: "reader")
+        let secret = try protected.send(Self.evaluate("s"), as: "reader")
         #expect(secret.status == 404 && secret.json?["errorCode"] == "FLAG_NOT_FOUND")
         #expect(!secret.text.contains("hunter2"))
-        #expect(try guarded.send(Self.evaluate("s"), as: "secrets").json?["value"] == "hunter2")
+        #expect(try protected.send(Self.evaluate("s"), as: "secrets").json?["value"] == "hunter2")
     }
 
     @Test("X-API-Key is accepted as a token on every path; Authorization has priority")
     func key() throws {
-        let guarded = try GuardedDaemon(Self.grants, given: Self.given)
+        let protected = try ProtectedDaemon(Self.grants, given: Self.given)
         func send(_ request: Request, _ fields: String...) throws -> RawResponse {
             var request = request
             request.fields += fields
-            return try guarded.daemon.send(request)
+            return try protected.daemon.send(request)
         }
-        let key = "X-API-Key: \(guarded.tokens["reader"] ?? "")"
+        let key = "X-API-Key: \(protected.tokens["reader"] ?? "")"
         #expect(try send(Self.evaluate("a"), key).json?["value"] == 1)
         #expect(try send("GET /v1/caller", key).json?["name"] == "token:reader")
         #expect(try send("PUT app/keys/a 2", key).status == 403)
         #expect(try send(Self.evaluate("a"), "X-API-Key: wrong").status == 401)
         #expect(try send(Self.evaluate("a"), "X-API-Key:").status == 401)
-        #expect(try send(Self.evaluate("a"), "X-API-Key: Bearer \(guarded.tokens["reader"] ?? "")").status == 401)
+        #expect(try send(Self.evaluate("a"), "X-API-Key: Bearer \(protected.tokens["reader"] ?? "")").status == 401)
         #expect(try send(Self.evaluate("a"), key, "Authorization: Bearer wrong").status == 401)
-        let otherToken = "Authorization: Bearer \(guarded.tokens["some"] ?? "")"
+        let otherToken = "Authorization: Bearer \(protected.tokens["some"] ?? "")"
         #expect(try send("GET /v1/caller", key, otherToken).json?["name"] == "token:some")
     }
 
     @Test("On one connection, X-API-Key refuses a token after `Bearer`, and Authorization a token without `Bearer`")
     func confusedFields() throws {
-        let guarded = try GuardedDaemon(Self.grants, given: Self.given)
-        let connection = try guarded.daemon.connect()
+        let protected = try ProtectedDaemon(Self.grants, given: Self.given)
+        let connection = try protected.daemon.connect()
         func status(_ field: String) throws -> Int {
             try connection.send("GET /v1/caller HTTP/1.1\r\nHost: localhost\r\n\(field)\r\n\r\n")
             return try connection.readResponse().status
         }
-        let token = guarded.tokens["reader"] ?? ""
+        let token = protected.tokens["reader"] ?? ""
         #expect(try status("X-API-Key: \(token)") == 200)
         #expect(try status("Authorization: \(token)") == 401)
         #expect(try status("Authorization: Bearer \(token)") == 200)

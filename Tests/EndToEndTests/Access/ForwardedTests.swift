@@ -57,8 +57,8 @@ struct ForwardedTests {
         func request(_ client: String) throws -> Request {
             Request("GET app/observe?since=\(try daemon.cursor())&wait=300", "X-Forwarded-For: \(client)")
         }
-        let first = try WaitingPeer(daemon, request("192.0.2.1"))
-        let second = try WaitingPeer(daemon, request("192.0.2.2"))
+        let first = try WaitingClient(daemon, request("192.0.2.1"))
+        let second = try WaitingClient(daemon, request("192.0.2.2"))
         #expect(try daemon.send(request("192.0.2.1")).status == 429)
         withExtendedLifetime((first, second)) {}
     }

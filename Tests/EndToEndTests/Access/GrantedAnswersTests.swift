@@ -8,7 +8,8 @@ import TestSupport
 import Testing
 
 /// Tags, cursors and cache fields of answers that depend on the grants of the caller. For a caller that may not read
-/// everything, tags can have a suffix, and the epoch of the cursors is derived from the epoch of the daemon.
+/// everything, tags can have a suffix, and the epoch of the cursors is derived from the epoch of the daemon. The caller
+/// `all` of `ProtectedDaemon` has every right.
 @Suite(.ownThread)
 struct GrantedAnswersTests {
     private static let writesBeforeTest: [Request] = [
@@ -24,8 +25,8 @@ struct GrantedAnswersTests {
     ]
 
     /// A daemon with the writes, and with the grants of the tokens by name.
-    private func guarded(_ grants: [String: [String]] = grants) throws -> GuardedDaemon {
-        try GuardedDaemon(grants, given: Self.writesBeforeTest)
+    private func protected(_ grants: [String: [String]] = grants) throws -> ProtectedDaemon {
+        try ProtectedDaemon(grants, given: Self.writesBeforeTest)
     }
 
     private func tag(_ answer: RawResponse) throws -> String { try #require(answer.field("ETag")) }
@@ -34,13 +35,13 @@ struct GrantedAnswersTests {
 
     @Test("A caller's own tag gets 304, and the tag of a caller with other grants gets 200", arguments: targets)
     func tags(target: String) throws {
-        let guarded = try guarded([
+        let protected = try protected([
             "reads": ["app:read"], "same": ["app:read"], "some": ["app/password:read", "app/a:read"],
         ])
         func read(_ name: String, ifNot known: String) throws -> RawResponse {
-            try guarded.send(Request("GET \(target)", "If-None-Match: \(known)"), as: name)
+            try protected.send(Request("GET \(target)", "If-None-Match: \(known)"), as: name)
         }
-        let tags = try ["all", "reads", "some"].map { try tag(try guarded.send(Request("GET \(target)"), as: $0)) }
+        let tags = try ["all", "reads", "some"].map { try tag(try protected.send(Request("GET \(target)"), as: $0)) }
         #expect(Set(tags).count == 3, "\(tags)")
         #expect(EntityTag(tags[0]).map { $0.description == "\"\($0.revision)\"" } == true)
         #expect(tags[1].hasPrefix(String(tags[0].dropLast()) + "-"))
@@ -58,52 +59,52 @@ struct GrantedAnswersTests {
 
     @Test("A setting has the same tag for all callers that may read its value")
     func plain() throws {
-        let guarded = try guarded()
-        let tags = try ["all", "reads", "some", "sees"].map { try tag(try guarded.send("GET app/keys/a", as: $0)) }
+        let protected = try protected()
+        let tags = try ["all", "reads", "some", "sees"].map { try tag(try protected.send("GET app/keys/a", as: $0)) }
         #expect(Set(tags).count == 1)
-        let secret = try ["all", "sees"].map { try tag(try guarded.send("GET app/keys/password", as: $0)) }
+        let secret = try ["all", "sees"].map { try tag(try protected.send("GET app/keys/password", as: $0)) }
         #expect(Set(secret).count == 1)
     }
 
     @Test("The tag of a list of keys depends on the right to write")
     func writable() throws {
-        let guarded = try guarded()
-        let tags = try ["all", "sees"].map { try tag(try guarded.send("GET app/keys", as: $0)) }
+        let protected = try protected()
+        let tags = try ["all", "sees"].map { try tag(try protected.send("GET app/keys", as: $0)) }
         #expect(tags[0] != tags[1])
     }
 
     @Test("If-Match accepts the caller's own tag, the tag of another caller, and a plain revision")
     func guards() throws {
-        let guarded = try guarded()
+        let protected = try protected()
         for target in ["app", "app/keys/password"] {
             for name in ["writes", "reads", "all"] {
                 let body = target == "app" ? "PATCH app {\"b\":2}" : "PUT app/keys/password \"x\""
-                let known = try tag(try guarded.send(Request("GET \(target)"), as: name))
+                let known = try tag(try protected.send(Request("GET \(target)"), as: name))
                 let read = Request("GET \(target)", "If-Match: \(known)")
-                #expect(try guarded.send(read, as: "writes").status == 200)
-                let answer = try guarded.send(Request(body, "If-Match: \(known)"), as: "writes")
+                #expect(try protected.send(read, as: "writes").status == 200)
+                let answer = try protected.send(Request(body, "If-Match: \(known)"), as: "writes")
                 #expect(answer.status == 200, "\(answer.text)")
                 // No caller has this suffix.
-                let refused = try guarded.send(Request("GET \(target)", "If-Match: \"1-0000000\""), as: "writes")
+                let refused = try protected.send(Request("GET \(target)", "If-Match: \"1-0000000\""), as: "writes")
                 #expect(refused.status == 412)
             }
         }
-        let answer = try guarded.send(#"PATCH app {"b":3}"#, as: "writes")
-        #expect(answer.field("ETag") == (try guarded.send("GET app", as: "writes").field("ETag")))
-        let secret = try guarded.send(#"PUT app/keys/password "y""#, as: "writes")
-        #expect(secret.field("ETag") == (try guarded.send("GET app/keys/password", as: "writes").field("ETag")))
-        #expect(try guarded.send("DELETE app?drop", as: "all").field("ETag") == "\"0\"")
+        let answer = try protected.send(#"PATCH app {"b":3}"#, as: "writes")
+        #expect(answer.field("ETag") == (try protected.send("GET app", as: "writes").field("ETag")))
+        let secret = try protected.send(#"PUT app/keys/password "y""#, as: "writes")
+        #expect(secret.field("ETag") == (try protected.send("GET app/keys/password", as: "writes").field("ETag")))
+        #expect(try protected.send("DELETE app?drop", as: "all").field("ETag") == "\"0\"")
     }
 
     @Test("With access control, answers are private and vary by the credential; without it, they are not")
     func caching() throws {
-        let guarded = try guarded()
+        let protected = try protected()
         for (request, name): (Request, String?) in [
             ("GET app", "reads"), ("GET app/keys/a", "some"), ("GET /v1/suites", "reads"), ("GET app/keys/zz", "reads"),
             ("PUT app/keys/a 5", "writes"), ("GET app/observe?wait=0&since=0", "reads"), ("GET app", nil),
             ("GET app", "wrong"), ("GET /healthz", nil), ("GET /ui/", nil), ("GET nothing", "reads"),
         ] {
-            let fields = try guarded.send(request, as: name).fields
+            let fields = try protected.send(request, as: name).fields
             func values(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
             #expect(values("Cache-Control") == ["private, no-cache"], "\(request)")
             #expect(values("Vary").contains("Authorization, X-API-Key"), "\(request)")
@@ -119,8 +120,8 @@ struct GrantedAnswersTests {
 
     @Test("Answers with readable secrets have Cache-Control: no-store")
     func confidential() throws {
-        let guarded = try guarded()
-        let known = try guarded.send("GET app", as: "sees")
+        let protected = try protected()
+        let known = try protected.send("GET app", as: "sees")
         /// True if a cache may store the answer.
         func isStorable(_ answer: RawResponse) -> Bool {
             !answer.fields.contains { $0.name == "Cache-Control" && $0.value == "no-store" }
@@ -130,24 +131,25 @@ struct GrantedAnswersTests {
             "app/observe?since=0",
         ] {
             let request = Request("GET \(target)")
-            #expect(!isStorable(try guarded.send(request, as: "sees")), "\(target)")
-            #expect(isStorable(try guarded.send(request, as: "reads")), "\(target)")
+            #expect(!isStorable(try protected.send(request, as: "sees")), "\(target)")
+            #expect(isStorable(try protected.send(request, as: "reads")), "\(target)")
         }
-        let poll = try WaitingPeer(
-            guarded, guarded.signed(Request("GET app/observe?since=\(known.cursorText)&wait=300"), as: "sees"))
-        let waiting = try WaitingPeer(
-            guarded, guarded.signed(Request("GET app?wait=300", "If-None-Match: \(try tag(known))"), as: "sees"))
-        #expect(try guarded.send("PUT app/keys/a 7", as: "all").status == 200)
+        let poll = try WaitingClient(
+            protected, protected.authorized(Request("GET app/observe?since=\(known.cursorText)&wait=300"), as: "sees"))
+        let waiting = try WaitingClient(
+            protected, protected.authorized(Request("GET app?wait=300", "If-None-Match: \(try tag(known))"), as: "sees")
+        )
+        #expect(try protected.send("PUT app/keys/a 7", as: "all").status == 200)
         for answer in [try poll.answer(), try waiting.answer()] { #expect(!isStorable(answer) && answer.status == 200) }
-        #expect(!isStorable(try guarded.daemon.stream(guarded.signed("GET app/observe", as: "sees")).head))
-        #expect(!isStorable(try guarded.send("GET /v1/backup", as: "all")))
+        #expect(!isStorable(try protected.daemon.stream(protected.authorized("GET app/observe", as: "sees")).head))
+        #expect(!isStorable(try protected.send("GET /v1/backup", as: "all")))
     }
 
     // MARK: Grants that change
 
-    private func grant(_ grants: [String], to name: String, of guarded: GuardedDaemon) throws {
+    private func grant(_ grants: [String], to name: String, of protected: ProtectedDaemon) throws {
         let list = try grants.map { try Grant($0) }
-        try guarded.change { (file: inout TokenFile) throws(ConfigurationError) in
+        try protected.changeTokens { (file: inout TokenFile) throws(ConfigurationError) in
             file.tokens[file.tokens.firstIndex { $0.name == name } ?? 0].grants = list
         }
     }
@@ -160,20 +162,20 @@ struct GrantedAnswersTests {
         "After a change of a caller's grants, a read with the old tag returns 200, and an old cursor returns a reset",
         arguments: changes)
     func changed(before: [String], after: [String]) throws {
-        let guarded = try guarded(["ci": before])
-        let known = try guarded.send("GET app", as: "ci")
-        let observed = try guarded.send("GET app/observe", as: "ci")
+        let protected = try protected(["ci": before])
+        let known = try protected.send("GET app", as: "ci")
+        let observed = try protected.send("GET app/observe", as: "ci")
         let cursors = [known.cursorText, try #require(observed.json?["cursor"]?.string)]
-        try grant(after, to: "ci", of: guarded)
+        try grant(after, to: "ci", of: protected)
         let request = Request("GET app", "If-None-Match: \(try tag(known))")
-        #expect(try guarded.send(request, as: "ci").status == 200)
-        #expect(try guarded.send(Request("GET app?wait=0", request.fields[0]), as: "ci").status == 200)
+        #expect(try protected.send(request, as: "ci").status == 200)
+        #expect(try protected.send(Request("GET app?wait=0", request.fields[0]), as: "ci").status == 200)
         for cursor in cursors {
-            let answer = try guarded.send(Request("GET app/observe?since=\(cursor)&wait=300"), as: "ci").json
+            let answer = try protected.send(Request("GET app/observe?since=\(cursor)&wait=300"), as: "ci").json
             #expect(answer?["reset"] == true)
-            let values = try guarded.send("GET app", as: "ci").json?["values"]
+            let values = try protected.send("GET app", as: "ci").json?["values"]
             #expect(values != nil && answer?["values"] == values)
-            let stream = try guarded.daemon.stream(guarded.signed("GET app/observe", as: "ci"), since: cursor)
+            let stream = try protected.daemon.stream(protected.authorized("GET app/observe", as: "ci"), since: cursor)
             let event = try #require(try stream.event())
             #expect(event.type == "reset")
             #expect(event.lastEventID == answer?["cursor"]?.string)
@@ -182,24 +184,24 @@ struct GrantedAnswersTests {
 
     @Test("A caller's tag and cursor stay valid if other callers' grants or the order of the caller's grants change")
     func unchanged() throws {
-        let guarded = try guarded(["ci": ["app/a:read", "app/b:read"], "other": ["app:read"]])
-        let known = try guarded.send("GET app", as: "ci")
-        try grant(["app:read,write"], to: "other", of: guarded)
-        try grant(["app/b:read", "app/a:read"], to: "ci", of: guarded)
+        let protected = try protected(["ci": ["app/a:read", "app/b:read"], "other": ["app:read"]])
+        let known = try protected.send("GET app", as: "ci")
+        try grant(["app:read,write"], to: "other", of: protected)
+        try grant(["app/b:read", "app/a:read"], to: "ci", of: protected)
         let request = Request("GET app", "If-None-Match: \(try tag(known))")
-        #expect(try guarded.send(request, as: "ci").status == 304)
+        #expect(try protected.send(request, as: "ci").status == 304)
         let observe = Request("GET app/observe?since=\(known.cursorText)&wait=0")
-        #expect(try guarded.send(observe, as: "ci").json?["changes"] == [])
+        #expect(try protected.send(observe, as: "ci").json?["changes"] == [])
     }
 
     @Test("A long poll with a cursor from a caller with full access waits for a change and returns a reset")
     func handedOver() throws {
-        let guarded = try guarded(["ci": ["app:read"]])
-        let cursor = try guarded.send("GET app", as: "all").cursorText
-        let request = guarded.signed(Request("GET app/observe?since=\(cursor)&wait=300"), as: "ci")
-        let peer = try WaitingPeer(guarded, request)
-        #expect(try guarded.send("PUT app/keys/a 7", as: "all").status == 200)
-        for answer in [try peer.answer(), try guarded.daemon.send(request)] {
+        let protected = try protected(["ci": ["app:read"]])
+        let cursor = try protected.send("GET app", as: "all").cursorText
+        let request = protected.authorized(Request("GET app/observe?since=\(cursor)&wait=300"), as: "ci")
+        let peer = try WaitingClient(protected, request)
+        #expect(try protected.send("PUT app/keys/a 7", as: "all").status == 200)
+        for answer in [try peer.answer(), try protected.daemon.send(request)] {
             #expect(answer.json?["reset"] == true)
             #expect(answer.json?["values"]?["a"] == 7)
         }
@@ -220,15 +222,15 @@ struct GrantedAnswersTests {
 
     @Test("Every answer to a caller has cursors of the same epoch", arguments: requests)
     func epoch(request: Request) throws {
-        let guarded = try guarded(["ci": ["app:write"]])
-        let start = try guarded.send("GET /v1", as: "ci").cursorText
+        let protected = try protected(["ci": ["app:write"]])
+        let start = try protected.send("GET /v1", as: "ci").cursorText
         let epoch = try #require(Cursor(start)?.epoch)
-        let daemonEpoch = try #require(Cursor(try guarded.send("GET /v1", as: "all").cursorText)?.epoch)
+        let daemonEpoch = try #require(Cursor(try protected.send("GET /v1", as: "all").cursorText)?.epoch)
         #expect(epoch != daemonEpoch && daemonEpoch.isBase(of: epoch))
         var request = request
         request.target = request.target.replacing("$", with: start)
-        let client = try guarded.daemon.connect()
-        try client.send(guarded.signed(request, as: "ci").bytes)
+        let client = try protected.daemon.connect()
+        try client.send(protected.authorized(request, as: "ci").bytes)
         let answer = try client.readResponse(toHead: request.method == "HEAD")
         #expect(Cursor(answer.cursorText)?.epoch == epoch, "\(answer.fields) \(answer.text)")
         if let cursor = answer.json?["cursor"]?.string { #expect(Cursor(cursor)?.epoch == epoch, "\(answer.text)") }
@@ -236,42 +238,42 @@ struct GrantedAnswersTests {
 
     @Test("An event stream sends cursors of the caller's epoch in its head and in its events")
     func stream() throws {
-        let guarded = try guarded(["ci": ["app:read"]])
-        let start = try guarded.send("GET /v1", as: "ci").cursorText
+        let protected = try protected(["ci": ["app:read"]])
+        let start = try protected.send("GET /v1", as: "ci").cursorText
         let streams = try [nil, start].map { since in
-            try guarded.daemon.stream(guarded.signed("GET app/observe", as: "ci"), since: since)
+            try protected.daemon.stream(protected.authorized("GET app/observe", as: "ci"), since: since)
         }
         _ = try streams[0].event()
-        #expect(try guarded.send("PUT app/keys/a 7", as: "all").status == 200)
+        #expect(try protected.send("PUT app/keys/a 7", as: "all").status == 200)
         for stream in streams {
             #expect(stream.head.cursorText.hasPrefix(start.prefix { $0 != "." } + "."))
             let event = try #require(try stream.event())
             #expect(event.type == "commit")
             #expect(Cursor(event.lastEventID)?.epoch == Cursor(start)?.epoch)
         }
-        let flags = try guarded.daemon.stream(guarded.signed("GET app/ofrep/v1/events", as: "ci"), since: start)
+        let flags = try protected.daemon.stream(protected.authorized("GET app/ofrep/v1/events", as: "ci"), since: start)
         let event = try #require(try flags.event())
         #expect(Cursor(event.lastEventID)?.epoch == Cursor(start)?.epoch)
         let etag = try JSONValue(parsing: event.data)["etag"]?.string
-        #expect(etag == (try guarded.send("GET app", as: "ci").field("ETag")))
+        #expect(etag == (try protected.send("GET app", as: "ci").field("ETag")))
     }
 
     @Test("Settings-At-Least accepts a cursor from a caller with other grants")
     func atLeast() throws {
-        let guarded = try guarded(["ci": ["app:read"], "other": ["app/a:read"]])
+        let protected = try protected(["ci": ["app:read"], "other": ["app/a:read"]])
         let names = ["ci", "other", "all"]
         for (sender, receiver) in names.flatMap({ sender in names.map { (sender, $0) } }) {
-            let cursor = try #require(Cursor(try guarded.send("GET app", as: sender).cursorText))
+            let cursor = try #require(Cursor(try protected.send("GET app", as: sender).cursorText))
             let now = Request("GET app", "Settings-At-Least: \(cursor)")
-            #expect(try guarded.send(now, as: receiver).status == 200)
+            #expect(try protected.send(now, as: receiver).status == 200)
             let next = try #require(cursor.revision.advanced(by: 1))
             let later = Request("GET app", "Settings-At-Least: \(Cursor(epoch: cursor.epoch, revision: next))")
-            let peer = try WaitingPeer(guarded, guarded.signed(later, as: receiver))
-            #expect(try guarded.send(Request("PUT app/keys/a \(next)"), as: "all").status == 200)
+            let peer = try WaitingClient(protected, protected.authorized(later, as: receiver))
+            #expect(try protected.send(Request("PUT app/keys/a \(next)"), as: "all").status == 200)
             #expect(try peer.answer().status == 200)
         }
         // No cursor of the daemon has the epoch `zzzz`.
-        let none = try guarded.send(Request("GET app?wait=0", "Settings-At-Least: zzzz.1"), as: "ci")
+        let none = try protected.send(Request("GET app?wait=0", "Settings-At-Least: zzzz.1"), as: "ci")
         #expect(none.status == 503)
         #expect(none.json?["cursor"]?.string == none.cursorText)
     }
@@ -295,8 +297,8 @@ struct GrantedAnswersTests {
         "An answer to a caller without access, and an answer of a public resource, has no cursor",
         arguments: requestsWithoutCursor)
     func stranger(request: Request, name: String?, status: Int) throws {
-        let guarded = try guarded(["expired": ["*:read"], "none": []])
-        let answer = try guarded.send(request, as: name)
+        let protected = try protected(["expired": ["*:read"], "none": []])
+        let answer = try protected.send(request, as: name)
         #expect(answer.status == status, "\(answer.text)")
         #expect(answer.field("Settings-Cursor") == nil)
         #expect(answer.json?["cursor"] == nil)
@@ -305,19 +307,19 @@ struct GrantedAnswersTests {
     @Test("A 401 for an anonymous caller has no cursor, also if the caller may read other suites")
     func anonymous() throws {
         let open = try [Grant("open:read")]
-        let guarded = try GuardedDaemon([:], given: Self.writesBeforeTest + ["PUT open/keys/a 1"]) {
+        let protected = try ProtectedDaemon([:], given: Self.writesBeforeTest + ["PUT open/keys/a 1"]) {
             $0.access.anonymous = open
         }
-        #expect(try guarded.send("GET app", as: nil).field("Settings-Cursor") == nil)
-        #expect(try guarded.send("GET open", as: nil).field("Settings-Cursor") != nil)
+        #expect(try protected.send("GET app", as: nil).field("Settings-Cursor") == nil)
+        #expect(try protected.send("GET open", as: nil).field("Settings-Cursor") != nil)
     }
 
     @Test("A refusal for an authenticated caller has a cursor")
     func refused() throws {
-        let guarded = try guarded()
+        let protected = try protected()
         for request: Request in ["GET /metrics", "PUT app/keys/a 1", "GET hidden", "GET /nothing", "PATCH app/observe"]
         {
-            let answer = try guarded.send(request, as: "reads")
+            let answer = try protected.send(request, as: "reads")
             #expect(answer.status >= 400 && answer.field("Settings-Cursor") != nil, "\(request) \(answer.status)")
         }
     }

@@ -29,10 +29,10 @@ struct HidingTests {
 
     @Test("A list has the suites that the caller may read, on every page, with the number of readable keys")
     func lists() throws {
-        let guarded = try GuardedDaemon(
+        let protected = try ProtectedDaemon(
             ["apps": ["app.*:read"], "player": ["app.one/player.*:read"]], given: Self.writesBeforeTest)
         func names(_ target: String, _ name: String) throws -> [String] {
-            try guarded.send(Request("GET \(target)"), as: name).json?["suites"]?.array?.compactMap {
+            try protected.send(Request("GET \(target)"), as: name).json?["suites"]?.array?.compactMap {
                 $0["suite"]?.string
             } ?? []
         }
@@ -40,77 +40,78 @@ struct HidingTests {
         #expect(try names("/v1/suites?limit=1", "apps") == ["app.one"])
         #expect(try names("/v1/suites?after=app.one", "apps") == ["app.two"])
         #expect(try names("/v1/suites?prefix=h", "apps") == [])
-        #expect(try guarded.send("GET /v1/suites?after=app.one&limit=1", as: "apps").json?["next"] == nil)
-        let listing = try guarded.send("GET /v1/suites", as: "player").json?["suites"]?.array
+        #expect(try protected.send("GET /v1/suites?after=app.one&limit=1", as: "apps").json?["next"] == nil)
+        let listing = try protected.send("GET /v1/suites", as: "player").json?["suites"]?.array
         #expect(listing?.count == 1)
         #expect(listing?.first?["keyCount"] == 2)
     }
 
     @Test
     func `A list with dropped suites has only the suites that the caller may read`() throws {
-        let guarded = try GuardedDaemon(
+        let protected = try ProtectedDaemon(
             ["apps": ["app.*:read"], "player": ["app.one/player.*:read"]],
             given: Self.writesBeforeTest + ["DELETE app.one?drop", "DELETE hidden?drop", "DELETE app.two?drop"])
         func names(_ target: String, _ name: String) throws -> [String] {
-            try guarded.send(Request("GET \(target)"), as: name).json?["suites"]?.array?.compactMap {
+            try protected.send(Request("GET \(target)"), as: name).json?["suites"]?.array?.compactMap {
                 $0["suite"]?.string
             } ?? []
         }
         #expect(try names("/v1/suites?dropped", "all") == ["app.one", "app.two", "hidden", "hidden.app"])
         #expect(try names("/v1/suites?dropped", "apps") == ["app.one", "app.two"])
         #expect(try names("/v1/suites?dropped&after=app.one", "apps") == ["app.two"])
-        #expect(try guarded.send("GET /v1/suites?dropped&after=app.one&limit=1", as: "apps").json?["next"] == nil)
+        #expect(try protected.send("GET /v1/suites?dropped&after=app.one&limit=1", as: "apps").json?["next"] == nil)
         #expect(try names("/v1/suites?dropped", "player") == ["app.one"])
     }
 
     @Test("A grant on some keys shows only these keys in every representation")
     func keys() throws {
-        let guarded = try GuardedDaemon(["player": ["app.one/player.*:write"]], given: Self.writesBeforeTest)
+        let protected = try ProtectedDaemon(["player": ["app.one/player.*:write"]], given: Self.writesBeforeTest)
         let shown: JSONValue = ["player.name": 2, "player.volume": 1]
-        #expect(try guarded.send("GET app.one", as: "player").json?["values"] == shown)
-        #expect(try guarded.send("GET app.one?view=stored", as: "player").json?["values"] == shown)
-        #expect(try guarded.send("GET app.one?raw", as: "player").json == shown)
-        #expect(try guarded.send("GET app.one?at=3", as: "player").json?["values"] == shown)
-        #expect(try guarded.send("GET app.one/observe", as: "player").json?["values"] == shown)
-        let keys = try guarded.send("GET app.one/keys", as: "player").json?["keys"]?.array
+        #expect(try protected.send("GET app.one", as: "player").json?["values"] == shown)
+        #expect(try protected.send("GET app.one?view=stored", as: "player").json?["values"] == shown)
+        #expect(try protected.send("GET app.one?raw", as: "player").json == shown)
+        #expect(try protected.send("GET app.one?at=3", as: "player").json?["values"] == shown)
+        #expect(try protected.send("GET app.one/observe", as: "player").json?["values"] == shown)
+        let keys = try protected.send("GET app.one/keys", as: "player").json?["keys"]?.array
         #expect(keys?.map { $0["key"] } == ["player.name", "player.volume"])
         #expect(keys?.allSatisfy { $0["writable"] == true } == true)
-        #expect(try guarded.send("GET app.one/keys?limit=1", as: "player").json?["next"] == "player.name")
-        let changes = try guarded.send("GET app.one/observe?since=0", as: "player").json?["changes"]?.array
+        #expect(try protected.send("GET app.one/keys?limit=1", as: "player").json?["next"] == "player.name")
+        let changes = try protected.send("GET app.one/observe?since=0", as: "player").json?["changes"]?.array
         #expect(changes?.map { $0["key"] } == ["player.volume", "player.name"])
-        let commits = try guarded.send("GET app.one/history", as: "player").json?["commits"]?.array
+        let commits = try protected.send("GET app.one/history", as: "player").json?["commits"]?.array
         #expect(commits?.map { $0["changes"]?.array?.map { $0["key"] } } == [["player.name"], ["player.volume"]])
-        let difference = try guarded.send("GET app.one/diff?from=0", as: "player").json?["changes"]?.array
+        let difference = try protected.send("GET app.one/diff?from=0", as: "player").json?["changes"]?.array
         #expect(difference?.map { $0["key"] } == ["player.name", "player.volume"])
         for request: Request in [#"POST app.one/undo {"revision":1}"#, #"POST /v1/undo {"revision":5}"#] {
-            let answer = try guarded.send(request, as: "player")
+            let answer = try protected.send(request, as: "player")
             #expect(answer.status == 403 && !answer.text.contains("hidden") && !answer.text.contains("key a"))
         }
         for request: Request in [
             "GET app.one/keys/a", "GET app.one/schema", "PUT app.one {}", "DELETE app.one",
             "DELETE app.one?prefix=pl", "PUT app.one/keys/a 1", #"PATCH app.one {"player.name":1,"a":2}"#,
         ] {
-            #expect(try guarded.send(request, as: "player").status == 403, "\(request.target)")
+            #expect(try protected.send(request, as: "player").status == 403, "\(request.target)")
         }
         for request: Request in [#"PATCH app.one {"player.name":1}"#, "DELETE app.one?prefix=player.v"] {
-            #expect(try guarded.send(request, as: "player").status == 200, "\(request.target)")
+            #expect(try protected.send(request, as: "player").status == 200, "\(request.target)")
         }
     }
 
     @Test("A list of keys marks only the keys as writable that the caller may write")
     func writable() throws {
-        let guarded = try GuardedDaemon(["some": ["app.one:read", "app.one/a:write"]], given: Self.writesBeforeTest)
-        let keys = try guarded.send("GET app.one/keys", as: "some").json?["keys"]?.array
+        let protected = try ProtectedDaemon(
+            ["some": ["app.one:read", "app.one/a:write"]], given: Self.writesBeforeTest)
+        let keys = try protected.send("GET app.one/keys", as: "some").json?["keys"]?.array
         #expect(keys?.map { $0["writable"] } == [true, false, false])
     }
 
     @Test("Suggestions name only suites and keys that the caller may read, and do not depend on other names")
     func suggestions() throws {
-        let guarded = try GuardedDaemon(
+        let protected = try ProtectedDaemon(
             ["apps": ["app.*:read,write"], "lone": ["app.onf:read"], "player": ["app.one/player.*:read"]],
             given: Self.writesBeforeTest)
         func suggestions(_ request: Request, for name: String) throws -> JSONValue? {
-            let answer = try guarded.send(request, as: name)
+            let answer = try protected.send(request, as: name)
             #expect(answer.status == 404 || answer.status == 422, "\(answer.text)")
             return answer.json?["didYouMean"]
         }
@@ -119,12 +120,12 @@ struct HidingTests {
         #expect(try suggestions("DELETE app.onf", for: "apps") == ["app.one"])
         for name in ["app.onf-hidden", "app.on", "app-onf"] {
             // The caller `apps` may read the first two suites, and may not read `app-onf`.
-            #expect(try guarded.send(Request("PUT \(name)/keys/a 1"), as: "all").status == 201)
+            #expect(try protected.send(Request("PUT \(name)/keys/a 1"), as: "all").status == 201)
         }
         let nearest = try suggestions("GET app.onf", for: "apps")?.array ?? []
         #expect(nearest.contains("app.on") && nearest.contains("app.one") && !nearest.contains("app-onf"))
         #expect(
-            try guarded.send(
+            try protected.send(
                 #"PUT app.one/schema {"additionalProperties":false,"properties":{"a":{},"b":{},"#
                     + #""player.volume":{},"player.name":{}}}"#,
                 as: "all"
@@ -135,15 +136,16 @@ struct HidingTests {
 
     @Test("A watcher of all suites sees the readable suites appear and change, and no other suites")
     func watching() throws {
-        let guarded = try GuardedDaemon(["apps": ["app.*:read"]], given: Self.writesBeforeTest)
-        let state = try guarded.send("GET /v1/observe?suitePrefix=", as: "apps")
+        let protected = try ProtectedDaemon(["apps": ["app.*:read"]], given: Self.writesBeforeTest)
+        let state = try protected.send("GET /v1/observe?suitePrefix=", as: "apps")
         #expect(state.json?["values"]?.object?.names.sorted() == ["app.one", "app.two"])
-        let peer = try WaitingPeer(
-            guarded, guarded.signed(Request("GET /v1/observe?suitePrefix=&since=\(state.cursorText)"), as: "apps"))
+        let peer = try WaitingClient(
+            protected,
+            protected.authorized(Request("GET /v1/observe?suitePrefix=&since=\(state.cursorText)"), as: "apps"))
         for request: Request in ["PUT hidden/keys/a 2", "PUT hidden.new/keys/a 1", "DELETE hidden.app?drop"] {
-            #expect(try guarded.send(request, as: "all").status < 300)
+            #expect(try protected.send(request, as: "all").status < 300)
         }
-        #expect(try guarded.send("PUT app.new/keys/a 1", as: "all").status == 201)
+        #expect(try protected.send("PUT app.new/keys/a 1", as: "all").status == 201)
         let changes = try peer.answer().json
         #expect(changes?["changes"]?.array?.map { $0["suite"] } == ["app.new"])
         #expect(changes?["dropped"] == nil)
@@ -152,47 +154,47 @@ struct HidingTests {
 
     @Test("History, comparisons and undo reveal no suites and keys that the caller may not read")
     func past() throws {
-        let guarded = try GuardedDaemon(["player": ["app.one/player.*:write"]], given: Self.writesBeforeTest)
-        let commits = try guarded.send("GET app.one/history", as: "player").json?["commits"]?.array
+        let protected = try ProtectedDaemon(["player": ["app.one/player.*:write"]], given: Self.writesBeforeTest)
+        let commits = try protected.send("GET app.one/history", as: "player").json?["commits"]?.array
         let keys = commits?.flatMap { $0["changes"]?.array ?? [] }.map { $0["key"] }
         #expect(keys == ["player.name", "player.volume"])
-        let difference = try guarded.send("GET app.one/diff?from=0", as: "player").json
+        let difference = try protected.send("GET app.one/diff?from=0", as: "player").json
         #expect(difference?["changes"]?.array?.map { $0["key"] } == ["player.name", "player.volume"])
         for (target, revision) in [
             ("/v1/undo", 1), ("/v1/undo", 4), ("/v1/undo", 5), ("/v1/undo", 99), ("app.one/undo", 1),
         ] {
-            let answer = try guarded.send(Request(#"POST \#(target) {"revision":\#(revision)}"#), as: "player")
+            let answer = try protected.send(Request(#"POST \#(target) {"revision":\#(revision)}"#), as: "player")
             #expect(answer.status == 403, "\(revision): \(answer.text)")
             let detail =
                 "cannot undo commit \(revision): it does not exist, is no longer kept or changed nothing, or this "
                 + "caller may not read all of its changes"
             #expect(answer.json?["detail"]?.string == detail)
         }
-        #expect(try guarded.send(#"POST /v1/undo {"revision":3}"#, as: "player").status == 200)
+        #expect(try protected.send(#"POST /v1/undo {"revision":3}"#, as: "player").status == 200)
     }
 
     @Test("Every representation shows the value of a secret only to callers with the right `secrets`")
     func secrets() throws {
-        let guarded = try GuardedDaemon(
+        let protected = try ProtectedDaemon(
             ["reads": ["vault:write,override,schema"], "sees": ["vault:read,secrets"]], given: Self.secrets)
         for target in [
             "vault/keys/password", "vault", "vault?view=stored", "vault?raw", "vault?at=4", "vault/keys",
             "vault/observe",
             "vault/observe?since=0",
         ] {
-            #expect(try guarded.send(Request("GET \(target)"), as: "sees").text.contains("hunter2"), "\(target)")
-            let answer = try guarded.send(Request("GET \(target)"), as: "reads")
+            #expect(try protected.send(Request("GET \(target)"), as: "sees").text.contains("hunter2"), "\(target)")
+            let answer = try protected.send(Request("GET \(target)"), as: "reads")
             #expect(answer.status == 200, "\(target): \(answer.text)")
             #expect(!answer.text.contains("hunter2"), "\(target): \(answer.text)")
         }
-        let setting = try guarded.send("GET vault/keys/password", as: "reads").json
+        let setting = try protected.send("GET vault/keys/password", as: "reads").json
         #expect(setting?["secret"] == true && setting?["value"] == nil && setting?["source"] == "stored")
-        #expect(try guarded.send("GET vault", as: "reads").json?["secrets"] == ["counter", "password"])
-        let change = try guarded.send("GET vault/observe?since=0&key=password", as: "reads").json?["changes"]?.array?
+        #expect(try protected.send("GET vault", as: "reads").json?["secrets"] == ["counter", "password"])
+        let change = try protected.send("GET vault/observe?since=0&key=password", as: "reads").json?["changes"]?.array?
             .first
         #expect(change?["secret"] == true && change?["old"] == nil && change?["new"] == nil)
         for target in ["history", "diff?from=0", "keys?at=2", "keys/password?at=2"] {
-            let answer = try guarded.send(Request("GET vault/\(target)"), as: "reads")
+            let answer = try protected.send(Request("GET vault/\(target)"), as: "reads")
             #expect(answer.text.contains(#""secret":true"#) && !answer.text.contains("hunter2"), "\(answer.text)")
         }
     }
@@ -218,9 +220,9 @@ struct HidingTests {
         "Without the right `secrets`, a caller can write a secret, and cannot compare, change in place or reveal it",
         arguments: withoutSecrets)
     func blind(request: Request, status: Int) throws {
-        let guarded = try GuardedDaemon(
+        let protected = try ProtectedDaemon(
             ["reads": ["vault:write,schema"], "sees": ["vault:write,schema,secrets"]], given: Self.secrets)
-        let answer = try guarded.send(request, as: "reads")
+        let answer = try protected.send(request, as: "reads")
         #expect(answer.status == status, "\(answer.text)")
         #expect(!answer.text.contains("hunter2") && !answer.text.contains("\"old\":7"), "\(answer.text)")
         if status == 403 {
@@ -228,13 +230,13 @@ struct HidingTests {
             // Requests about `password` and requests with a short body are not checked, because some of them fail also
             // with the right `secrets`. For example, the value of `password` cannot be an object.
             let succeedsWithRight = !request.target.contains("password") && request.body.count >= 30
-            #expect(try guarded.send(request, as: "sees").status < 400 || !succeedsWithRight)
+            #expect(try protected.send(request, as: "sees").status < 400 || !succeedsWithRight)
         }
     }
 
     @Test("Writing the current value of a secret reveals nothing to a caller that may not read it")
     func same() throws {
-        let guarded = try GuardedDaemon(
+        let protected = try ProtectedDaemon(
             ["reads": ["vault:write,override"], "sees": ["vault:write,secrets"]], given: Self.secrets)
         for value in ["\"hunter2\"", "\"other\""] {
             for request: Request in [
@@ -242,39 +244,39 @@ struct HidingTests {
                 Request(
                     #"POST /v1/transaction {"do":[{"op":"set","suite":"vault","key":"password","value":\#(value)}]}"#),
             ] {
-                let answer = try guarded.send(request, as: "reads")
+                let answer = try protected.send(request, as: "reads")
                 #expect(answer.json?["changed"] == true, "\(answer.text)")
                 #expect(answer.json?["previous"] == nil)
             }
-            #expect(try guarded.send("PUT vault/keys/password \"hunter2\"", as: "all").status == 200)
+            #expect(try protected.send("PUT vault/keys/password \"hunter2\"", as: "all").status == 200)
         }
-        #expect(try guarded.send(#"PUT vault/keys/password "hunter2""#, as: "sees").json?["changed"] == false)
-        #expect(try guarded.send("PUT vault/keys/locked?override=locked 5", as: "all").status == 201)
+        #expect(try protected.send(#"PUT vault/keys/password "hunter2""#, as: "sees").json?["changed"] == false)
+        #expect(try protected.send("PUT vault/keys/locked?override=locked 5", as: "all").status == 201)
         // The refusal for a locked secret is the same for the current value 5 and for another value.
         for value in [5, 6] {
             let request = Request(#"PUT vault {"locked":\#(value)}"#)
-            #expect(try guarded.send(request, as: "reads").json?["code"] == "locked")
+            #expect(try protected.send(request, as: "reads").json?["code"] == "locked")
         }
     }
 
     @Test("A violation of a suite rule does not name keys that the caller may not read")
     func rules() throws {
-        let guarded = try GuardedDaemon(
+        let protected = try ProtectedDaemon(
             ["some": ["app/on:write"]],
             given: [
                 #"PUT app/schema {"additionalProperties":{},"properties":{"on":{"type":"boolean"}},"#
                     + #""dependentRequired":{"on":["certificate"]}}"#
             ])
-        let answer = try guarded.send("PUT app/keys/on true", as: "some")
+        let answer = try protected.send("PUT app/keys/on true", as: "some")
         #expect(answer.status == 422)
         #expect(!answer.text.contains("certificate"), "\(answer.text)")
-        #expect(try guarded.send("PUT app/keys/on true", as: "all").text.contains("certificate"))
+        #expect(try protected.send("PUT app/keys/on true", as: "all").text.contains("certificate"))
     }
 
     @Test(
         "A refusal by a quota has counts and sizes only for callers that may read everything", arguments: [false, true])
     func quotas(isDryRun: Bool) throws {
-        let guarded = try GuardedDaemon(
+        let protected = try ProtectedDaemon(
             ["some": ["app/a*:write"], "reads": ["app:write"], "full": ["*:write,secrets"], "two": ["new:write"]],
             given: ["PUT app/keys/a 1", "PUT app/keys/b 1", "PUT app/keys/c 1", "PUT other/keys/a 1"]
         ) {
@@ -282,7 +284,7 @@ struct HidingTests {
         }
         let flag = isDryRun ? "?dryRun" : ""
         func detail(_ target: String, _ name: String) throws -> String {
-            let answer = try guarded.send(Request("PUT \(target)\(flag) 1"), as: name)
+            let answer = try protected.send(Request("PUT \(target)\(flag) 1"), as: name)
             #expect(answer.status == 507 && answer.json?["limit"] != nil, "\(answer.text)")
             return answer.json?["detail"]?.string ?? ""
         }
@@ -308,14 +310,14 @@ struct HidingTests {
     @Test(
         "A schema hides the defaults and examples of secrets from callers without the right", arguments: ["", "?at=1"])
     func schemas(query: String) throws {
-        let guarded = try GuardedDaemon(
+        let protected = try ProtectedDaemon(
             [
                 "reads": ["vault:read"], "sees": ["vault:read,secrets"],
                 "one": ["vault:read", "vault/password:secrets"],
             ],
             given: [Request("PUT vault/schema \(Self.document)"), "PUT other/keys/a 1"])
         func ask(_ path: String, _ name: String) throws -> RawResponse {
-            try guarded.send(Request("GET vault/\(path)\(query)"), as: name)
+            try protected.send(Request("GET vault/\(path)\(query)"), as: name)
         }
         for path in ["schema", "keys", "keys/password", "keys/token"] {
             #expect(!(try ask(path, "reads").text.contains("hunter")), "\(path)")
@@ -331,15 +333,15 @@ struct HidingTests {
         let tags = try ["reads", "one", "sees"].map { try #require(try ask("schema", $0).field("ETag")) }
         #expect(Set(tags).count == 3 && tags[2] == "\"1\"")
         let known = Request("GET vault/schema\(query)", "If-None-Match: \(tags[2]), \(tags[1])")
-        #expect(try guarded.send(known, as: "reads").status == 200)
-        #expect(try guarded.send(known, as: "one").status == 304)
+        #expect(try protected.send(known, as: "reads").status == 200)
+        #expect(try protected.send(known, as: "one").status == 304)
     }
 
     @Test("A schema without secrets is the same document with the same tag for every reader")
     func openSchema() throws {
         let document = #"{"additionalProperties" : false, "properties": {"a": {"default": 1}}}"#
-        let guarded = try GuardedDaemon(["reads": ["app:read"]], given: [Request("PUT app/schema \(document)")])
-        let answer = try guarded.send("GET app/schema", as: "reads")
+        let protected = try ProtectedDaemon(["reads": ["app:read"]], given: [Request("PUT app/schema \(document)")])
+        let answer = try protected.send("GET app/schema", as: "reads")
         #expect(answer.text == document && answer.field("ETag") == "\"1\"")
     }
 }

@@ -93,7 +93,7 @@ struct ReloadTests {
     func origins() throws {
         #expect(try reload(#"{"origins":["https://b.example"]}"#).status == 200)
         let cursor = try daemon.sendOK("PUT app/keys/a 1").cursorText
-        let waiting = try WaitingPeer(
+        let waiting = try WaitingClient(
             daemon, Request("GET app/observe?since=\(cursor)&wait=60", "Origin: https://b.example"))
         #expect(try reload(#"{"origins":["https://a.example","https://c.example"]}"#).status == 200)
         try daemon.sendOK("PUT app/keys/a 2")
@@ -124,7 +124,7 @@ struct ReloadTests {
     @Test("A reload can enable access control, which ends the waits of anonymous callers with 401")
     func access() throws {
         try daemon.sendOK("PUT app/keys/a 1")
-        let waiting = try WaitingPeer(daemon, "GET none/observe?wait=60")
+        let waiting = try WaitingClient(daemon, "GET none/observe?wait=60")
         #expect(try reload(#"{"access":{"anonymous":["app:read"]}}"#).status == 200)
         #expect(try waiting.answer().status == 401)
         #expect(try daemon.send("GET app/keys/a").status == 200)
@@ -164,9 +164,9 @@ struct ReloadTests {
         "A failed reload still revokes tokens; readiness and metrics report the failure until a reload succeeds")
     func revokedDespiteFailure() throws {
         let tokens = directory.path + "/tokens.json"
-        let admin = "Authorization: Bearer \(try GuardedDaemon.makeToken("admin", ["*:admin"], in: tokens))"
+        let admin = "Authorization: Bearer \(try ProtectedDaemon.makeToken("admin", ["*:admin"], in: tokens))"
         let revoked = Request(
-            "GET /v1", "Authorization: Bearer \(try GuardedDaemon.makeToken("r", ["a:read"], in: tokens))")
+            "GET /v1", "Authorization: Bearer \(try ProtectedDaemon.makeToken("r", ["a:read"], in: tokens))")
         #expect(try reload(#"{"access":{"tokens":"\#(tokens)"}}"#).status == 200)
         #expect(try daemon.send(revoked).status == 200)
         try TokenFile.change(at: tokens) { (file: inout TokenFile) throws(ConfigurationError) in try file.revoke("r") }

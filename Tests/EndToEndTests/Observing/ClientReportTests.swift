@@ -12,7 +12,7 @@ struct ClientReportTests {
     func longPoll() throws {
         let daemon = try TestDaemon()
         let first = try daemon.sendOK("PUT app/keys/a 1").cursorText
-        let peer = try WaitingPeer(
+        let peer = try WaitingClient(
             daemon, Request("GET app/observe?since=\(first)&wait=300&client=web&applied=\(first)"))
         let client = try #require(try daemon.clients()["web"])
         #expect(client["status"] == "current" && client["applied"]?.string == first, "\(client)")
@@ -106,7 +106,7 @@ struct ClientReportTests {
     func filter() throws {
         let daemon = try TestDaemon()
         let first = try daemon.sendOK(#"PATCH app {"a":1,"b":1}"#).cursorText
-        let peer = try WaitingPeer(
+        let peer = try WaitingClient(
             daemon, Request("GET app/observe?key=a&since=\(first)&wait=300&client=web&applied=\(first)"))
         let second = try daemon.sendOK("PUT app/keys/b 2").cursorText
         #expect(try daemon.clientStates() == "web:current")
@@ -140,7 +140,7 @@ struct ClientReportTests {
         // Clients are gone one second after their last report.
         let daemon = try TestDaemon { $0.clientForgetTime = 1_000_000_000 }
         let cursor = try daemon.sendOK("PUT app/keys/a 1").cursorText
-        let peer = try WaitingPeer(
+        let peer = try WaitingClient(
             daemon, Request("GET app/observe?since=\(cursor)&wait=300&client=web&applied=\(cursor)"))
         try daemon.report("job", applied: cursor)
         try eventually { try daemon.clientStates() == "job:gone web:current" }

@@ -18,8 +18,8 @@ struct ConvergenceTests {
     }
 
     /// Sends a request that waits until this share of the clients has applied the second commit.
-    private func wait(_ share: String = "1", seconds: Int = 300) throws -> WaitingPeer {
-        try WaitingPeer(daemon, Request("GET app/clients?for=\(second)&share=\(share)&wait=\(seconds)"))
+    private func wait(_ share: String = "1", seconds: Int = 300) throws -> WaitingClient {
+        try WaitingClient(daemon, Request("GET app/clients?for=\(second)&share=\(share)&wait=\(seconds)"))
     }
 
     private func expect(_ answer: RawResponse, _ body: String, sourceLocation: SourceLocation = #_sourceLocation) throws
@@ -142,7 +142,7 @@ struct ConvergenceTests {
 
     @Test("The stop of the daemon ends a wait with the current result")
     func stop() throws {
-        let poll = try WaitingPeer(
+        let poll = try WaitingClient(
             daemon, Request("GET app/observe?since=\(second)&wait=300&client=a&applied=\(first)"))
         let peer = try wait()
         daemon.stop()

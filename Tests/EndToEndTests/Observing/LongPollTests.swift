@@ -127,7 +127,7 @@ struct LongPollTests {
         for request in item.given { try daemon.sendOK(request) }
         var watch = item.request
         watch.target += (watch.target.contains("?") ? "&" : "?") + "since=\(try daemon.cursor())"
-        let peer = try WaitingPeer(daemon, watch)
+        let peer = try WaitingClient(daemon, watch)
         for request in item.ignored {
             try daemon.sendOK(request)
             try daemon.awaitWatchers(1)
@@ -206,7 +206,7 @@ struct LongPollTests {
         try daemon.sendOK("PUT app/keys/a 0")
         let parts = try daemon.cursor().split(separator: ".")
         let (epoch, here) = (parts[0], try #require(Int64(parts[1])))
-        let peer = try WaitingPeer(daemon, Request("GET app/observe?since=\(epoch).\(here + 3)"))
+        let peer = try WaitingClient(daemon, Request("GET app/observe?since=\(epoch).\(here + 3)"))
         for value in 1...3 {
             try daemon.sendOK(Request("PUT app/keys/a \(value)"))
             try daemon.awaitWatchers(1)
@@ -280,7 +280,7 @@ struct WaitingReadTests {
             let tag = try #require(try daemon.send(plain).field("ETag"))
             request.fields.append("If-None-Match: \(tag)")
         }
-        let peer = try WaitingPeer(daemon, request)
+        let peer = try WaitingClient(daemon, request)
         for write in item.ignored { try daemon.sendOK(write) }
         #expect(!peer.client.isReadable)
         try daemon.sendOK(item.write)

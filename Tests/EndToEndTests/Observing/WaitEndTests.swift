@@ -72,7 +72,7 @@ struct WaitEndTests {
         let peers = try [
             "GET app/observe?key=rare&wait=300&since=\(cursor)",
             "GET /v1/observe?suite=app&suite=zz&key=rare&wait=300&since=\(cursor)",
-        ].map { try WaitingPeer(daemon, Request($0)) }
+        ].map { try WaitingClient(daemon, Request($0)) }
         for number in 0..<500 { try daemon.sendOK(Request("PUT app/keys/n \(number)")) }
         let now = try daemon.cursor()
         for peer in peers {
@@ -88,7 +88,7 @@ struct WaitEndTests {
         let daemon = try TestDaemon()
         try daemon.sendOK("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
-        let peer = try WaitingPeer(daemon, wait.request(at: cursor, seconds: 300))
+        let peer = try WaitingClient(daemon, wait.request(at: cursor, seconds: 300))
         peer.client.endSending()
         let answer = try peer.answer()
         try expect(answer, wait, at: cursor)
@@ -114,7 +114,7 @@ struct WaitEndTests {
         let daemon = try TestDaemon()
         try daemon.sendOK("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
-        let peers = try (0..<5).map { _ in try WaitingPeer(daemon, wait.request(at: cursor, seconds: 300)) }
+        let peers = try (0..<5).map { _ in try WaitingClient(daemon, wait.request(at: cursor, seconds: 300)) }
         for peer in peers { peer.client.reset() }
         try daemon.awaitWatchers(0)
         // These writes would wake the disconnected clients.
@@ -127,7 +127,7 @@ struct WaitEndTests {
         let daemon = try TestDaemon()
         try daemon.sendOK("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
-        let peer = try WaitingPeer(daemon, wait.request(at: cursor, seconds: 1))
+        let peer = try WaitingClient(daemon, wait.request(at: cursor, seconds: 1))
         let answer = try peer.answer()
         try expect(answer, wait, at: cursor)
         #expect(answer.json?["retryAfterMs"] == nil || wait.status == 404)
@@ -141,7 +141,7 @@ struct WaitEndTests {
         let daemon = try TestDaemon()
         try daemon.sendOK("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
-        let peer = try WaitingPeer(daemon, Request("GET app/observe?key=zz&since=\(cursor)"))
+        let peer = try WaitingClient(daemon, Request("GET app/observe?key=zz&since=\(cursor)"))
         try daemon.sendOK("PUT app/keys/a 2")
         let last = try daemon.sendOK("PUT other/keys/a 2").cursorText
         peer.client.endSending()
@@ -172,7 +172,7 @@ struct WaitEndTests {
         let daemon = try TestDaemon { $0.transport.lingerTime = TransportLimits.second / 50 }
         try daemon.sendOK("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
-        let peers = try (0..<3).map { _ in try WaitingPeer(daemon, wait.request(at: cursor, seconds: 300)) }
+        let peers = try (0..<3).map { _ in try WaitingClient(daemon, wait.request(at: cursor, seconds: 300)) }
         daemon.stop()
         for peer in peers {
             let answer = try peer.answer()

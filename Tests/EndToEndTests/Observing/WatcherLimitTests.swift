@@ -24,7 +24,7 @@ struct WatcherLimitTests {
         var request = request
         request.target = request.target.replacing("CURSOR", with: cursor)
         let peers = try (0..<2).map { _ in
-            try WaitingPeer(daemon, Request("GET app/observe?key=other&since=\(cursor)"))
+            try WaitingClient(daemon, Request("GET app/observe?key=other&since=\(cursor)"))
         }
         let answer = try daemon.send(request)
         #expect(answer.status == 429, "\(answer.text)")
@@ -65,7 +65,7 @@ struct WatcherLimitTests {
         guard case .tcp(_, let port)? = daemon.addresses.last else { throw DaemonInProcess.NoPort() }
         try daemon.sendOK("PUT app/keys/a 1")
         let request = Request("GET app/observe?since=\(try daemon.cursor())")
-        let first = try WaitingPeer(daemon, request)
+        let first = try WaitingClient(daemon, request)
         let other = try RawClient(.ipv6(port))
         try other.send(request.bytes)
         try daemon.awaitWatchers(2)
@@ -146,7 +146,7 @@ struct WatcherLimitTests {
     func head() throws {
         let daemon = try TestDaemon()
         try daemon.sendOK("PUT app/keys/a 1")
-        let peer = try WaitingPeer(daemon, Request("HEAD app/observe?since=\(try daemon.cursor())"))
+        let peer = try WaitingClient(daemon, Request("HEAD app/observe?since=\(try daemon.cursor())"))
         let cursor = try daemon.sendOK("PUT app/keys/a 2").cursorText
         let head = try peer.client.readResponse(toHead: true)
         #expect(head.status == 200)
@@ -159,7 +159,7 @@ struct WatcherLimitTests {
         let daemon = try TestDaemon()
         try daemon.sendOK("PUT app/keys/a 1")
         let request = Request("GET app/observe?since=\(try daemon.cursor())").with(version: "HTTP/1.0")
-        let peer = try WaitingPeer(daemon, request)
+        let peer = try WaitingClient(daemon, request)
         try daemon.sendOK("PUT app/keys/a 2")
         let answer = try peer.answer()
         #expect(answer.json?["changes"]?.array?.count == 1)
@@ -171,8 +171,8 @@ struct WatcherLimitTests {
     func appears() throws {
         let daemon = try TestDaemon()
         let cursor = try daemon.cursor()
-        let withoutCursor = try WaitingPeer(daemon, "GET app/observe?wait=300")
-        let withCursor = try WaitingPeer(daemon, Request("GET app/observe?key=zz&since=\(cursor)"))
+        let withoutCursor = try WaitingClient(daemon, "GET app/observe?wait=300")
+        let withCursor = try WaitingClient(daemon, Request("GET app/observe?key=zz&since=\(cursor)"))
         try daemon.sendOK("PUT other/keys/a 1")
         let created = try daemon.sendOK("PUT app/keys/a 1").cursorText
         let state = try withoutCursor.answer()

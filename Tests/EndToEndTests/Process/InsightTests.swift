@@ -167,7 +167,7 @@ struct InsightTests {
     func callers() throws {
         let directory = try TemporaryDirectory()
         let file = directory.path + "/tokens.json"
-        let token = try GuardedDaemon.makeToken("ci", ["app:write"], in: file)
+        let token = try ProtectedDaemon.makeToken("ci", ["app:write"], in: file)
         let configuration = try directory.file("c", #"{"accessLog":"json","access":{"tokens":"\#(file)"}}"#)
         let daemon = try TestDaemon(
             processIn: directory, data: directory.path + "/data", options: ["--config", configuration])
@@ -196,7 +196,7 @@ struct InsightTests {
     func closed() throws {
         let (daemon, _) = try startProcess(#"{"accessLog":"json"}"#)
         try daemon.sendOK("PUT app/keys/a 1")
-        let peer = try WaitingPeer(
+        let peer = try WaitingClient(
             daemon, Request("GET app/observe?since=\(try daemon.cursor())&wait=300", "X-Request-Id: gone"))
         peer.client.reset()
         try eventually { try daemon.send("GET /metrics").text.contains("\nsettingsd_watchers 0\n") }

@@ -116,10 +116,10 @@ struct ManualTests {
         }
         try listFiles()
         daemonWithPastFiles.stop()
-        let token = try GuardedDaemon.makeToken("t", ["*:read"], in: directory.path + "/tokens.json")
-        let guarded = try TestDaemon(in: directory, data: data) { $0.access.tokens = directory.path + "/tokens.json" }
-        try guarded.sendOK(Request("GET app", "Authorization: Bearer \(token)"))
-        guarded.stop()
+        let token = try ProtectedDaemon.makeToken("t", ["*:read"], in: directory.path + "/tokens.json")
+        let protected = try TestDaemon(in: directory, data: data) { $0.access.tokens = directory.path + "/tokens.json" }
+        try protected.sendOK(Request("GET app", "Authorization: Bearer \(token)"))
+        protected.stop()
         try listFiles()
 
         let names = try #require(tables("file", of: "files").first)

@@ -23,6 +23,7 @@ struct TranscriptCheck {
     private var highestCursor = Revision.zero
     /// The time of the last received content.
     private var lastReceived: UInt64 = 0
+    /// The index of the checked step.
     private var step = 0
     /// True if the last event of the stream reported the suite as missing.
     var isMissing = false
@@ -33,7 +34,7 @@ struct TranscriptCheck {
         let changes: [Change]
     }
 
-    /// The state that the watcher has, and the state that it should have.
+    /// The cursor and the received values of the watcher, and a model with the correct values.
     struct WatcherState {
         var cursor: Revision?
         /// The values according to the answers.

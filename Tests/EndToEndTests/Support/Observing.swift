@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A client whose request waits for its answer.
-struct WaitingPeer {
+struct WaitingClient {
     let client: RawClient
 
     /// Sends the request and returns when the daemon counts it as a watcher.

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// A daemon with access control and tokens with different grants.
-final class GuardedDaemon {
+final class ProtectedDaemon {
     let daemon: TestDaemon
     let tokenFile: String
     let tokens: [String: String]
@@ -46,13 +46,13 @@ final class GuardedDaemon {
     }
 
     /// Changes the token file and reloads the daemon.
-    func change(_ body: (inout TokenFile) throws(ConfigurationError) -> Void) throws {
+    func changeTokens(_ body: (inout TokenFile) throws(ConfigurationError) -> Void) throws {
         try TokenFile.change(at: tokenFile, body)
         #expect(try send("POST /v1/reload", as: "all").status == 200)
     }
 
     /// The request with the token of this name. A name without a token is sent as an invalid token.
-    func signed(_ request: Request, as name: String?) -> Request {
+    func authorized(_ request: Request, as name: String?) -> Request {
         guard let name else { return request }
         var request = request
         request.fields.append("Authorization: Bearer \(tokens[name] ?? name)")
@@ -60,7 +60,7 @@ final class GuardedDaemon {
     }
 
     func send(_ request: Request, as name: String?) throws -> RawResponse {
-        try daemon.send(signed(request, as: name))
+        try daemon.send(authorized(request, as: name))
     }
 }
 
@@ -71,9 +71,9 @@ extension Timestamp {
     }
 }
 
-extension WaitingPeer {
+extension WaitingClient {
     /// Sends the request and returns when the daemon counts it as a watcher.
-    init(_ guarded: GuardedDaemon, _ request: Request) throws {
-        try self.init(guarded.daemon, request, metrics: guarded.signed("GET /metrics", as: "all"))
+    init(_ protected: ProtectedDaemon, _ request: Request) throws {
+        try self.init(protected.daemon, request, metrics: protected.authorized("GET /metrics", as: "all"))
     }
 }
