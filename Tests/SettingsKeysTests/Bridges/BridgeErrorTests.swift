@@ -8,6 +8,8 @@ import Testing
     import Foundation
 #endif
 
+/// Tests of the errors of bridges. A bridge converts the values of a type to JSON and back. The types `Fruit`,
+/// `Priority` and `Window` are in `BridgedTypes.swift`.
 @Suite(.ownThread)
 struct BridgeErrorTests {
     struct Case: Sendable, CustomTestStringConvertible {
@@ -35,6 +37,7 @@ struct BridgeErrorTests {
         Case(
             UInt64.self, "18446744073709551616",
             "must be an integer, or a string of digits for an integer greater than 9223372036854775807"),
+        // A leading zero.
         Case(
             UInt64.self, "09223372036854775808",
             "must be an integer, or a string of digits for an integer greater than 9223372036854775807"),
@@ -43,6 +46,7 @@ struct BridgeErrorTests {
         Case(Bool.self, 1, "must be true or false (got an integer)"),
         Case(String.self, .null, "must be a string (got null)"),
         Case(Data.self, "YQ=", "must be Base64 text with its padding"),
+        // The unused bits of the last digit are not zero.
         Case(Data.self, "YR==", "must be Base64 text with its padding"),
         Case(Data.self, "Y Q==", "must be Base64 text with its padding"),
         Case(Date.self, "yesterday", "must be an RFC 3339 date and time such as 2026-11-20T10:00:00Z"),
@@ -59,6 +63,7 @@ struct BridgeErrorTests {
         Case([[String: Int]].self, [["a/b": 1], ["a/b": "x"]], "at /1/a~1b: must be an integer (got a string)"),
         Case(Set<Int>.self, [1, 2, 1.0], "at /2: must not repeat an earlier element"),
         Case([Fruit: Int].self, ["plum": 1], "at /plum: has a name that is not a valid key of type Fruit"),
+        // Two spellings of é are the same Swift string.
         Case([String: Int].self, ["e\u{301}": 1, "\u{E9}": 2], "at /\u{E9}: is a second name of the same key"),
         Case(
             Range<Int>.self, ["lowerBound": 2, "upperBound": 1],
@@ -92,9 +97,10 @@ struct BridgeErrorTests {
 
     @Test("Random JSON is decoded or refused without a trap")
     func random() {
+        // `share: 2` doubles the number of rounds of a random test.
         for generator in FuzzBudget.generators(share: 2) {
-            var random = RandomJSON(generator)
-            let json = random.value(levels: 4)
+            var randomJSON = RandomJSON(generator)
+            let json = randomJSON.value(levels: 4)
             _ = try? [Int8?].defaultsBridge.decode(json)
             _ = try? UInt64.defaultsBridge.decode(json)
             _ = try? [String: Double].defaultsBridge.decode(json)

@@ -3,6 +3,8 @@ import Testing
 
 @testable import SettingsKeys
 
+/// Tests of the errors of decoding `Codable` types. `decodingOutcome` returns the description of the error. The types
+/// `Point`, `Theme`, `Level`, `Shape` and `Dog` are in `Specimens.swift`.
 struct CodableDecodingErrorTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -12,10 +14,11 @@ struct CodableDecodingErrorTests {
         init<Value: Decodable & SendableMetatype>(_ type: Value.Type, _ text: String, _ error: String) {
             testDescription = "\(type) from \(text)"
             self.error = error
-            outcome = { try refusal(type, text) }
+            outcome = { try decodingOutcome(type, text) }
         }
     }
 
+    /// A type with an optional member of each kind.
     struct Typed: Codable {
         var flag: Bool?
         var text: String?
@@ -31,7 +34,7 @@ struct CodableDecodingErrorTests {
         var big: UInt64?
     }
 
-    static let kinds: [Case] = [
+    static let wrongKindCases: [Case] = [
         Case(Typed.self, "[]", "must be an object (got an array)"),
         Case(Typed.self, "null", "must be an object (got null)"),
         Case(Typed.self, #"{"flag":1}"#, "at /flag: must be true or false (got an integer)"),
@@ -41,6 +44,7 @@ struct CodableDecodingErrorTests {
         Case(Typed.self, #"{"int":true}"#, "at /int: must be an integer (got a boolean)"),
         Case(Typed.self, #"{"int":1.5}"#, "at /int: must be an integer (got a floating-point number)"),
         Case(Typed.self, #"{"int":1e19}"#, "at /int: must be an integer (got a floating-point number)"),
+        // A double above 2⁵³ does not count as an integer.
         Case(Typed.self, #"{"int":9007199254740994.0}"#, "at /int: must be an integer (got a floating-point number)"),
         Case(Typed.self, #"{"byte":300}"#, "at /byte: must be between 0 and 255 (got 300)"),
         Case(Typed.self, #"{"byte":-1}"#, "at /byte: must be between 0 and 255 (got -1)"),
@@ -63,27 +67,29 @@ struct CodableDecodingErrorTests {
         Case(Dog.self, #"{"tricks":[],"super":{}}"#, #"at /super: is missing the member "name""#),
     ]
 
-    @Test("JSON of the wrong kind or range is an error with its path", arguments: kinds)
+    @Test("JSON of the wrong kind or range is an error with its path", arguments: wrongKindCases)
     func refuses(wrong: Case) throws {
         #expect(try wrong.outcome() == wrong.error)
     }
 
-    static let standardTypeCases: [Case] = [
+    static let originalTextCases: [Case] = [
         Case(Typed.self, #"{"numbers":{"one":1}}"#, "at /numbers/one: "),
         Case(Typed.self, #"{"theme":"red"}"#, "at /theme: "),
         Case(Typed.self, #"{"shape":{}}"#, "at /shape: "),
         Case(Typed.self, #"{"shape":{"label":{"_0":"a"},"nothing":{}}}"#, "at /shape: "),
+        // A dictionary whose keys are not text is an array of alternating keys and values.
         Case([[Theme: Int]].self, #"[[],["dark"]]"#, "at /1: "),
         Case([[Theme: Int]].self, #"[["red",1]]"#, "at /0/0: "),
         Case([Range<Int>].self, "[[2,1]]", "at /0: "),
     ]
 
     @Test(
-        "If a standard type refuses a value, the error has the path and the text of the standard type",
-        arguments: standardTypeCases)
-    func standardTypeRefusals(wrong: Case) throws {
+        "If code of the standard library or of the compiler refuses a value, the error has the path and the original text",
+        arguments: originalTextCases)
+    func originalTexts(wrong: Case) throws {
         let error = try wrong.outcome()
         #expect(error.hasPrefix(wrong.error))
+        // The original text, which is not compared, follows the path.
         #expect(error.utf8.count > wrong.error.utf8.count + 10)
     }
 
@@ -129,7 +135,7 @@ struct CodableDecodingErrorTests {
             ("silent", "at /list/1: was refused for an unknown reason"),
         ])
     func ownErrors(name: String, error: String) throws {
-        #expect(try refusal([String: [ThrowingString]].self, #"{"list":["fine","\#(name)"]}"#) == error)
+        #expect(try decodingOutcome([String: [ThrowingString]].self, #"{"list":["fine","\#(name)"]}"#) == error)
     }
 
     @Test("The path of a caught error does not appear in the next error")
@@ -137,17 +143,18 @@ struct CodableDecodingErrorTests {
         struct Lenient: Decodable {
             init(from decoder: any Decoder) throws {
                 var container = try decoder.unkeyedContainer()
+                // The container stays at an element that cannot be decoded, so these three calls decode element 0.
                 do { _ = try container.decode(ThrowingString.self) } catch is Broken {}
                 do { _ = try container.decode(Int.self) } catch is DecodingError {}
                 _ = try container.decode(String.self)
                 _ = try container.decode(ThrowingString.self)
             }
         }
-        #expect(try refusal([Lenient].self, #"[["own","own"]]"#) == "at /0/1: is broken")
+        #expect(try decodingOutcome([Lenient].self, #"[["own","own"]]"#) == "at /0/1: is broken")
     }
 
     @Test("An array with too few elements is an error that names the missing element")
-    func pastTheEnd() throws {
+    func tooFewElements() throws {
         struct Pair: Decodable {
             init(from decoder: any Decoder) throws {
                 var container = try decoder.unkeyedContainer()
@@ -155,17 +162,18 @@ struct CodableDecodingErrorTests {
                 _ = try container.decode(Int.self)
             }
         }
-        #expect(try refusal([String: Pair].self, #"{"a":[1]}"#) == "at /a: is missing the element 1")
-        #expect(try refusal(Range<Int>.self, "[]") == "is missing the element 0")
+        #expect(try decodingOutcome([String: Pair].self, #"{"a":[1]}"#) == "at /a: is missing the element 1")
+        #expect(try decodingOutcome(Range<Int>.self, "[]") == "is missing the element 0")
     }
 
     @Test("Two names that are the same key of a dictionary are refused, so that no value is lost")
     func equalKeys() throws {
         let twoNames = "{\"é\":1,\"e\u{301}\":2}"
         let error = "at /0: contains a member twice"
-        #expect(try refusal([[String: Int]].self, "[\(twoNames)]") == error)
-        #expect(try refusal([[Int: Int]].self, #"[{"1":1,"01":2}]"#) == error)
-        #expect(try refusal([[Theme: Int]].self, #"[["dark",1,"dark",2]]"#) == error)
+        #expect(try decodingOutcome([[String: Int]].self, "[\(twoNames)]") == error)
+        #expect(try decodingOutcome([[Int: Int]].self, #"[{"1":1,"01":2}]"#) == error)
+        #expect(try decodingOutcome([[Theme: Int]].self, #"[["dark",1,"dark",2]]"#) == error)
+        // The names in a JSONValue are compared by their bytes, so both members are kept.
         #expect(try decoded([String: JSONValue].self, "{\"é\":\(twoNames)}") == ["é": JSONValue(parsing: twoNames)])
     }
 
@@ -173,18 +181,18 @@ struct CodableDecodingErrorTests {
     func names() throws {
         struct Holder: Decodable {
             var é: Int?
-            var keys: Int
+            var keyCount: Int
 
             enum CodingKeys: CodingKey { case é }
 
             init(from decoder: any Decoder) throws {
                 let container = try decoder.container(keyedBy: CodingKeys.self)
-                keys = container.allKeys.count
+                keyCount = container.allKeys.count
                 é = try container.decodeIfPresent(Int.self, forKey: .é)
             }
         }
         let holder = try decoded(Holder.self, "{\"\u{e9}\":1,\"e\u{301}\":2}")
-        #expect(holder.keys == 1)
+        #expect(holder.keyCount == 1)
         // This file may contain the letter as one or as two Unicode scalars.
         #expect(holder.é == ("é".utf8.count == 2 ? 1 : 2))
     }

@@ -5,19 +5,21 @@ import Testing
 
 @testable import SettingsKeys
 
+/// Tests of the limit of nesting in encoded and decoded values. `Chain` and `Shell` (`Specimens.swift`) are recursive types:
+/// a `Chain` has one level of JSON for each link, and a `Shell` adds no level of JSON.
 struct CodableDepthTests {
     static let tooDeep = "is nested more than 128 levels deep"
 
     /// JSON with this number of levels. Each level is an object whose member `next` contains the next level.
-    private func chain(_ levels: Int) -> JSONValue {
+    private func nestedObjects(_ levels: Int) -> JSONValue {
         (1..<levels).reduce(JSONValue.object([:])) { json, _ in ["next": json] }
     }
 
     @Test("Values with the maximum number of levels of JSON text encode and decode")
     func deepest() throws {
-        #expect(try encoded(Chain.ofLinks(JSONValue.maximumDepth)) == chain(JSONValue.maximumDepth))
+        #expect(try encoded(Chain.ofLinks(JSONValue.maximumDepth)) == nestedObjects(JSONValue.maximumDepth))
         _ = try ValueDecoder.decode(
-            Chain.self, from: chain(JSONValue.maximumDepth), allowsNonFinite: false)
+            Chain.self, from: nestedObjects(JSONValue.maximumDepth), allowsNonFinite: false)
     }
 
     @Test("Encoding or decoding a value with one level more than the maximum throws an error with the path")
@@ -27,7 +29,7 @@ struct CodableDepthTests {
         #expect(throws: expected) { try encoded(Chain.ofLinks(JSONValue.maximumDepth + 1)) }
         #expect(throws: expected) {
             try ValueDecoder.decode(
-                Chain.self, from: chain(JSONValue.maximumDepth + 1), allowsNonFinite: false)
+                Chain.self, from: nestedObjects(JSONValue.maximumDepth + 1), allowsNonFinite: false)
         }
     }
 
@@ -36,16 +38,17 @@ struct CodableDepthTests {
         let chain = Chain(next: nil)
         chain.next = chain
         defer { chain.next = nil }
-        #expect(refusal(of: chain).hasSuffix(Self.tooDeep))
+        #expect(encodingOutcome(of: chain).hasSuffix(Self.tooDeep))
     }
 
     @Test("Endless encoding or decoding that adds no level of JSON throws an error")
     func shells() throws {
+        // The value contains itself. Decoding `Shell` reads a `Shell` from the same JSON again.
         let shell = Shell(inner: nil)
         shell.inner = shell
         defer { shell.inner = nil }
-        #expect(refusal(of: ["a": shell]) == "at /a: " + Self.tooDeep)
-        #expect(try refusal([Shell].self, "[null]") == "at /0: " + Self.tooDeep)
+        #expect(encodingOutcome(of: ["a": shell]) == "at /a: " + Self.tooDeep)
+        #expect(try decodingOutcome([Shell].self, "[null]") == "at /0: " + Self.tooDeep)
     }
 
     @Test("Encoding into 100,000 nested containers throws an error")
@@ -54,7 +57,7 @@ struct CodableDepthTests {
             var container = encoder.unkeyedContainer()
             for _ in 0..<100_000 { container = container.nestedUnkeyedContainer() }
         }
-        #expect(refusal(of: script).hasSuffix("/0/0/0/0: " + Self.tooDeep))
+        #expect(encodingOutcome(of: script).hasSuffix("/0/0/0/0: " + Self.tooDeep))
         let parents = Script { encoder in
             var encoder = encoder
             for _ in 0..<100_000 {
@@ -62,13 +65,13 @@ struct CodableDepthTests {
                 encoder = container.superEncoder()
             }
         }
-        #expect(refusal(of: parents).hasSuffix("/super/super: " + Self.tooDeep))
+        #expect(encodingOutcome(of: parents).hasSuffix("/super/super: " + Self.tooDeep))
     }
 
     @Test("The levels of a JSONValue inside a value are added to the levels around the JSONValue")
     func json() throws {
-        #expect(try encoded([chain(JSONValue.maximumDepth - 1)]) == [chain(JSONValue.maximumDepth - 1)])
-        #expect(refusal(of: [chain(JSONValue.maximumDepth)]) == "at /0: " + Self.tooDeep)
+        #expect(try encoded([nestedObjects(JSONValue.maximumDepth - 1)]) == [nestedObjects(JSONValue.maximumDepth - 1)])
+        #expect(encodingOutcome(of: [nestedObjects(JSONValue.maximumDepth)]) == "at /0: " + Self.tooDeep)
     }
 
     @Test("A value with optional parts at every level survives a round trip up to the depth limit")
@@ -80,6 +83,7 @@ struct CodableDepthTests {
                 self.branches = branches
             }
         }
+        // Each of the 42 trees has three levels of JSON, except the innermost tree, which has two: 125 of 128 levels.
         let tree = (1..<42).reduce(Tree([])) { tree, _ in Tree([["a": tree]]) }
         #expect(try encoded(afterRoundTrip(tree)) == encoded(tree))
     }
@@ -89,12 +93,13 @@ struct CodableDepthTests {
         let done = DispatchSemaphore(value: 0)
         let results = Mutex<[String]>([])
         let thread = Thread {
-            let chain = refusal(of: Chain.ofLinks(JSONValue.maximumDepth + 1))
+            let encodedChain = encodingOutcome(of: Chain.ofLinks(JSONValue.maximumDepth + 1))
             let shell = Shell(inner: nil)
             shell.inner = shell
-            let shells = refusal(of: shell)
+            let encodedShell = encodingOutcome(of: shell)
             shell.inner = nil
-            let text = String(repeating: "[", count: 128) + String(repeating: "]", count: 128)
+            let depth = JSONValue.maximumDepth
+            let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
             indirect enum Nest: Decodable {
                 case list([Nest?])
 
@@ -103,15 +108,16 @@ struct CodableDepthTests {
                 }
             }
             let nest = (try? decoded(Nest.self, text)) == nil ? "nest failed" : "nest decoded"
-            let endless = (try? refusal(Shell.self, "null")) ?? ""
-            results.withLock { $0 = [chain, shells, nest, endless] }
+            let decodedShell = (try? decodingOutcome(Shell.self, "null")) ?? ""
+            results.withLock { $0 = [encodedChain, encodedShell, nest, decodedShell] }
             done.signal()
         }
         thread.stackSize = 1024 * 1024
         thread.start()
         done.wait()
-        let reasons = results.withLock { $0 }
-        #expect(reasons.map { $0.hasSuffix(Self.tooDeep) } == [true, true, false, true])
-        #expect(reasons.contains("nest decoded"))
+        let outcomes = results.withLock { $0 }
+        // Only the third value, the nested arrays, is within the limit.
+        #expect(outcomes.map { $0.hasSuffix(Self.tooDeep) } == [true, true, false, true])
+        #expect(outcomes.contains("nest decoded"))
     }
 }

@@ -3,7 +3,10 @@ import Testing
 
 @testable import SettingsKeys
 
+/// Tests of the errors of encoding `Codable` types. `Script` (`CodingSupport.swift`) is a value that a closure encodes, and
+/// `encodingOutcome` returns the description of the error.
 struct CodableEncodingErrorTests {
+    /// Encoding calls that cause an error, and the description of the error.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let error: String
@@ -125,11 +128,12 @@ struct CodableEncodingErrorTests {
 
     @Test("If the code of a type encodes incorrectly or throws, the error has the path", arguments: cases)
     func errors(mistake: Case) {
-        #expect(refusal(of: Script(run: mistake.run)) == mistake.error)
+        #expect(encodingOutcome(of: Script(run: mistake.run)) == mistake.error)
     }
 
     @Test("Two keys of a dictionary with the same name are refused, so that no value is lost")
     func equalNames() {
+        /// All values have the same coding key.
         struct Blurred: Hashable, Codable, CodingKeyRepresentable {
             var value: Int
             var codingKey: any CodingKey { AnyKey("same") }
@@ -143,8 +147,8 @@ struct CodableEncodingErrorTests {
             }
         }
         let dictionary = [Blurred(value: 1): "a", Blurred(value: 2): "b"]
-        #expect(refusal(of: ["d": dictionary]) == "at /d: contains a key twice")
-        #expect(refusal(of: [Blurred(value: 1): "a"]) == #"encoded: {"same":"a"}"#)
+        #expect(encodingOutcome(of: ["d": dictionary]) == "at /d: contains a key twice")
+        #expect(encodingOutcome(of: [Blurred(value: 1): "a"]) == #"encoded: {"same":"a"}"#)
     }
 
     @Test("A type can catch the error of a part and encode the part differently")

@@ -45,6 +45,7 @@ struct RandomParts {
     }
 
     mutating func shape(depth: Int = 0) -> Shape {
+        // From depth 4 on, case 0, the only shape with inner shapes, is excluded.
         switch Int.random(in: depth > 3 ? 1..<5 : 0..<5, using: &generator) {
         case 0: .group(shape(depth: depth + 1), shape(depth: depth + 1))
         case 1: .circle(radius: double())
@@ -55,6 +56,7 @@ struct RandomParts {
     }
 
     mutating func json(depth: Int = 0) -> JSONValue {
+        // From depth 4 on, arrays and objects (cases 0 and 1) are excluded.
         switch Int.random(in: depth > 3 ? 2..<7 : 0..<7, using: &generator) {
         case 0: return .array(list { $0.json(depth: depth + 1) })
         case 1:
@@ -82,11 +84,13 @@ struct RandomParts {
 }
 
 extension Float {
+    /// The number, or zero if it is not finite.
     fileprivate var finite: Float {
         isFinite ? self : 0
     }
 }
 
+/// Tests of the coder with random values of the types in `Specimens.swift`.
 @Suite(.ownThread)
 struct CodablePropertyTests {
     @Test(
@@ -107,6 +111,7 @@ struct CodablePropertyTests {
     func otherShape(seed: UInt64) throws {
         var parts = RandomParts(generator: SeededGenerator(seed: seed))
         guard var members = try encoded(parts.account()).object else { return }
+        // Replaces or removes about one member of six.
         for member in members where Int.random(in: 0..<6, using: &parts.generator) == 0 {
             members[member.name] = parts.maybe { $0.json() }
         }

@@ -2,6 +2,7 @@ import Testing
 
 @testable import SettingsKeys
 
+/// Tests of the containers from which a `Codable` type decodes itself.
 struct CodableReadingTests {
     /// The decoder that a type receives for JSON text.
     private func decoder(_ text: String) throws -> any Decoder {

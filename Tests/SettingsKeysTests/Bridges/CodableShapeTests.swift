@@ -3,8 +3,9 @@ import Testing
 
 @testable import SettingsKeys
 
+/// Tests of the JSON that encoding calls produce. `Script` (`CodingSupport.swift`) is a value that a closure encodes.
 struct CodableShapeTests {
-    /// The encoding calls of a script, and the compact JSON text that they produce.
+    /// The encoding calls of a closure, and the compact JSON text that they produce.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let text: String
@@ -35,7 +36,7 @@ struct CodableShapeTests {
         },
         Case("two containers of one encoder are one object", #"{"a":1,"b":2}"#) { encoder in
             var first = encoder.container(keyedBy: AnyKey.self)
-            var second = encoder.container(keyedBy: Point.Keys.self)
+            var second = encoder.container(keyedBy: KeyB.self)
             try first.encode(1, forKey: "a")
             try second.encode(2, forKey: .b)
         },
@@ -93,7 +94,7 @@ struct CodableShapeTests {
             try container.encode(4)
             try list.encode(2)
             try object.encode(3, forKey: "a")
-            guard container.count == 5 else { throw CancellationError() }
+            #expect(container.count == 5)
         },
         Case(
             "encoders for superclasses, also with other keys than super",
@@ -170,8 +171,6 @@ struct CodableShapeTests {
     }
 }
 
-extension Point {
-    enum Keys: String, CodingKey {
-        case b
-    }
+private enum KeyB: String, CodingKey {
+    case b
 }

@@ -1,11 +1,11 @@
 @testable import SettingsKeys
 
-/// The JSON of a value.
+/// The JSON to which the coder of this module encodes a value.
 func encoded<Value: Encodable>(_ value: Value, allowsNonFinite: Bool = false) throws(BridgeError) -> JSONValue {
     try ValueEncoder.encode(value, allowsNonFinite: allowsNonFinite)
 }
 
-/// The value that JSON text decodes to.
+/// The value to which the coder of this module decodes JSON text.
 func decoded<Value: Decodable>(
     _ type: Value.Type, _ text: String, allowsNonFinite: Bool = false
 ) throws -> Value {
@@ -18,7 +18,9 @@ func afterRoundTrip<Value: Codable>(_ value: Value, allowsNonFinite: Bool = fals
 }
 
 /// The description of the decoding error, such as `at /path: reason`, or the decoded value if there was no error.
-func refusal<Value: Decodable>(_ type: Value.Type, _ text: String, allowsNonFinite: Bool = false) throws -> String {
+func decodingOutcome<Value: Decodable>(_ type: Value.Type, _ text: String, allowsNonFinite: Bool = false) throws
+    -> String
+{
     let json = try JSONValue(parsing: text)
     do {
         return "decoded: \(try ValueDecoder.decode(type, from: json, allowsNonFinite: allowsNonFinite))"
@@ -28,7 +30,7 @@ func refusal<Value: Decodable>(_ type: Value.Type, _ text: String, allowsNonFini
 }
 
 /// The description of the encoding error, such as `at /path: reason`, or the JSON if there was no error.
-func refusal<Value: Encodable>(of value: Value, allowsNonFinite: Bool = false) -> String {
+func encodingOutcome<Value: Encodable>(of value: Value, allowsNonFinite: Bool = false) -> String {
     do {
         return "encoded: \(try encoded(value, allowsNonFinite: allowsNonFinite))"
     } catch {
@@ -36,7 +38,7 @@ func refusal<Value: Encodable>(of value: Value, allowsNonFinite: Bool = false) -
     }
 }
 
-/// A value that a closure encodes.
+/// A value whose `encode(to:)` calls a closure, so that a test can make any sequence of encoding calls.
 struct Script: Encodable {
     let run: (any Encoder) throws -> Void
 

@@ -12,6 +12,7 @@ import Testing
 
 struct DateTextTests {
     struct Instant: Sendable, CustomTestStringConvertible {
+        /// The seconds since 2001-01-01T00:00:00Z.
         let seconds: Double
         let text: String
 
@@ -93,7 +94,7 @@ struct DateTextTests {
 
     @Test("A fraction is rounded correctly according to its last digits")
     func rounding() {
-        // 0.5 plus half the distance to the next Double, which is 2^-54. The test adds further digits.
+        // The fraction digits of 0.5 + 2^-54, the midpoint between 0.5 and the next Double. A tie is rounded to 0.5.
         let half = "500000000000000055511151231257827021181583404541015625"
         func seconds(_ fraction: String) -> Double? {
             DateText.date(from: "2001-01-01T00:00:00.\(fraction)Z")?.timeIntervalSinceReferenceDate
@@ -115,6 +116,7 @@ struct DateTextTests {
     @Test("The extended pattern matches the texts of instants outside of the years 0000 to 9999, and no other text")
     func extendedPattern() throws {
         let pattern = try Regex(DateText.extendedPattern)
+        // Only the text of an instant outside of these years ends with `s`.
         for text in Self.instants.map(\.text) {
             #expect((text.wholeMatch(of: pattern) != nil) == text.hasSuffix("s"), "\(text)")
         }
@@ -131,6 +133,7 @@ struct InstantRoundTripTests {
         }
     }
 
+    /// A kind of random instants, in seconds since 2001.
     struct Kind: Sendable, CustomTestStringConvertible {
         let name: String
         var count = 6_000
@@ -139,10 +142,12 @@ struct InstantRoundTripTests {
         var testDescription: String { name }
     }
 
+    /// The years 0000 to 9999 in seconds since 2001.
     private static let fourDigitYears = -63_145_526_400.0..<252_423_993_600
 
     static let kinds: [Kind] = [
         Kind(name: "any bits") { Double(bitPattern: $0.next()) },
+        // 816,861,600 seconds after 2001 is 2026-11-20T10:00:00Z.
         Kind(name: "about now") { 816_861_600 + Double.random(in: -1e8...1e8, using: &$0) },
         Kind(name: "years 0000 to 9999") { Double.random(in: fourDigitYears, using: &$0) },
         Kind(name: "milliseconds") { Double.random(in: -1e12...1e12, using: &$0).rounded() / 1_000 },
@@ -186,6 +191,7 @@ struct InstantRoundTripTests {
             let text = try #require(DateText.text(for: Date(timeIntervalSinceReferenceDate: seconds)))
             let digits = try #require(text.split(separator: ".").last).dropLast()
             let stem = text.dropLast(digits.count + 1)
+            // The nearest fractions with one digit less, below and above.
             for shorter in [Int(digits.dropLast()), Int(digits.dropLast()).map { $0 + 1 }] {
                 guard let shorter, String(shorter).count == digits.count - 1 else { continue }
                 let other = DateText.date(from: "\(stem)\(shorter)Z")

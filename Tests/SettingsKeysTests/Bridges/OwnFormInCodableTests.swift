@@ -4,8 +4,8 @@ import Testing
 
 @testable import SettingsKeys
 
-/// Tests of types with their own JSON form inside of `Codable` types. A type with its own form conforms to
-/// `StandardForm`.
+/// Tests of types that keep the JSON form of their bridge (their own form) as parts of `Codable` types. Such a type conforms to
+/// `StandardForm`. The form of `Hexadecimal` (`Specimens.swift`) is a string such as `0xff`.
 struct OwnFormInCodableTests {
     struct Holder: Codable, Equatable {
         var one: Hexadecimal
@@ -70,13 +70,14 @@ struct OwnFormInCodableTests {
 
     @Test("A refusal by the bridge of a member is an error with the path of the member")
     func errors() throws {
-        #expect(refusal(of: [Hexadecimal(value: 1), Hexadecimal(value: -1)]) == "at /1: must not be negative")
+        #expect(encodingOutcome(of: [Hexadecimal(value: 1), Hexadecimal(value: -1)]) == "at /1: must not be negative")
         #expect(
-            try refusal([String: [Hexadecimal]].self, #"{"a":["0x1",2]}"#)
+            try decodingOutcome([String: [Hexadecimal]].self, #"{"a":["0x1",2]}"#)
                 == "at /a/1: must be hexadecimal digits (got an integer)")
         #expect(
-            try refusal([String: Hexadecimal].self, #"{"a":null}"#) == "at /a: must be hexadecimal digits (got null)")
-        #expect(try refusal([Data].self, #"["?"]"#) == "at /0: must be Base64 text with its padding")
+            try decodingOutcome([String: Hexadecimal].self, #"{"a":null}"#)
+                == "at /a: must be hexadecimal digits (got null)")
+        #expect(try decodingOutcome([Data].self, #"["?"]"#) == "at /0: must be Base64 text with its padding")
     }
 
     @Test("The path of an error continues inside a value with its own form")
@@ -93,7 +94,7 @@ struct OwnFormInCodableTests {
             }
             static var defaultsBridge: Bridge { Bridge() }
         }
-        #expect(refusal(of: ["a": [Pair()]]) == "at /a/0/x/0: is odd")
-        #expect(try refusal([Pair].self, "[null]") == "at /0/y: is odd")
+        #expect(encodingOutcome(of: ["a": [Pair()]]) == "at /a/0/x/0: is odd")
+        #expect(try decodingOutcome([Pair].self, "[null]") == "at /0/y: is odd")
     }
 }

@@ -5,7 +5,7 @@ import Testing
 /// Converts values to JSON text and back, and checks the JSON against the schema of the bridge.
 enum RoundTrip {
     /// Checks values alone and as optionals, arrays and dictionary values.
-    static func expect<Value: DefaultsSerializable & Equatable>(
+    static func checkAloneAndNested<Value: DefaultsSerializable & Equatable>(
         _ values: [Value], _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         try check(values, Value.defaultsBridge, comment, sourceLocation)

@@ -41,6 +41,7 @@ struct Account: Codable, Equatable, Sendable {
     var big: UInt64
     var raw: JSONValue
 
+    /// An account with extreme values in its members.
     static let sample: Account = Account(
         name: "é \u{65}\u{301} \u{0} \"/~\\ 😀", port: 65535, ratio: 0.1, scale: 0.1, isActive: true,
         theme: .highContrast, level: .high, note: nil, tags: ["a", "", "a"], places: ["home": Point(x: -1, y: 2)],
@@ -109,7 +110,7 @@ final class Cat: Animal {
     }
 }
 
-/// A type with its own form, which differs from the form that `Codable` would produce.
+/// A type whose bridge encodes a string such as `0xff`. Its `Codable` implementation would encode an object.
 struct Hexadecimal: StandardForm, Codable, Hashable {
     var value: Int
 
@@ -139,6 +140,7 @@ final class Chain: Codable {
         self.next = next
     }
 
+    /// Makes a chain of this number of objects.
     static func ofLinks(_ count: Int) -> Chain {
         (1..<count).reduce(Chain(next: nil)) { chain, _ in Chain(next: chain) }
     }

@@ -18,7 +18,7 @@ struct UnrepresentableValueTests {
     @Test("Encoding a value with more levels than the JSON parser accepts is an error")
     func deep() throws {
         var value: JSONValue = 1
-        for _ in 0..<128 { value = [value] }
+        for _ in 0..<JSONValue.maximumDepth { value = [value] }
         #expect(try JSONValue.defaultsBridge.encode(value) == value)
         #expect(throws: BridgeError.self) { try JSONValue.defaultsBridge.encode([value]) }
     }
@@ -26,6 +26,7 @@ struct UnrepresentableValueTests {
     @Test("Encoding a set with different elements that are equal as JSON values is an error")
     func sets() throws {
         #expect(throws: BridgeError.self) { try Set<JSONValue>.defaultsBridge.encode([1, 1.0]) }
+        // The JSON of both elements is the string NaN.
         #expect(throws: BridgeError.self) {
             try Set<Double>.defaultsBridge.allowingNonFinite().encode([.nan, .signalingNaN])
         }

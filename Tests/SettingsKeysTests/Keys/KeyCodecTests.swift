@@ -2,6 +2,7 @@ import SettingsKeys
 import SettingsModel
 import Testing
 
+/// Tests of encoding and decoding the values of keys. `SampleKeys.swift` declares the keys and their limits.
 struct KeyCodecTests {
     private let keys = SampleKeys()
 
@@ -19,6 +20,7 @@ struct KeyCodecTests {
         let nickname = try KeyCodec(keys.nickname)
         #expect(try nickname.decode(nil) == "anonymous")
         #expect(try nickname.encode(nil) == nil)
+        // The key `ceiling` has the default 7.
         #expect(try KeyCodec(keys.ceiling).decode(nil) == 7)
     }
 
@@ -33,7 +35,7 @@ struct KeyCodecTests {
     struct Refusal: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let expected: String
-        let act: @Sendable () throws -> Void
+        let attempt: @Sendable () throws -> Void
 
         init<Value>(
             _ path: KeyPath<SampleKeys, DefaultsKey<Value>>, encoding value: Value, _ expected: String
@@ -41,7 +43,7 @@ struct KeyCodecTests {
             let key = SampleKeys()[keyPath: path]
             testDescription = "\(key.name) encoding \(value)"
             self.expected = expected
-            act = { _ = try KeyCodec(key).encode(value) }
+            attempt = { _ = try KeyCodec(key).encode(value) }
         }
 
         init<Value>(
@@ -50,7 +52,7 @@ struct KeyCodecTests {
             let key = SampleKeys()[keyPath: path]
             testDescription = "\(key.name) decoding \(json)"
             self.expected = expected
-            act = { _ = try KeyCodec(key).decode(json) }
+            attempt = { _ = try KeyCodec(key).decode(json) }
         }
     }
 
@@ -83,7 +85,7 @@ struct KeyCodecTests {
         "Encoding or decoding a value outside of the type or the limits of the key throws the reason",
         arguments: refusals)
     func refuses(_ row: Refusal) {
-        let error = #expect(throws: InvalidValue.self) { try row.act() }
+        let error = #expect(throws: InvalidValue.self) { try row.attempt() }
         #expect(error?.description == row.expected)
     }
 

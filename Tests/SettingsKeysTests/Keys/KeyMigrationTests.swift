@@ -1,7 +1,8 @@
 import SettingsKeys
 import Testing
 
-/// Tests of values that an earlier version of the program stored as another type.
+/// Tests of values that an earlier version of the program stored as another type. `migrated` returns the JSON to store
+/// instead of a stored value; nil if the stored value stays.
 struct KeyMigrationTests {
     private struct Unsuitable: Error, CustomStringConvertible {
         var description: String { "the text is not a number" }

@@ -20,10 +20,11 @@ struct KeyRangeTests {
     @Test("For a type with values beyond Int64, the limits apply to the values within Int64")
     func unsigned() throws {
         #expect(try document(DefaultsKey<UInt?>("n", in: 1...9)) == #"{"type":"integer","minimum":1,"maximum":9}"#)
-        let open = try KeyCodec(DefaultsKey<UInt64?>("n", in: 10...))
-        #expect(try open.encode(.max) == "18446744073709551615")
-        #expect(try open.encode(10) == 10)
-        #expect(throws: InvalidValue.self) { try open.encode(9) }
+        let atLeastTen = try KeyCodec(DefaultsKey<UInt64?>("n", in: 10...))
+        #expect(try atLeastTen.encode(.max) == "18446744073709551615")
+        #expect(try atLeastTen.encode(10) == 10)
+        #expect(throws: InvalidValue.self) { try atLeastTen.encode(9) }
+        // JSON cannot contain a limit beyond Int64.
         #expect(throws: SchemaError.self) { try KeyCodec(DefaultsKey<UInt64?>("n", in: ...UInt64.max)) }
     }
 

@@ -22,24 +22,25 @@ struct MissingMemberTests {
         try KeyCodec(DefaultsKey<Account>("account", defaultValue: value)).decode(stored)
     }
 
-    private let whole: JSONValue = [
+    /// An object with all members that are not optional.
+    private let complete: JSONValue = [
         "name": "radek", "retries": 5, "proxy": ["host": "h", "port": 1], "mirrors": [], "ports": [:],
     ]
 
-    private func whole(without name: String) -> JSONValue {
-        .object(JSONObject((whole.object ?? [:]).members.filter { $0.name != name }) ?? [:])
+    private func complete(without name: String) -> JSONValue {
+        .object(JSONObject((complete.object ?? [:]).members.filter { $0.name != name }) ?? [:])
     }
 
     @Test func `A missing member gets the value of the member in the key's default`() throws {
         let customDefault = Account(retries: 7)
-        #expect(try decode(whole(without: "retries"), default: customDefault).retries == 7)
-        #expect(try decode(whole(without: "retries"), default: customDefault).name == "radek")
-        #expect(try decode(whole(without: "proxy"), default: customDefault).proxy == Proxy())
+        #expect(try decode(complete(without: "retries"), default: customDefault).retries == 7)
+        #expect(try decode(complete(without: "retries"), default: customDefault).name == "radek")
+        #expect(try decode(complete(without: "proxy"), default: customDefault).proxy == Proxy())
         #expect(try decode([:], default: customDefault) == customDefault)
     }
 
     @Test func `A missing member of a nested object gets the value of the member in the key's default`() throws {
-        var stored = whole.object ?? [:]
+        var stored = complete.object ?? [:]
         stored["proxy"] = ["host": "h"]
         #expect(try decode(.object(stored)).proxy == Proxy(host: "h", port: 8080))
     }
@@ -47,34 +48,35 @@ struct MissingMemberTests {
     @Test func `The default of the key supplies missing members of an optional value`() throws {
         let codec = try KeyCodec(DefaultsKey<Account?>("account", defaultValue: Account(retries: 9)))
         #expect(try codec.decode(["name": "radek"])?.retries == 9)
-        let without = try KeyCodec(DefaultsKey<Account?>("account"))
-        #expect(throws: InvalidValue.self) { try without.decode(["name": "radek"]) }
+        let withoutDefault = try KeyCodec(DefaultsKey<Account?>("account"))
+        #expect(throws: InvalidValue.self) { try withoutDefault.decode(["name": "radek"]) }
     }
 
     @Test func `A missing optional member stays nil, also if the default has a value for the member`() throws {
         let customDefault = Account(note: "default", backup: Proxy())
-        let read = try decode(whole(without: "retries"), default: customDefault)
+        let read = try decode(complete(without: "retries"), default: customDefault)
         #expect(read.note == nil && read.backup == nil)
         #expect(try decode([:], default: customDefault) == Account(note: nil, backup: nil))
     }
 
     @Test func `A dictionary gets no entries of the default`() throws {
-        #expect(try decode(whole(without: "retries")).ports == [:])
+        #expect(try decode(complete(without: "retries")).ports == [:])
         let servers = DefaultsKey<[String: Proxy]>("servers", defaultValue: ["a": Proxy()])
         let error = #expect(throws: InvalidValue.self) { try KeyCodec(servers).decode(["b": ["host": "h"]]) }
         #expect(error?.description == #"servers at /b: is missing the member "port""#)
     }
 
     @Test func `A missing member of an array element is an error`() throws {
-        var stored = whole.object ?? [:]
+        var stored = complete.object ?? [:]
         stored["mirrors"] = [["host": "h"]]
         let error = #expect(throws: InvalidValue.self) { try decode(.object(stored)) }
         #expect(error?.description == #"account at /mirrors/0: is missing the member "port""#)
     }
 
     @Test func `A member of the wrong type is an error, also if another member is missing`() throws {
+        // No member has the name `none`, so the second object is complete.
         for name in ["retries", "none"] {
-            var stored = whole(without: name).object ?? [:]
+            var stored = complete(without: name).object ?? [:]
             stored["name"] = 1
             let error = #expect(throws: InvalidValue.self) { try decode(.object(stored)) }
             #expect(error?.description == "account at /name: must be a string (got an integer)")

@@ -1,6 +1,8 @@
 import SettingsKeys
 import Testing
 
+/// Tests of namespaces. A program registers one type for each namespace, so that two types of the same name in different
+/// modules do not share their settings.
 struct NamespaceTests {
     private enum Account {}
     private enum Other {}
@@ -19,6 +21,7 @@ struct NamespaceTests {
     @Test("The name of a key of a store begins with the prefix of the store")
     func names() {
         #expect(EqualizerKeys().bass.name == "player.equalizer.bass")
+        // The store `SampleKeys` has no prefix.
         #expect(SampleKeys["x"] == "x")
     }
 }

@@ -2,7 +2,7 @@ import SettingsKeys
 import Testing
 
 /// Tests that SettingsKeys adds no static member such as `unset` to `Optional`. In an assignment to an optional
-/// enumeration, `.unset` would mean such a member and not the case `unset` of the enumeration.
+/// enumeration, `.unset` would mean this member instead of the case `unset` of the enumeration.
 struct OptionalMemberTests {
     enum Mode: String, CaseIterable, DefaultsSerializable {
         case unset, automatic

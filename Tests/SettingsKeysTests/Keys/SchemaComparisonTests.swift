@@ -1,6 +1,8 @@
 import SettingsKeys
 import Testing
 
+/// Tests of the differences between the keys of a program and the schema on the server. `SampleKeys.swift` declares the
+/// sample keys.
 struct SchemaComparisonTests {
     /// The differences between a key and a schema that lists the key with this document.
     private func differences(
@@ -141,16 +143,17 @@ struct SchemaComparisonTests {
         #expect(try differences(key).map(\.sentence) == sentences)
     }
 
-    @Test("A different type has the aspect type, and a different type of elements has the aspect limits")
+    @Test(
+        "A difference of types is reported with the aspect type, a difference of element types with the aspect limits")
     func aspects() throws {
-        let type = try differences(DefaultsKey<Int>("k", defaultValue: 0), ["type": "string", "default": "x"])
-        #expect(type.map(\.aspect) == [.type, .defaultValue] && type.map(\.key) == ["k", "k"])
-        let inside = try differences(DefaultsKey<[Int]?>("k"), ["type": "array", "items": ["type": "string"]])
-        #expect(inside.map(\.aspect) == [.limits], "both types allow the empty array")
+        let ofType = try differences(DefaultsKey<Int>("k", defaultValue: 0), ["type": "string", "default": "x"])
+        #expect(ofType.map(\.aspect) == [.type, .defaultValue] && ofType.map(\.key) == ["k", "k"])
+        let ofElements = try differences(DefaultsKey<[Int]?>("k"), ["type": "array", "items": ["type": "string"]])
+        #expect(ofElements.map(\.aspect) == [.limits], "both types allow the empty array")
     }
 
     @Test("A key whose type has no rules for its values does not differ from a schema with rules")
-    func silentTypes() throws {
+    func typesWithoutRules() throws {
         let window = DefaultsKey<Window?>("k")
         #expect(try differences(window, ["type": "object", "required": ["title"]]) == [])
         #expect(try differences(DefaultsKey<[Window]?>("k"), ["type": "array", "items": ["type": "object"]]) == [])
@@ -208,6 +211,7 @@ struct SchemaComparisonTests {
 
     @Test("A schema with exponentially many references is compared in a short time", arguments: ["allOf", "anyOf"])
     func hostile(_ keyword: String) throws {
+        // Each definition refers twice to the one before, so d29 leads to d0 along 2²⁹ paths.
         var definitions: JSONObject = ["d0": ["type": "integer"]]
         for level in 1..<30 {
             let reference: JSONValue = .object(["$ref": .string("#/$defs/d\(level - 1)")])

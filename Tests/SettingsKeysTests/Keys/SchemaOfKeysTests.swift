@@ -2,6 +2,7 @@ import SettingsKeys
 import SettingsModel
 import Testing
 
+/// Tests of the schema that is made from keys. `SampleKeys.swift` declares the sample keys.
 struct SchemaOfKeysTests {
     @Test("Each key becomes the property that follows from its type, limits, default and traits")
     func documents() throws {
@@ -15,6 +16,7 @@ struct SchemaOfKeysTests {
             try document(keys.launchCount)
                 == #"{"type":"integer","default":0,"description":"Times the app was started"}"#)
         #expect(try document(keys.volume) == #"{"type":"number","minimum":0.0,"maximum":1.0,"default":0.5}"#)
+        // The minimum is the lowest Float.
         #expect(
             try document(keys.gain)
                 == #"{"type":"number","minimum":-3.4028235e+38,"exclusiveMaximum":0.0}"#)
@@ -103,7 +105,8 @@ struct SchemaOfKeysTests {
 
     @Test("A name that is not a valid key name is refused")
     func names() {
-        for name in ["", ".", "..", "a\u{1}b", String(repeating: "k", count: 257)] {
+        let tooLong = String(repeating: "k", count: KeyName.maximumLength + 1)
+        for name in ["", ".", "..", "a\u{1}b", tooLong] {
             #expect(throws: SchemaError.self, "\(name)") { _ = try Schema(keys: [DefaultsKey<Int?>(name)]) }
         }
     }

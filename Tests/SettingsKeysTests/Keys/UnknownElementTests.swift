@@ -1,7 +1,8 @@
 import SettingsKeys
 import Testing
 
-/// Tests of stored arrays and sets with elements of a newer program, which the type of this program does not have.
+/// Tests of stored arrays and sets with elements of a newer program, which the type of this program does not have. A change in
+/// place, such as `append`, changes the value that the program has read; an assignment replaces the whole value.
 struct UnknownElementTests {
     enum Feature: String, CaseIterable, DefaultsSerializable {
         case search, voice, mail
@@ -37,16 +38,16 @@ struct UnknownElementTests {
 
     @Test func `A change in place of an array keeps the unknown elements`() throws {
         let codec = try KeyCodec(list)
-        func kept(_ new: JSONValue?) -> JSONValue? {
+        func changed(to new: JSONValue?) -> JSONValue? {
             codec.keepingUnknownElements(of: ["search", "holograms", "mail"], in: new)
         }
         // If elements are only added at the end, the stored elements keep their order.
-        #expect(kept(["search", "mail", "voice"]) == ["search", "holograms", "mail", "voice"])
+        #expect(changed(to: ["search", "mail", "voice"]) == ["search", "holograms", "mail", "voice"])
         // After any other change, the unknown elements are at the end.
-        #expect(kept(["mail"]) == ["mail", "holograms"])
-        #expect(kept([]) == ["holograms"])
+        #expect(changed(to: ["mail"]) == ["mail", "holograms"])
+        #expect(changed(to: []) == ["holograms"])
         // A removal of the setting removes everything.
-        #expect(kept(nil) == nil)
+        #expect(changed(to: nil) == nil)
         #expect(codec.keepingUnknownElements(of: ["search"], in: ["mail"]) == ["mail"])
         #expect(codec.keepingUnknownElements(of: nil, in: ["mail"]) == ["mail"])
     }
