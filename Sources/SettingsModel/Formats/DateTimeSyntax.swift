@@ -97,6 +97,7 @@ package struct CivilDate: Equatable {
     /// months.
     package init(daysSince2001 days: Int) {
         let (era, dayOfEra) = (days + Self.daysFromYear0To2001).flooringDivision(by: Self.daysInEra)
+        // The quotients are the leap days before `dayOfEra`. Without them, each year has 365 days.
         let yearOfEra =
             (dayOfEra - dayOfEra / (Self.daysIn4Years - 1) + dayOfEra / Self.daysInCentury
                 - dayOfEra / (Self.daysInEra - 1)) / 365

@@ -202,6 +202,7 @@ extension InternationalHostName {
         case 0x660...0x669, 0x10D30...0x10D39: .arabicNumber
         case 0x2D, 0xB7, 0x2B9...0x2BA, 0x2C6...0x2CF, 0x2EC, 0x375: .neutral
         case 0x200C...0x200D, 0x2E2F, 0x30FB, 0xA67F, 0xA717...0xA71F, 0xA788: .neutral
+        // Nonspacing marks that are left-to-right, unlike all others.
         case 0xCBF, 0xCC6, 0x11A07...0x11A08, 0x11C3F: .leftToRight
         case _ where scalar.properties.generalCategory == .nonspacingMark: .mark
         case 0x590...0x8FF, 0xFB1D...0xFDFF, 0xFE70...0xFEFF, 0x10800...0x10FFF, 0x1E800...0x1EFFF: .rightToLeft
@@ -252,7 +253,8 @@ extension InternationalHostName {
     ]
 }
 
-/// The decoder of RFC 3492. It takes quadratic time, which is acceptable because a label has at most 63 bytes.
+/// The decoder of RFC 3492, with the parameters of its section 5 (initial bias 72, damp 700, skew 38). It takes
+/// quadratic time, which is acceptable because a label has at most 63 bytes.
 private enum Punycode {
     private static let base = 36
     private static let smallestThreshold = 1

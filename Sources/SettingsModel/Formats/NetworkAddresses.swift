@@ -38,6 +38,7 @@ enum HostNameSyntax {
 enum MailboxSyntax {
     private static let atomText = ByteSet.lettersAndDigits.union("!#$%&'*+-/=?^_`{|}~")
     private static let printable = ByteSet(0x20...0x7E)
+    /// The printable characters without the quote and the backslash.
     private static let plainQuotedText = printable.inverted.union("\"\\").inverted
 
     static func accepts(_ bytes: ArraySlice<UInt8>) -> Bool {
@@ -110,6 +111,7 @@ enum IPv6Syntax {
     static func accepts(_ bytes: ArraySlice<UInt8>, dialect: Dialect = .plain) -> Bool {
         var cursor = ByteCursor(bytes)
         var groups = 0
+        // True after `::`, which represents the missing groups.
         var isElided = false
         if cursor.consume(":") {
             guard cursor.consume(":") else { return false }

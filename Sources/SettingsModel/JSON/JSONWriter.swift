@@ -168,6 +168,7 @@ public struct JSONWriter: Sendable {
     private mutating func append(upTo length: Int, _ value: (inout BufferWriter) -> Void) {
         if style.isPretty { writeSeparator() }
         let (needsComma, name) = (state == .value, pendingName)
+        // Four more bytes for the comma, the quotation marks of the name and the colon.
         bytes.append(upTo: length + (name?.utf8CodeUnitCount ?? 0) + 4) { writer in
             if needsComma { writer.append(",") }
             if let name {
@@ -184,6 +185,7 @@ public struct JSONWriter: Sendable {
     private mutating func writeSeparator() {
         if state == .value { bytes.append(UInt8(ascii: ",")) }
         if state != .name && depth > 0 { breakLine() }
+        // The separator is complete, as after a name.
         state = .name
     }
 

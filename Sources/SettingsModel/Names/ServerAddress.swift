@@ -14,11 +14,11 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     package let kind: Kind
 
     /// The port of an `http://` address that contains no port.
-    private static let usualPort: UInt16 = 7070
+    private static let defaultPort: UInt16 = 7070
     /// The port of an `https://` address that contains no port.
-    private static let usualSecurePort: UInt16 = 443
+    private static let defaultSecurePort: UInt16 = 443
     /// The default address of a daemon on this machine.
-    public static let usual = ServerAddress(.tcp(host: "127.0.0.1", port: usualPort))
+    public static let usual = ServerAddress(.tcp(host: "127.0.0.1", port: defaultPort))
     /// The environment variable that contains the address.
     package static let variable = "SETTINGS_URL"
 
@@ -51,7 +51,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         }
         let (host, port) = try Self.authority(cursor.rest, text)
         if scheme == "http" {
-            kind = .tcp(host: host, port: port ?? Self.usualPort)
+            kind = .tcp(host: host, port: port ?? Self.defaultPort)
             return
         }
         // A zone identifies a network interface of this machine, so a certificate cannot contain it.
@@ -60,7 +60,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
                 address: text,
                 reason: "a certificate cannot name a host with % or an address with a zone; use another host name")
         }
-        kind = .https(host: host, port: port ?? Self.usualSecurePort)
+        kind = .https(host: host, port: port ?? Self.defaultSecurePort)
     }
 
     /// Parses the value of the environment variable. Returns the default address if the value is nil or empty.
@@ -87,20 +87,20 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     private static func authority(
         _ rest: ArraySlice<UInt8>, _ text: String
     ) throws(ServerAddressError) -> (host: String, port: UInt16?) {
-        func bad(_ reason: String) -> ServerAddressError { ServerAddressError(address: text, reason: reason) }
+        func invalid(_ reason: String) -> ServerAddressError { ServerAddressError(address: text, reason: reason) }
         var cursor = ByteCursor(rest)
         var host = cursor.consume(while: ByteSet("/?#").inverted)
         guard cursor.isAtEnd || cursor.consume("/") && cursor.isAtEnd else {
-            throw bad("it must have only a host and a port; remove the path")
+            throw invalid("it must have only a host and a port; remove the path")
         }
         guard !host.contains(UInt8(ascii: "@")) else {
-            throw bad("it must not contain a user name or a password; use a token")
+            throw invalid("it must not contain a user name or a password; use a token")
         }
         var port: UInt16?
         let bracket = host.lastIndex(of: UInt8(ascii: "]")) ?? host.startIndex
         if let colon = host[bracket...].lastIndex(of: UInt8(ascii: ":")) {
             guard let number = Self.port(host[(colon + 1)...]) else {
-                throw bad("the port must be a number from 1 to 65535")
+                throw invalid("the port must be a number from 1 to 65535")
             }
             port = number
             host = host[..<colon]
@@ -108,12 +108,12 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         if host.first == UInt8(ascii: "["), host.last == UInt8(ascii: "]") {
             host = host.dropFirst().dropLast()
         } else if host.contains(where: ByteSet("[]:").contains) {
-            throw bad("an IPv6 address must be in brackets, as in http://[::1]:7070")
+            throw invalid("an IPv6 address must be in brackets, as in http://[::1]:7070")
         }
-        guard !host.isEmpty else { throw bad("the host is missing; use 127.0.0.1 for this machine") }
+        guard !host.isEmpty else { throw invalid("the host is missing; use 127.0.0.1 for this machine") }
         // The host becomes a header field of each request, so it must not contain a line end.
         guard host.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw bad("the host must consist of printable ASCII; write an international name in its xn-- form")
+            throw invalid("the host must consist of printable ASCII; write an international name in its xn-- form")
         }
         return (String(decoding: host, as: UTF8.self), port)
     }

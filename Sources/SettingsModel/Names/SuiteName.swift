@@ -90,6 +90,7 @@ public struct KeyName: Hashable, Sendable {
     /// True if the text is printable ASCII.
     private static func isPlain(_ text: String) -> Bool {
         let bytes = text.utf8Span.span
+        // A control character below 0x20 wraps around to a number of at least 0xE0.
         for index in 0..<bytes.count where bytes[index] &- 0x20 >= 0x5F { return false }
         return true
     }

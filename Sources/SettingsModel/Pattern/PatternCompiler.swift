@@ -28,7 +28,7 @@ struct PatternProgram: Sendable {
     let isAnchored: Bool
 }
 
-/// Compiles a syntax tree into an automaton (Thompson's construction).
+/// Compiles the syntax tree of a `PatternParser` into an automaton (Thompson's construction).
 ///
 /// The compiler keeps a list of pending nodes instead of recursing. The parser has checked the size of the expanded
 /// tree, which bounds the number of copies of a counted repetition.
@@ -96,6 +96,7 @@ struct PatternCompiler {
         }
     }
 
+    /// Emits the terms of a sequence.
     private mutating func emit(_ terms: [PatternNode], from first: Int32, to next: Int32) {
         guard let last = terms.last else {
             set(first, .epsilon, edges: [next])
@@ -110,6 +111,7 @@ struct PatternCompiler {
         pending.append((last, state, next))
     }
 
+    /// Emits the copies of a repetition with a maximum. Each optional copy begins with a state that can skip the rest.
     private mutating func emit(
         _ body: PatternNode, atLeast minimum: Int, atMost maximum: Int, from first: Int32, to next: Int32
     ) {
@@ -135,8 +137,9 @@ struct PatternCompiler {
             pending.append((body, state, following))
             state = following
         }
-        let other = reserve()
-        let (loop, inside) = minimum == 0 ? (state, other) : (other, state)
+        // If the minimum is 0, the loop state precedes the body, so that the search can skip the body.
+        let added = reserve()
+        let (loop, inside) = minimum == 0 ? (state, added) : (added, state)
         set(loop, .epsilon, edges: [inside, next])
         pending.append((body, inside, loop))
     }

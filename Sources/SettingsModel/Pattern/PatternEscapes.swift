@@ -1,3 +1,4 @@
+/// Escapes and character classes. Reading advances `position`, an index into the scalars of the pattern.
 extension PatternParser {
     /// Reads an escape outside of a class. The position must be at the backslash.
     mutating func readEscapedTerm() throws(PatternError) {
@@ -76,6 +77,7 @@ extension PatternParser {
                 return ClassContents(categories: negated ? categories.complement : categories)
             }
             let property = value.map { "\(name)=\($0)" } ?? name
+            // With `allowsAnyProperty`, the property is not an error, and matches all scalars.
             if !allowsAnyProperty {
                 let reason = "the Unicode property \(property) is not supported; use a general category such as \\p{L}"
                 noteUnsupported(reason, at: start)

@@ -1,3 +1,4 @@
+/// Groups and back-references. Reading advances `position`, an index into the scalars of the pattern.
 extension PatternParser {
     /// A group that is not closed yet.
     struct OpenGroup {

@@ -11,7 +11,9 @@ public struct KeySchema: Sendable {
     /// True if the value is a secret (`writeOnly`): messages never contain it.
     public let isSecret: Bool
 
+    /// The compiled schemas of the whole document.
     let nodes: [SchemaNode]
+    /// The schemas among ``nodes`` under which a value of the key must be valid.
     let roots: [SchemaNodeID]
 
     /// Compiles a standalone document. Throws all problems: unknown keywords, values that a keyword does not allow,

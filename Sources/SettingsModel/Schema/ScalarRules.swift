@@ -1,3 +1,5 @@
+// Each `init?` reads its keywords from a schema object, and returns nil if the object has no such keyword.
+
 /// The rules `enum` and `const`, which compare values by the equality of JSON Schema.
 package final class ValueRules: Sendable {
     private let listed: [JSONValue]?

@@ -56,8 +56,8 @@ public struct Schema: Sendable {
         }
         let compiled = SchemaCompiler.result(of: document, isStored: isStored)
         var problems = Self.shapeProblems(of: source) + compiled.problems
-        if !isStored { problems += compiled.nestedSecrets() }
-        guard compiled.isFinite else { throw SchemaError(problems, of: document) }
+        if !isStored { problems += compiled.nestedSecretProblems() }
+        guard compiled.allowsValidation else { throw SchemaError(problems, of: document) }
         let nodes = compiled.nodes
         self.document = document
         self.text = text.flatMap { $0.utf8Span.span.hasSameBytes(as: document.bytes().span) ? nil : $0 }

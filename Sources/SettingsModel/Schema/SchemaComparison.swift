@@ -94,6 +94,7 @@ package struct SchemaComparison: Sendable {
         if old == new { return .none }
         if old == false { return .widening }
         if new == false { return .narrowing }
+        // The name of a key, even an empty one, makes the method compare `properties` and `type`, too.
         return changes(of: "", from: old, to: new).reduce(.none) { $0.and($1.effect) }
     }
 
@@ -113,6 +114,7 @@ package struct SchemaComparison: Sendable {
         }
         guard let old else { return .narrowing }
         guard let new else { return .widening }
+        // A greater lower bound and a longer list of demands narrow the schema, so their calls swap `old` and `new`.
         switch keyword {
         case .minimum, .exclusiveMinimum, .minLength, .minItems, .minProperties: return boundEffect(from: new, to: old)
         case .maximum, .exclusiveMaximum, .maxLength, .maxItems, .maxProperties: return boundEffect(from: old, to: new)

@@ -33,7 +33,7 @@ struct SchemaCompiler {
         var problems: [SchemaError.Problem] = []
         /// True if the schemas have no circle and no chain that is too long. Otherwise, a validation against the nodes
         /// would not end or would overflow the stack.
-        var isFinite = false
+        var allowsValidation = false
         fileprivate(set) var nodeIDs: [JSONPointer: SchemaNodeID] = [:]
         fileprivate(set) var incorrect: Set<SchemaNodeID> = []
         fileprivate(set) var overlyStrict: Set<SchemaNodeID> = []
@@ -51,8 +51,8 @@ struct SchemaCompiler {
         var result = Result(
             nodes: compiler.nodes, nodeIDs: compiler.nodeIDs, incorrect: compiler.incorrect,
             overlyStrict: compiler.overlyStrict)
-        result.isFinite = compiler.refuseCircles()
-        if result.isFinite { compiler.checkDefaults(result) }
+        result.allowsValidation = compiler.refuseCircles()
+        if result.allowsValidation { compiler.checkDefaults(result) }
         result.problems = compiler.problems
         return result
     }
@@ -203,7 +203,7 @@ struct SchemaCompiler {
     private mutating func types(_ source: SchemaSource) -> JSONTypeSet? {
         guard let value = source.object["type"] else { return nil }
         var types: JSONTypeSet = []
-        let known = problems.count
+        let problemCount = problems.count
         let names: [JSONValue] = if case .array(let names) = value { names } else { [value] }
         for name in names {
             guard let text = name.string, let type = JSONTypeSet(name: text) else {
@@ -218,7 +218,7 @@ struct SchemaCompiler {
             types.insert(type)
         }
         if names.isEmpty { report(source.pointer.appending("type"), "type", "must name at least one type") }
-        return problems.count == known ? types : nil
+        return problems.count == problemCount ? types : nil
     }
 
     private mutating func checkAnnotations(_ source: SchemaSource) {
@@ -267,7 +267,7 @@ struct SchemaCompiler {
 extension SchemaCompiler.Result {
     /// Returns a problem for each `writeOnly` that would have no effect: only `writeOnly` in the schema of a key, or in
     /// a schema that the schema of the key includes by `$ref` or `allOf`, makes the key a secret.
-    func nestedSecrets() -> [SchemaError.Problem] {
+    func nestedSecretProblems() -> [SchemaError.Problem] {
         guard let root = nodes.first, nodes.contains(where: \.isSecret) else { return [] }
         let keys = root.objects?.memberNodes ?? []
         var parts = root.children.filter { !keys.contains($0) }

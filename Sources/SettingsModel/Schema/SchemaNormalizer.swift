@@ -6,8 +6,8 @@
 /// to the schema.
 struct SchemaNormalizer {
     private let nodes: [SchemaNode]
-    /// The remaining budget of steps. When the budget is exhausted, the remaining parts of the value stay unchanged. A
-    /// part is valid if and only if its normalised form is valid.
+    /// The remaining budget of steps. When the budget is exhausted, the remaining parts of the value stay unchanged.
+    /// This does not affect validation, because a part is valid if and only if its normalised form is valid.
     private var steps: Int
 
     /// Returns the normalised value. If nothing changes, copies nothing.
@@ -91,6 +91,7 @@ struct SchemaNormalizer {
         if let listed = rules.properties[UTF8Text(name)] { return [listed] }
         guard let additional = rules.additionalProperties else { return [] }
         for (pattern, _) in rules.patternProperties {
+            // A search begins with an allocation for all states.
             steps -= pattern.stateCount / 16
             if steps <= 0 || pattern.matches(name, budget: &steps) ?? true { return [] }
         }

@@ -25,6 +25,7 @@ struct SchemaValidator {
     private let maximumFindings: Int
     /// The maximum of `listedText`.
     private let maximumText: Int
+    /// The members of the root that are secrets, if the root is the object of all settings of a suite.
     private let secretKeys: Set<UTF8Text>
     private var path: [Step] = []
     /// The node whose rules are being checked.

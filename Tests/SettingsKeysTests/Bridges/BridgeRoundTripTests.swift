@@ -8,9 +8,8 @@ import Testing
     import Foundation
 #endif
 
-/// Tests that encoding a value with the bridge of its type and decoding the JSON gives the same value. `RoundTrip` makes
-/// these checks, and also checks the JSON against the schema of the bridge. `BridgedTypes.swift` has the types of the
-/// tests.
+/// Tests that encoding a value with the bridge of its type and decoding the JSON gives the same value. `RoundTrip`
+/// makes these checks, and also checks the JSON against the schema of the bridge. The types are in `BridgedTypes.swift`.
 @Suite(.ownThread)
 struct BridgeRoundTripTests {
     private var generator = SeededGenerator(seed: UInt64.random(in: 0...UInt64.max))

@@ -5,8 +5,8 @@ import Testing
 
 @testable import SettingsKeys
 
-/// Tests of the limit of nesting in encoded and decoded values. `Chain` and `Shell` (`Specimens.swift`) are recursive types:
-/// a `Chain` has one level of JSON for each link, and a `Shell` adds no level of JSON.
+/// Tests of the limit of nesting in encoded and decoded values. `Chain` and `Shell` (`Specimens.swift`) are recursive
+/// types: a `Chain` has one level of JSON for each link, and a `Shell` adds no level of JSON.
 struct CodableDepthTests {
     static let tooDeep = "is nested more than 128 levels deep"
 

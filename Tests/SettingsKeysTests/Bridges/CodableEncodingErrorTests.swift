@@ -3,8 +3,8 @@ import Testing
 
 @testable import SettingsKeys
 
-/// Tests of the errors of encoding `Codable` types. `Script` (`CodingSupport.swift`) is a value that a closure encodes, and
-/// `encodingOutcome` returns the description of the error.
+/// Tests of the errors of encoding `Codable` types. `Script` (`CodingSupport.swift`) is a value that a closure encodes,
+/// and `encodingOutcome` returns the description of the error.
 struct CodableEncodingErrorTests {
     /// Encoding calls that cause an error, and the description of the error.
     struct Case: Sendable, CustomTestStringConvertible {

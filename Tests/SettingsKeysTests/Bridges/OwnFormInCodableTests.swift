@@ -4,8 +4,8 @@ import Testing
 
 @testable import SettingsKeys
 
-/// Tests of types that keep the JSON form of their bridge (their own form) as parts of `Codable` types. Such a type conforms to
-/// `StandardForm`. The form of `Hexadecimal` (`Specimens.swift`) is a string such as `0xff`.
+/// Tests of types that keep the JSON form of their bridge (their own form) as parts of `Codable` types. Such a type
+/// conforms to `StandardForm`. The form of `Hexadecimal` (`Specimens.swift`) is a string such as `0xff`.
 struct OwnFormInCodableTests {
     struct Holder: Codable, Equatable {
         var one: Hexadecimal

@@ -1,8 +1,8 @@
 import SettingsKeys
 import Testing
 
-/// Tests of stored arrays and sets with elements of a newer program, which the type of this program does not have. A change in
-/// place, such as `append`, changes the value that the program has read; an assignment replaces the whole value.
+/// Tests of stored arrays and sets with elements of a newer program, which the type of this program does not have. A
+/// change in place, such as `append`, changes a part of the value. An assignment replaces the whole value.
 struct UnknownElementTests {
     enum Feature: String, CaseIterable, DefaultsSerializable {
         case search, voice, mail
