@@ -111,7 +111,7 @@ final class CodingState {
     let allowsNonFinite: Bool
     /// The error with its innermost position, and its description. The description identifies the error when an outer
     /// value throws the same error again.
-    private var origin: (failure: BridgeError, text: String)?
+    private var innermostError: (failure: BridgeError, text: String)?
 
     init(allowsNonFinite: Bool) {
         self.allowsNonFinite = allowsNonFinite
@@ -123,27 +123,30 @@ final class CodingState {
     func recordError(_ error: any Error, at position: CodingPosition) {
         guard !Self.hasPath(error) else { return }
         let (text, outer) = (String(describing: error), position.pointer)
-        if let origin, origin.text == text,
-            JSONPointer(Array(origin.failure.pointer.tokens.prefix(outer.tokens.count))) == outer
+        // A value around the faulty part reports the same error again.
+        if let innermostError, innermostError.text == text,
+            JSONPointer(Array(innermostError.failure.pointer.tokens.prefix(outer.tokens.count))) == outer
         {
             return
         }
-        origin = (Self.failure(error, inside: outer), text)
+        innermostError = (Self.bridgeError(error, inside: outer), text)
     }
 
     /// Converts an error of a coder into the error for the caller. The coders themselves throw `DecodingError` and
     /// `EncodingError`, because a type that tries several JSON forms catches these errors.
     func bridgeError(for error: any Error) -> BridgeError {
-        if let origin, !Self.hasPath(error), origin.text == String(describing: error) { return origin.failure }
-        return Self.failure(error, inside: .root)
+        if let innermostError, !Self.hasPath(error), innermostError.text == String(describing: error) {
+            return innermostError.failure
+        }
+        return Self.bridgeError(error, inside: .root)
     }
 
     private static func hasPath(_ error: any Error) -> Bool {
-        (error is DecodingError || error is EncodingError) && failure(error, inside: .root).pointer != .root
+        (error is DecodingError || error is EncodingError) && bridgeError(error, inside: .root).pointer != .root
     }
 
-    private static func failure(_ error: any Error, inside position: JSONPointer) -> BridgeError {
-        func failure(_ path: [any CodingKey], _ text: String, _ cause: (any Error)? = nil) -> BridgeError {
+    private static func bridgeError(_ error: any Error, inside position: JSONPointer) -> BridgeError {
+        func makeError(_ path: [any CodingKey], _ text: String, _ cause: (any Error)? = nil) -> BridgeError {
             let reason =
                 text.isEmpty ? cause.map { String(describing: $0) } ?? "was refused for an unknown reason" : text
             return BridgeError(at: JSONPointer(position.tokens + path.map(\.stringValue)), reason)
@@ -156,11 +159,11 @@ final class CodingState {
             return BridgeError(missingMember: key.stringValue, at: pointer)
         case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
             DecodingError.dataCorrupted(let context):
-            return failure(context.codingPath, context.debugDescription, context.underlyingError)
+            return makeError(context.codingPath, context.debugDescription, context.underlyingError)
         case EncodingError.invalidValue(_, let context):
-            return failure(context.codingPath, context.debugDescription, context.underlyingError)
+            return makeError(context.codingPath, context.debugDescription, context.underlyingError)
         default:
-            return failure([], String(describing: error))
+            return makeError([], String(describing: error))
         }
     }
 }
@@ -237,7 +240,7 @@ extension UnorderedCollection {
     }
 
     /// Throws if the decoded dictionary has fewer keys than its JSON.
-    func check(decodedFrom json: JSONValue) throws(BridgeError) {
+    func checkKeyCount(decodedFrom json: JSONValue) throws(BridgeError) {
         let keys =
             switch json {
             case .object(let members): members.count

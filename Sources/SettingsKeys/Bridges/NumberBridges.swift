@@ -25,6 +25,7 @@ struct IntegerBridge<Value: FixedWidthInteger & Sendable>: DefaultsBridge {
         return value
     }
 
+    /// The schema. An integer beyond Int64 is a string of at least 19 digits, and of at most 20 for a UInt64.
     var schema: WireSchema {
         guard let lower = Int64(exactly: Value.min) else {
             return .anyOf([.integer, .string(pattern: "^-?[0-9]{19,}$")])

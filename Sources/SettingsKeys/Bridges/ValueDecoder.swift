@@ -37,14 +37,14 @@ struct ValueDecoder: Decoder {
             throw position.mismatch(
                 BridgeError(expected: "an object", found: json), for: [String: Any].self, found: json)
         }
-        return KeyedDecodingContainer(KeyedDecoding(members: members, parts: try parts()))
+        return KeyedDecodingContainer(KeyedDecoding(members: members, parts: try partDecoders()))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         guard case .array(let elements) = json else {
             throw position.mismatch(BridgeError(expected: "an array", found: json), for: [Any].self, found: json)
         }
-        return UnkeyedDecoding(elements: elements, parts: try parts())
+        return UnkeyedDecoding(elements: elements, parts: try partDecoders())
     }
 
     func singleValueContainer() throws -> any SingleValueDecodingContainer {
@@ -52,7 +52,7 @@ struct ValueDecoder: Decoder {
     }
 
     /// Returns the decoders of the members or elements. Throws if the nesting is too deep.
-    private func parts() throws -> PartDecoders {
+    private func partDecoders() throws -> PartDecoders {
         guard position.allowsContainer else { throw position.corruption(.nestedTooDeep) }
         return PartDecoders(parent: CodingPosition.Parent(position), state: state, callDepth: callDepth)
     }
@@ -68,12 +68,12 @@ extension ValueDecoder: SingleValueDecodingContainer {
     /// this form, otherwise `init(from:)`.
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         // The result must be unwrapped before the cast, because the cast of nil to an optional type succeeds.
-        if let standard = try standardForm(of: type), let value = standard as? Value { return value }
+        if let standard = try decodedStandardForm(of: type), let value = standard as? Value { return value }
         guard callDepth < CodingState.maximumCallDepth else { throw position.corruption(.nestedTooDeep) }
         do {
             let value = try Value(
                 from: ValueDecoder(json: json, position: position, state: state, callDepth: callDepth + 1))
-            try checkKeys(of: value)
+            try checkKeyCount(of: value)
             return value
         } catch {
             state.recordError(error, at: position)
@@ -81,18 +81,19 @@ extension ValueDecoder: SingleValueDecodingContainer {
         }
     }
 
-    /// Throws if a set or a dictionary has fewer elements than its JSON, for example because two names are the same
-    /// key.
-    private func checkKeys<Value>(of value: Value) throws {
+    /// Throws if a dictionary has fewer keys than its JSON, because two names are the same key.
+    private func checkKeyCount<Value>(of value: Value) throws {
         guard Value.self is any UnorderedCollection.Type, let collection = value as? any UnorderedCollection else {
             return
         }
-        try convertingErrors(for: Value.self) { () throws(BridgeError) in try collection.check(decodedFrom: json) }
+        try convertingErrors(for: Value.self) { () throws(BridgeError) in
+            try collection.checkKeyCount(decodedFrom: json)
+        }
     }
 
-    /// Returns the value of a type that is a ``StandardForm``. Returns nil for other types. The function is not
+    /// Decodes a value of a type that is a ``StandardForm``. Returns nil for other types. The function is not
     /// generic, because the compiler would specialize it for each standard type.
-    private func standardForm(of type: any Decodable.Type) throws -> Any? {
+    private func decodedStandardForm(of type: any Decodable.Type) throws -> Any? {
         try convertingErrors(for: type) { () throws(BridgeError) in
             // The most frequent types come first, because the lookup of a conformance takes longer.
             if type == String.self { return try String.defaultsBridge.decode(json) }
@@ -120,7 +121,7 @@ struct PartDecoders {
         parent.position.codingPath
     }
 
-    func callAsFunction(_ json: JSONValue, _ key: any CodingKey) -> ValueDecoder {
+    func decoder(of json: JSONValue, at key: any CodingKey) -> ValueDecoder {
         ValueDecoder(json: json, position: CodingPosition(key, in: parent), state: state, callDepth: callDepth)
     }
 }
@@ -146,37 +147,37 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     func decodeNil(forKey key: Key) throws -> Bool {
-        try part(key).decodeNil()
+        try decoder(for: key).decodeNil()
     }
 
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-        try part(key).decode(type)
+        try decoder(for: key).decode(type)
     }
 
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type, forKey key: Key
     ) throws -> KeyedDecodingContainer<NestedKey> {
-        try part(key).container(keyedBy: type)
+        try decoder(for: key).container(keyedBy: type)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-        try part(key).unkeyedContainer()
+        try decoder(for: key).unkeyedContainer()
     }
 
     func superDecoder() throws -> any Decoder {
-        try part(AnyCodingKey.superclass)
+        try decoder(for: AnyCodingKey.superclass)
     }
 
     func superDecoder(forKey key: Key) throws -> any Decoder {
-        try part(key)
+        try decoder(for: key)
     }
 
-    private func part(_ key: some CodingKey) throws -> ValueDecoder {
+    private func decoder(for key: some CodingKey) throws -> ValueDecoder {
         guard let json = members[key.stringValue] else {
             let reason = BridgeError(missingMember: key.stringValue, at: .root).reason
             throw DecodingError.keyNotFound(key, .init(codingPath: codingPath, debugDescription: reason))
         }
-        return parts(json, key)
+        return parts.decoder(of: json, at: key)
     }
 }
 
@@ -205,40 +206,41 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
 
     /// Advances to the next element only if the element is null.
     mutating func decodeNil() throws -> Bool {
-        guard try part(for: Any?.self).decodeNil() else { return false }
+        guard try nextDecoder(for: Any?.self).decodeNil() else { return false }
         currentIndex += 1
         return true
     }
 
     mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        try next(type) { try $0.decode(type) }
+        try decodeNext(type) { try $0.decode(type) }
     }
 
     mutating func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type
     ) throws -> KeyedDecodingContainer<NestedKey> {
-        try next(KeyedDecodingContainer<NestedKey>.self) { try $0.container(keyedBy: type) }
+        try decodeNext(KeyedDecodingContainer<NestedKey>.self) { try $0.container(keyedBy: type) }
     }
 
     mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        try next([Any].self) { try $0.unkeyedContainer() }
+        try decodeNext([Any].self) { try $0.unkeyedContainer() }
     }
 
     mutating func superDecoder() throws -> any Decoder {
-        try next((any Decoder).self) { $0 }
+        try decodeNext((any Decoder).self) { $0 }
     }
 
-    private mutating func next<Value>(_ type: Any.Type, _ decode: (ValueDecoder) throws -> Value) throws -> Value {
-        let value = try decode(part(for: type))
+    private mutating func decodeNext<Value>(_ type: Any.Type, _ decode: (ValueDecoder) throws -> Value) throws -> Value
+    {
+        let value = try decode(nextDecoder(for: type))
         currentIndex += 1
         return value
     }
 
-    private func part(for type: Any.Type) throws -> ValueDecoder {
+    private func nextDecoder(for type: Any.Type) throws -> ValueDecoder {
         guard !isAtEnd else {
             let reason = "is missing the element \(currentIndex)"
             throw DecodingError.valueNotFound(type, .init(codingPath: codingPath, debugDescription: reason))
         }
-        return parts(elements[currentIndex], AnyCodingKey.index(currentIndex))
+        return parts.decoder(of: elements[currentIndex], at: AnyCodingKey.index(currentIndex))
     }
 }

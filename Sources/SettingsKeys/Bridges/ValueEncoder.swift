@@ -17,6 +17,7 @@ final class ValueEncoder: Encoder {
     private struct OpenPart {
         /// The name of the member. Nil for an element.
         let name: String?
+        /// The index of the element. Not used for a member.
         let index: Int
         let encoder: ValueEncoder
     }
@@ -100,24 +101,24 @@ final class ValueEncoder: Encoder {
     }
 
     /// Returns the encoder of a member. Returns the same encoder again for the same name.
-    func part(_ key: any CodingKey) -> ValueEncoder {
+    func memberEncoder(for key: any CodingKey) -> ValueEncoder {
         let name = key.stringValue
         if failure != nil { return self }
         if members[name] != nil, let open = openParts.first(where: { $0.name?.hasSameBytes(as: name) == true }) {
             return open.encoder
         }
         members[name] = .null
-        return openPart(name, 0, key)
+        return openPart(name: name, index: 0, key)
     }
 
     /// Appends an element, and returns its encoder.
-    func nextElement() -> ValueEncoder {
+    func appendElementEncoder() -> ValueEncoder {
         if failure != nil { return self }
         elements.append(.null)
-        return openPart(nil, elements.count - 1, AnyCodingKey.index(elements.count - 1))
+        return openPart(name: nil, index: elements.count - 1, AnyCodingKey.index(elements.count - 1))
     }
 
-    private func openPart(_ name: String?, _ index: Int, _ key: any CodingKey) -> ValueEncoder {
+    private func openPart(name: String?, index: Int, _ key: any CodingKey) -> ValueEncoder {
         let encoder = ValueEncoder(at: CodingPosition(key, in: parent), in: state, callDepth: callDepth)
         openParts.append(OpenPart(name: name, index: index, encoder: encoder))
         return encoder
@@ -137,6 +138,7 @@ final class ValueEncoder: Encoder {
         }
     }
 
+    /// Sets the kind of the value. Records an error if the value has another kind, or is a single value already.
     private func useContainer(_ wanted: ContainerKind) {
         switch kind {
         case .none:
@@ -236,19 +238,19 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy keyType: NestedKey.Type, forKey key: Key
     ) -> KeyedEncodingContainer<NestedKey> {
-        encoder.part(key).container(keyedBy: keyType)
+        encoder.memberEncoder(for: key).container(keyedBy: keyType)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        encoder.part(key).unkeyedContainer()
+        encoder.memberEncoder(for: key).unkeyedContainer()
     }
 
     func superEncoder() -> any Encoder {
-        encoder.part(AnyCodingKey.superclass)
+        encoder.memberEncoder(for: AnyCodingKey.superclass)
     }
 
     func superEncoder(forKey key: Key) -> any Encoder {
-        encoder.part(key)
+        encoder.memberEncoder(for: key)
     }
 }
 
@@ -275,14 +277,14 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy keyType: NestedKey.Type
     ) -> KeyedEncodingContainer<NestedKey> {
-        encoder.nextElement().container(keyedBy: keyType)
+        encoder.appendElementEncoder().container(keyedBy: keyType)
     }
 
     func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-        encoder.nextElement().unkeyedContainer()
+        encoder.appendElementEncoder().unkeyedContainer()
     }
 
     func superEncoder() -> any Encoder {
-        encoder.nextElement()
+        encoder.appendElementEncoder()
     }
 }

@@ -75,8 +75,8 @@ package struct KeyTraits: Equatable, Sendable {
     package var allowsNonFinite: Bool
     /// True if the decoding of an array or a set leaves out elements that cannot be decoded.
     package var dropsUnknownElements: Bool
-    /// The rule for a change in place after another program has changed the value. Without a rule, the change is
-    /// refused.
+    /// The rule for a change in place (`+= 1`, `append`) after another program has changed the value. Without a rule,
+    /// the daemon refuses the change.
     package var merge: MergeRule?
 
     package init(

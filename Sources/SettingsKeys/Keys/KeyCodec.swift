@@ -17,7 +17,7 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
 
     /// Creates a codec that shares the compiled schema of another codec, unless this schema refuses the default of the
     /// key. The keys may differ only in their names and defaults.
-    package init(_ key: DefaultsKey<Value>, sharingSchemaOf model: KeyCodec?) throws(SchemaError) {
+    package init(_ key: DefaultsKey<Value>, sharingSchemaOf other: KeyCodec?) throws(SchemaError) {
         self.key = key
         bridge = key.bridge
         dropsUnknownElements = key.rules?.traits.dropsUnknownElements ?? false
@@ -26,8 +26,8 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
         } catch {
             throw SchemaError(.root, "properties", error.description)
         }
-        if let model, let value = try? bridge.encodeStored(key.defaultValue), model.schema.allows(value) {
-            schema = model.schema
+        if let other, let value = try? bridge.encodeStored(key.defaultValue), other.schema.allows(value) {
+            schema = other.schema
             return
         }
         schema = try KeySchema(.object(try key.schemaDocumentOrError()), named: key.name)

@@ -31,6 +31,7 @@ struct KeyLimits: Equatable, Sendable {
             if bounds?.includesMaximum ?? true {
                 document["maximum"] = maximum
             } else {
+                // Removes the maximum of the number type.
                 document["maximum"] = nil
                 document["exclusiveMaximum"] = maximum
             }

@@ -37,8 +37,8 @@ extension Schema {
     /// compared.
     func differences(from document: JSONObject, named name: String, isSecret: Bool) -> [SchemaDifference] {
         guard let serverKey = key(name) else {
-            let meant = suggestions(for: name, limit: 1).first.map { "; did you mean \($0)?" } ?? ""
-            return [SchemaDifference(name, .key, "the server's schema has no such key\(meant)")]
+            let suggestion = suggestions(for: name, limit: 1).first.map { "; did you mean \($0)?" } ?? ""
+            return [SchemaDifference(name, .key, "the server's schema has no such key\(suggestion)")]
         }
         let own = ComparedRules(of: [.object(document)], in: .object(document))
         let theirs = ComparedRules(
@@ -152,7 +152,8 @@ private struct ComparedRules {
         return types
     }
 
-    /// Lists the differences in sentences without the name of the key. Lists no differences if the program allows every
+    /// Lists the differences between these rules of the program and the rules of the server (`theirs`), in sentences
+    /// without the name of the key. Lists no differences if the program allows every
     /// value, or if a schema was too large to read.
     func differences(from theirs: ComparedRules) -> [(SchemaDifference.Aspect, String)] {
         if allowsEverything || remainingSchemas <= 0 || theirs.remainingSchemas <= 0 { return [] }
@@ -203,6 +204,7 @@ private struct ComparedRules {
     /// Returns true if the rules of the program and the server have the same text, apart from annotations. If the
     /// program has no rules for elements or members, rules of the server for them do not count as a difference.
     private func matches(_ own: JSONObject, _ theirs: JSONObject, in root: JSONValue) -> Bool {
+        // True if the program has rules for elements or members.
         let describesParts = own.names.contains { SchemaKeyword(rawValue: $0)?.describesParts ?? false }
         func matches(_ name: String) -> Bool {
             guard let keyword = SchemaKeyword(rawValue: name), !keyword.isAnnotation else { return true }
@@ -298,6 +300,7 @@ private struct ComparedRange: Equatable {
 }
 
 extension JSONTypeSet {
+    /// All seven types.
     static let all = JSONTypeSet(rawValue: 127)
 
     /// Creates the set of the types that the keyword `type` names. The type `number` includes `integer`.
