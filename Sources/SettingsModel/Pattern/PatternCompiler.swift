@@ -41,11 +41,11 @@ struct PatternCompiler {
 
     static func compile(_ syntax: PatternSyntax) -> PatternProgram {
         var compiler = PatternCompiler()
-        let entry = compiler.reserve()
-        let first = compiler.reserve()
-        let accept = compiler.reserve()
-        compiler.set(entry, .epsilon, edges: [first])
-        compiler.set(accept, .accept, edges: [])
+        let entry = compiler.reserveState()
+        let first = compiler.reserveState()
+        let accept = compiler.reserveState()
+        compiler.setState(entry, .epsilon, edges: [first])
+        compiler.setState(accept, .accept, edges: [])
         compiler.pending.append((syntax.root, first, accept))
         while let (node, first, next) = compiler.pending.popLast() {
             compiler.emit(node, from: first, to: next)
@@ -54,14 +54,14 @@ struct PatternCompiler {
     }
 
     /// Appends a state, whose kind and edges are set later.
-    private mutating func reserve() -> Int32 {
+    private mutating func reserveState() -> Int32 {
         states.append(.epsilon)
         operands.append(0)
         edges.append([])
         return Int32(states.count - 1)
     }
 
-    private mutating func set(
+    private mutating func setState(
         _ index: Int32, _ state: PatternProgram.State, operand: UInt32 = 0, edges targets: [Int32]
     ) {
         states[Int(index)] = state
@@ -73,20 +73,20 @@ struct PatternCompiler {
     private mutating func emit(_ node: PatternNode, from first: Int32, to next: Int32) {
         switch node.shape {
         case .scalar(let value):
-            set(first, .scalar, operand: value, edges: [next])
+            setState(first, .scalar, operand: value, edges: [next])
         case .oneOf(let index):
-            set(first, .oneOf, operand: UInt32(index), edges: [next])
+            setState(first, .oneOf, operand: UInt32(index), edges: [next])
         case .assertion(let assertion):
-            set(first, assertion, edges: [next])
+            setState(first, assertion, edges: [next])
         case .sequence(let terms):
             emit(terms, from: first, to: next)
         case .alternation(let alternatives):
             var beginnings: [Int32] = []
             for alternative in alternatives {
-                beginnings.append(reserve())
+                beginnings.append(reserveState())
                 pending.append((alternative, beginnings[beginnings.count - 1], next))
             }
-            set(first, .epsilon, edges: beginnings)
+            setState(first, .epsilon, edges: beginnings)
         case .repetition(let body, let quantifier):
             if let maximum = quantifier.maximum {
                 emit(body, atLeast: quantifier.minimum, atMost: maximum, from: first, to: next)
@@ -99,12 +99,12 @@ struct PatternCompiler {
     /// Emits the terms of a sequence.
     private mutating func emit(_ terms: [PatternNode], from first: Int32, to next: Int32) {
         guard let last = terms.last else {
-            set(first, .epsilon, edges: [next])
+            setState(first, .epsilon, edges: [next])
             return
         }
         var state = first
         for term in terms.dropLast() {
-            let following = reserve()
+            let following = reserveState()
             pending.append((term, state, following))
             state = following
         }
@@ -117,12 +117,12 @@ struct PatternCompiler {
     ) {
         var state = first
         for copy in 1...max(1, maximum) {
-            let following = copy < maximum ? reserve() : next
+            let following = copy < maximum ? reserveState() : next
             if copy <= minimum {
                 pending.append((body, state, following))
             } else {
-                let inside = reserve()
-                set(state, .epsilon, edges: [inside, next])
+                let inside = reserveState()
+                setState(state, .epsilon, edges: [inside, next])
                 pending.append((body, inside, following))
             }
             state = following
@@ -133,14 +133,14 @@ struct PatternCompiler {
     private mutating func emit(_ body: PatternNode, atLeast minimum: Int, from first: Int32, to next: Int32) {
         var state = first
         for _ in 1..<max(1, minimum) {
-            let following = reserve()
+            let following = reserveState()
             pending.append((body, state, following))
             state = following
         }
         // If the minimum is 0, the loop state precedes the body, so that the search can skip the body.
-        let added = reserve()
+        let added = reserveState()
         let (loop, inside) = minimum == 0 ? (state, added) : (added, state)
-        set(loop, .epsilon, edges: [inside, next])
+        setState(loop, .epsilon, edges: [inside, next])
         pending.append((body, inside, loop))
     }
 }
@@ -150,7 +150,7 @@ extension PatternCompiler {
         var flatEdges: [Int32] = []
         var offsets: [Int32] = [0]
         for state in states.indices {
-            flatEdges += shortened(edges[state])
+            flatEdges += bypassingEpsilonStates(edges[state])
             offsets.append(Int32(flatEdges.count))
         }
         return PatternProgram(
@@ -163,20 +163,20 @@ extension PatternCompiler {
     ///
     /// If the result would have many edges, returns the edges unchanged. Without its epsilon states, (a?){1000} would
     /// have half a million edges.
-    private func shortened(_ direct: [Int32]) -> [Int32] {
+    private func bypassingEpsilonStates(_ direct: [Int32]) -> [Int32] {
         let limit = 8
         guard direct.count <= limit else { return direct }
-        var passed: [Int32] = []
+        var bypassed: [Int32] = []
         var targets: [Int32] = []
         var pending = direct
         while let state = pending.popLast() {
             if states[Int(state)] != .epsilon {
                 if !targets.contains(state) { targets.append(state) }
-            } else if !passed.contains(state) {
-                passed.append(state)
+            } else if !bypassed.contains(state) {
+                bypassed.append(state)
                 pending += edges[Int(state)]
             }
-            guard targets.count <= limit, passed.count <= limit, pending.count <= limit else { return direct }
+            guard targets.count <= limit, bypassed.count <= limit, pending.count <= limit else { return direct }
         }
         return targets
     }

@@ -108,13 +108,13 @@ final class StringRules: Sendable {
         if let formatName, format == nil {
             let hint = NameSuggestion.phrase(for: formatName, among: StringFormat.allCases.map(\.rawValue))
             let detail = "\"\(formatName)\" is not a supported format\(hint)"
-            compiler.unsupported(source.pointer.appending("format"), "format", detail)
+            compiler.reportUnsupported(source.pointer.appending("format"), "format", detail)
         }
         let encoding = compiler.string("contentEncoding", source)
         isBase64 = encoding == "base64"
         if let encoding, !isBase64 {
             let detail = "must be base64 (got \(encoding))"
-            compiler.unsupported(source.pointer.appending("contentEncoding"), "contentEncoding", detail)
+            compiler.reportUnsupported(source.pointer.appending("contentEncoding"), "contentEncoding", detail)
         }
         if length == nil, pattern == nil, format == nil, !isBase64 { return nil }
     }

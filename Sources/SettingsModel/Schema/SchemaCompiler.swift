@@ -51,7 +51,7 @@ struct SchemaCompiler {
         var result = Result(
             nodes: compiler.nodes, nodeIDs: compiler.nodeIDs, incorrect: compiler.incorrect,
             overlyStrict: compiler.overlyStrict)
-        result.allowsValidation = compiler.refuseCircles()
+        result.allowsValidation = compiler.reportCircles()
         if result.allowsValidation { compiler.checkDefaults(result) }
         result.problems = compiler.problems
         return result
@@ -83,13 +83,14 @@ struct SchemaCompiler {
     /// Returns the node that a `$ref` refers to.
     mutating func node(referredToBy reference: String, at location: JSONPointer) -> SchemaNodeID? {
         guard reference.utf8.first == UInt8(ascii: "#") else {
-            unsupported(
+            reportUnsupported(
                 location, "$ref",
                 "refers to \(reference); a reference must stay within the document, as in #/$defs/name")
             return nil
         }
         guard let pointer = JSONPointer(reference: reference) else {
-            unsupported(location, "$ref", "must be a JSON pointer after '#', as in #/$defs/name (got \(reference))")
+            reportUnsupported(
+                location, "$ref", "must be a JSON pointer after '#', as in #/$defs/name (got \(reference))")
             return nil
         }
         guard let target = document[pointer] else {
@@ -106,7 +107,7 @@ struct SchemaCompiler {
     }
 
     /// Reports a feature of JSON Schema that schemas of settings do not support.
-    mutating func unsupported(_ pointer: JSONPointer, _ keyword: String, _ detail: String) {
+    mutating func reportUnsupported(_ pointer: JSONPointer, _ keyword: String, _ detail: String) {
         markIncorrect(keyword)
         problems.append(SchemaError.Problem(pointer, keyword, "\(keyword) \(detail)", isUnsupported: true))
     }
@@ -129,7 +130,7 @@ struct SchemaCompiler {
             let pattern = try Pattern(source, allowsAnyProperty: isStored)
             patternStates -= pattern.stateCount
             if patternStates < 0 {
-                unsupported(
+                reportUnsupported(
                     pointer, keyword,
                     "exceeds the size limit for all patterns of the schema together; simplify the patterns")
             }
@@ -140,7 +141,7 @@ struct SchemaCompiler {
             if error.kind == .syntax {
                 report(pointer, keyword, detail)
             } else {
-                unsupported(pointer, keyword, detail)
+                reportUnsupported(pointer, keyword, detail)
             }
             return nil
         }
@@ -185,16 +186,16 @@ struct SchemaCompiler {
 
     private mutating func refuseUnknownKeywords(_ source: SchemaSource) {
         for name in source.object.names where !SchemaKeyword.isKnown(name) {
-            unsupported(
+            reportUnsupported(
                 source.pointer.appending(name), name,
                 "is not a supported keyword\(SchemaKeyword.hint(for: name))")
         }
         guard let dialect = source.object["$schema"] else { return }
         if source.pointer != .root {
-            unsupported(
+            reportUnsupported(
                 source.pointer.appending("$schema"), "$schema", "is allowed only at the top level of the document")
         } else if dialect != .string(Schema.dialect) {
-            unsupported(
+            reportUnsupported(
                 source.pointer.appending("$schema"), "$schema",
                 "must be \"\(Schema.dialect)\" (got \(dialect.briefPhrase))")
         }
@@ -232,7 +233,7 @@ struct SchemaCompiler {
 
     /// Reports circles, along which a validation would not end, and chains that would overflow the stack. Returns false
     /// if the document has a circle or a chain that is too long.
-    private mutating func refuseCircles() -> Bool {
+    private mutating func reportCircles() -> Bool {
         var pointers = [JSONPointer](repeating: .root, count: nodes.count)
         for (pointer, id) in nodeIDs { pointers[id] = pointer }
         switch SchemaChains.examine(nodes, longest: Self.longestChain) {

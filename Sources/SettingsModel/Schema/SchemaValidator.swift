@@ -10,7 +10,7 @@ struct SchemaValidator {
     }
 
     /// One level of the path from the root of the value to the part that is being validated.
-    enum Step {
+    enum PathElement {
         case name(String)
         case index(Int)
     }
@@ -27,7 +27,7 @@ struct SchemaValidator {
     private let maximumText: Int
     /// The members of the root that are secrets, if the root is the object of all settings of a suite.
     private let secretKeys: Set<UTF8Text>
-    private var path: [Step] = []
+    private var path: [PathElement] = []
     /// The node whose rules are being checked.
     private var current: SchemaNodeID = 0
     /// The number of nested calls of ``check(_:_:)``.
@@ -147,12 +147,12 @@ struct SchemaValidator {
 
     /// Validates a member or an element of the current part.
     @inline(never)
-    mutating func descend(to step: Step, _ value: JSONValue, _ id: SchemaNodeID) {
+    mutating func descend(to part: PathElement, _ value: JSONValue, _ id: SchemaNodeID) {
         let wasSecret = isSecret
-        if path.isEmpty, !secretKeys.isEmpty, case .name(let key) = step {
+        if path.isEmpty, !secretKeys.isEmpty, case .name(let key) = part {
             isSecret = secretKeys.contains(UTF8Text(key))
         }
-        path.append(step)
+        path.append(part)
         check(value, id)
         path.removeLast()
         isSecret = wasSecret
@@ -251,17 +251,18 @@ struct SchemaValidator {
 
     /// Adds a violation that shows only the rule, for the current part or a part of it.
     @inline(never)
-    mutating func fail(at step: Step? = nil, _ keyword: String, _ demand: @autoclosure () -> String) {
+    mutating func fail(at part: PathElement? = nil, _ keyword: String, _ demand: @autoclosure () -> String) {
         failed = true
-        if !isQuiet { add(keyword, demand(), at: path + (step.map { [$0] } ?? [])) }
+        if !isQuiet { add(keyword, demand(), at: path + (part.map { [$0] } ?? [])) }
     }
 
     private mutating func add(
-        _ keyword: String, _ detail: String, at path: [Step], expected: JSONValue? = nil, actual: JSONValue? = nil
+        _ keyword: String, _ detail: String, at path: [PathElement], expected: JSONValue? = nil,
+        actual: JSONValue? = nil
     ) {
         guard findings.count < maximumFindings, listedText < maximumText else { return }
-        let tokens = path.map { step in
-            switch step {
+        let tokens = path.map { element in
+            switch element {
             case .name(let name): name
             case .index(let index): String(index)
             }

@@ -24,8 +24,8 @@ struct KeyMigrationTests {
         #expect(try KeyCodec(timeout).migrated(45) == nil)
         #expect(try KeyCodec(timeout).migrated(45.0) == nil)
         // A string is a value of both types.
-        let same = DefaultsKey<String>("s", defaultValue: "", migrating: .from(String.self) { $0 + "!" })
-        #expect(try KeyCodec(same).migrated("text") == nil)
+        let stringKey = DefaultsKey<String>("s", defaultValue: "", migrating: .from(String.self) { $0 + "!" })
+        #expect(try KeyCodec(stringKey).migrated("text") == nil)
     }
 
     @Test func `A value of neither type stays`() throws {
