@@ -46,6 +46,7 @@ private struct NameFilter {
     mutating func insert(_ name: String, writtenAs quoted: Span<UInt8>) -> Bool {
         // An escape is always longer than the character that it represents.
         if quoted.count != name.utf8.count + 2 { hasEscapes = true }
+        // The bit depends on the length, the first byte and the middle byte of the name.
         let middle = quoted[quoted.count / 2]
         let bit: UInt64 = 1 << ((UInt64(quoted.count) &* 7 &+ UInt64(middle) &+ UInt64(quoted[1]) &* 3) & 63)
         let isNew = bits & bit == 0 && !hasEscapes

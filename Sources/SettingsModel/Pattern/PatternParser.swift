@@ -234,6 +234,7 @@ extension PatternNode {
         PatternNode(.assertion(assertion), size: 1)
     }
 
+    /// Returns a node for a sequence of terms.
     static func joining(_ terms: [PatternNode]) -> PatternNode {
         let terms = terms.filter { $0.size > 0 }
         if let term = terms.first, terms.count == 1 { return term }

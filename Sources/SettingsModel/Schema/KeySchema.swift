@@ -2,7 +2,7 @@
 public struct KeySchema: Sendable {
     /// The key; empty for a standalone schema.
     public let name: String
-    /// The schema of the key as the document of the suite contains it, for lists of settings and code generators.
+    /// The schema of the key as the document of the suite contains it.
     public let document: JSONValue
     /// The default: the normalised value that the key has while no value is stored.
     public let defaultValue: JSONValue?

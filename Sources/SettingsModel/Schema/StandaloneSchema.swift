@@ -20,6 +20,7 @@ private struct StandaloneSchemaMaker {
     private var definitions = JSONObject()
     /// The index of each referenced position among the definitions.
     private var positions: [JSONPointer: Int] = [:]
+    /// The referenced positions in the document, in the order of ``definitions``.
     private var targets: [JSONPointer] = []
 
     init(of key: KeySchema, in document: JSONValue) {
