@@ -120,6 +120,7 @@ struct DecimalSeconds {
         return Double("\(isNegative ? "-" : "")\(magnitude.whole).\(fraction)")
     }
 
+    /// The number with the other sign. Because `whole` is rounded down, 1.25 becomes -2 plus 0.75.
     private var negated: DecimalSeconds {
         guard let last = fraction.last else { return DecimalSeconds(whole: -whole, fraction: []) }
         let nine = UInt8(ascii: "9")

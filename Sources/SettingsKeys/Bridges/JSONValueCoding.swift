@@ -25,6 +25,7 @@ extension JSONValue: Codable {
         case .integer(let value): try container.encode(value)
         case .double(let value): try container.encode(value)
         case .string(let value): try container.encode(value)
+        // Arrays and objects are encoded above.
         case .null, .array, .object: try container.encodeNil()
         }
     }

@@ -110,7 +110,7 @@ package func listedKeys<Store: DefaultsKeyStore>(
     return keys
 }
 
-/// The error that two types have the same namespace.
+/// The error that two types have the same namespace, which is the prefix of the names of a type's settings.
 public struct NamespaceConflict: Error, Hashable, Sendable, CustomStringConvertible {
     package let namespace: String
     /// The type that registered the namespace.
