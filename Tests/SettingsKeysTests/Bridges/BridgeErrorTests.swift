@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Tests of the errors of bridges. A bridge converts the values of a type to JSON and back. The types `Fruit`,
-/// `Priority` and `Window` are in `BridgedTypes.swift`.
+/// `Priority` and `Window` are in `BridgedTypes.swift`. With the trait `ownThread`, each test has its own thread.
 @Suite(.ownThread)
 struct BridgeErrorTests {
     struct Case: Sendable, CustomTestStringConvertible {

@@ -10,6 +10,7 @@ import Testing
 
 /// Tests that encoding a value with the bridge of its type and decoding the JSON gives the same value. `RoundTrip`
 /// makes these checks, and also checks the JSON against the schema of the bridge. The types are in `BridgedTypes.swift`.
+/// With the trait `ownThread`, each test has its own thread.
 @Suite(.ownThread)
 struct BridgeRoundTripTests {
     private var generator = SeededGenerator(seed: UInt64.random(in: 0...UInt64.max))

@@ -90,7 +90,8 @@ extension Float {
     }
 }
 
-/// Tests of the coder with random values of the types in `Specimens.swift`.
+/// Tests of the coder with random values of the types in `Specimens.swift`. With the trait `ownThread`, each test has its
+/// own thread.
 @Suite(.ownThread)
 struct CodablePropertyTests {
     @Test(

@@ -3,12 +3,12 @@ import Testing
 
 /// Tests of the comparison of the rules of two keys.
 struct KeyRulesTests {
-    /// Two encodings of é that are equal as Swift strings.
+    /// Two Unicode spellings of é, which have different bytes and are equal as Swift strings.
     private let composed = "\u{E9}"
     private let decomposed = "e\u{301}"
 
     @Test("Keys whose patterns or former names differ only in their bytes have different rules")
-    func textComparedBytes() {
+    func textsWithDifferentBytes() {
         let pattern = DefaultsKey<String?>("k", maxLength: 9, matching: composed)
         #expect(pattern.hasSameRules(as: DefaultsKey<String?>("k", maxLength: 9, matching: composed)))
         #expect(!pattern.hasSameRules(as: DefaultsKey<String?>("k", maxLength: 9, matching: decomposed)))

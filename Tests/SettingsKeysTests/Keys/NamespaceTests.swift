@@ -1,8 +1,8 @@
 import SettingsKeys
 import Testing
 
-/// Tests of namespaces. A program registers one type for each namespace, so that two types of the same name in
-/// different modules do not share their settings.
+/// Tests of namespaces, the prefixes of the names of settings. A program registers one type for each namespace, so that
+/// two types of the same name in different modules do not share their settings.
 struct NamespaceTests {
     private enum Account {}
     private enum Other {}

@@ -38,6 +38,7 @@ struct UnknownElementTests {
 
     @Test func `A change in place of an array keeps the unknown elements`() throws {
         let codec = try KeyCodec(list)
+        /// The JSON to store if a change in place of this array, whose element `holograms` is unknown, gives `new`.
         func changed(to new: JSONValue?) -> JSONValue? {
             codec.keepingUnknownElements(of: ["search", "holograms", "mail"], in: new)
         }
