@@ -71,9 +71,9 @@ struct AccessTokenFileTests {
         let client = DaemonClient(
             server.address, token: AccessToken(file: path), timeout: .seconds(Deadline.patience))
         for _ in 0..<2 {
-            let blocking = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
-            let task = await #expect(throws: SettingsError.self) { try await client.send(.service) }
-            for error in [blocking, task] {
+            let blockingError = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
+            let asyncError = await #expect(throws: SettingsError.self) { try await client.send(.service) }
+            for error in [blockingError, asyncError] {
                 #expect(error?.description == "cannot read the token file \(path): \(file.reason)")
                 #expect(error?.outcome == .notDone && error?.isTransient == false)
             }
@@ -158,13 +158,13 @@ struct AccessTokenFileTests {
     func deadline() async throws {
         let gate = DispatchSemaphore(value: 0)
         let client = client(waitingFor: gate, timeout: .milliseconds(20))
-        let late = SettingsError.timedOut(
+        let timeoutError = SettingsError.timedOut(
             "\(server.address): cannot read the token file /mnt/token: the file system did not answer in time",
             outcome: .notDone)
         for _ in 0..<3 {
             let blocking = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
             let task = await #expect(throws: SettingsError.self) { try await client.send(.service) }
-            #expect(blocking == late && task == late)
+            #expect(blocking == timeoutError && task == timeoutError)
         }
         #expect(await server.log.waits(for: "read of /mnt/token"))
         #expect(server.log.all == ["read of /mnt/token"])

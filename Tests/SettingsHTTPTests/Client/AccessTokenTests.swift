@@ -6,7 +6,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Tests of tokens that a client sends to a daemon whose callers need grants.
+/// Tests of tokens that a client sends to a daemon whose callers need grants. Each token has the rights `read`, `write`,
+/// `schema` and `admin` on all suites. `settings-worker KEY VALUE` is a program that stores a value with a Swift client.
 @Suite(.ownThread)
 struct AccessTokenTests {
     private let directory: TemporaryDirectory
@@ -38,23 +39,23 @@ struct AccessTokenTests {
     }
 
     @Test("A client reads its token file again after the daemon refuses the token")
-    func file() throws {
+    func changedTokenFile() throws {
         let path = try directory.file("token", tokens[0] + "\n")
         let client = DaemonClient(try daemon.address(), token: AccessToken(file: path))
         #expect(try client.blocking.send(.caller).name == "token:one")
         _ = try directory.file("token", "revoked")
         #expect(
             try client.blocking.send(.caller).name == "token:one", "the client does not read the file for each request")
-        let late = DaemonClient(try daemon.address(), token: AccessToken(file: path))
-        #expect(throws: SettingsError.self) { try late.blocking.send(.caller) }
+        let secondClient = DaemonClient(try daemon.address(), token: AccessToken(file: path))
+        #expect(throws: SettingsError.self) { try secondClient.blocking.send(.caller) }
         _ = try directory.file("token", tokens[1])
-        #expect(try late.blocking.send(.caller).name == "token:two")
+        #expect(try secondClient.blocking.send(.caller).name == "token:two")
     }
 
     @Test(
         "A client without the right to read secrets gets an answer to a read with changedFrom only after a new revision"
     )
-    func revisions() throws {
+    func readsWithChangedFrom() throws {
         let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[0])).blocking
         let (app, key) = (try SuiteName("app"), try KeyName("a"))
         let schema: JSONValue = ["additionalProperties": [:], "properties": ["a": ["writeOnly": true]]]
@@ -84,11 +85,12 @@ struct AccessTokenTests {
         var dumped = "\(token) \(String(reflecting: token)) \(client)"
         dump(token, to: &dumped)
         dump(client, to: &dumped)
+        // The first characters are the same in all tokens.
         #expect(!dumped.contains(tokens[0].dropFirst(10)))
     }
 
     @Test("SETTINGS_TOKEN_FILE gives all clients of a program their token")
-    func environment() throws {
+    func tokenFileInEnvironment() throws {
         let path = try directory.file("token", tokens[0])
         let worker = try ChildProcess(
             ["text", "hello"],
@@ -104,7 +106,7 @@ struct AccessTokenTests {
     }
 
     @Test("SETTINGS_TOKEN gives all clients of a program their token unless SETTINGS_TOKEN_FILE is set")
-    func textOfEnvironment() throws {
+    func tokenTextInEnvironment() throws {
         let path = try directory.file("token", tokens[0])
         let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[1])).blocking
         for (variables, caller) in [
@@ -123,7 +125,7 @@ struct AccessTokenTests {
     }
 
     @Test("If SETTINGS_TOKEN has a malformed token, a request fails with an error that names the variable")
-    func malformedTextOfEnvironment() throws {
+    func malformedTextInEnvironment() throws {
         let token = AccessToken("a b", from: AccessToken.textVariable)
         let client = DaemonClient(try daemon.address(), token: token)
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.caller) }
@@ -131,8 +133,8 @@ struct AccessTokenTests {
         #expect(error == .unusableToken(reason, outcome: .notDone))
     }
 
-    @Test("A program whose token file is missing keeps a write, and a later run with the file sends the write")
-    func missingFileOfEnvironment() throws {
+    @Test("A write of a program without its token file is kept, and a later run with the file sends the write")
+    func missingTokenFile() throws {
         let (suite, key) = (try SuiteName("worker"), try KeyName("text"))
         let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[1])).blocking
         let path = directory.path + "/late"
@@ -150,6 +152,7 @@ struct AccessTokenTests {
         for _ in 0..<20 where (try? client.send(.setting(key, in: suite)))?.value != "second" {
             #expect(try ChildProcess(["text", "second"], environment: environment, of: program).end().code == 0)
         }
+        // Revision 1 is the first commit of the daemon.
         #expect(try client.send(.setting(key, in: suite, at: Moment("1"))).value == "first")
         #expect(try client.send(.setting(key, in: suite)).value == "second")
     }

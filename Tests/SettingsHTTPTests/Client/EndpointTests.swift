@@ -5,8 +5,8 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Tests of the endpoints with a real daemon. The blocking forms run over both transports, and the async forms must
-/// return the same results.
+/// Tests of the endpoints with a real daemon. Most tests send blocking requests over each transport. The last test sends
+/// async requests.
 @Suite(.ownThread)
 struct EndpointTests {
     private let names: SampleNames
@@ -47,6 +47,7 @@ struct EndpointTests {
     func suiteOperations(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
+        // `merge` removes a key with the value null, and `replace` stores the null.
         let merged = try client.send(.merge(["a.x": 1, "a.y": ["z": 2], "b": .null], into: names.app))
         #expect(merged.changed && merged.changes.map(\.key.text) == ["a.x", "a.y"])
         let state = try client.send(.suite(names.app))
@@ -106,21 +107,21 @@ struct EndpointTests {
             try client.send(.setSchema(SampleNames.schema, of: names.app))
         }
         #expect(conflict?.code == .schemaConflict && conflict?.problem?.conflicts.map(\.key) == [names.theme])
-        let kept = try client.send(.setSchema(SampleNames.schema, of: names.app, onConflict: .keep))
+        let answer = try client.send(.setSchema(SampleNames.schema, of: names.app, onConflict: .keep))
         let invalid = #expect(throws: SettingsError.self) { try client.send(.setting(names.theme, in: names.app)) }
         #expect(invalid?.code == .invalidStored && invalid?.problem?.stored == "red")
         #expect(try client.send(.suite(names.app)).contents.invalid.map(\.key) == [names.theme])
         let schema = try client.send(.schema(of: names.app))
-        #expect(schema.document == SampleNames.schema && schema.revision == kept.schemaRevision)
+        #expect(schema.document == SampleNames.schema && schema.revision == answer.schemaRevision)
         #expect(try client.send(.setSchema(SampleNames.schema, of: names.app, onConflict: .reset)).changed == false)
-        let wrong = #expect(throws: SettingsError.self) {
+        let refusedWrite = #expect(throws: SettingsError.self) {
             try client.send(.set(names.theme, to: "blue", in: names.app))
         }
-        #expect(wrong?.code == .invalidValue && wrong?.problem?.errors.map(\.keyword) == ["enum"])
+        #expect(refusedWrite?.code == .invalidValue && refusedWrite?.problem?.errors.map(\.keyword) == ["enum"])
         let guarded = WriteOptions.ifUnchanged(since: schema.revision)
         #expect(try client.send(.removeSchema(of: names.app, guarded)).changed)
-        let none = #expect(throws: SettingsError.self) { try client.send(.schema(of: names.app)) }
-        #expect(none?.code == .noSchema)
+        let missingSchema = #expect(throws: SettingsError.self) { try client.send(.schema(of: names.app)) }
+        #expect(missingSchema?.code == .noSchema)
     }
 
     @Test("Writes respect their preconditions and options") func preconditions() throws {
@@ -217,7 +218,9 @@ struct EndpointTests {
         #expect(try client.send(.keys(of: names.app)).keys.map(\.setting.value) == [value])
     }
 
-    @Test("Many concurrent tasks get the same results as blocking requests", arguments: ServedDaemon.Transport.allCases)
+    @Test(
+        "Concurrent async requests lose no change, and async requests return the same results as blocking requests",
+        arguments: ServedDaemon.Transport.allCases)
     func concurrentTasks(transport: ServedDaemon.Transport) async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)

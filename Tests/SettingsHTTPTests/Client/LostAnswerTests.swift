@@ -6,11 +6,14 @@ import Testing
 @testable import SettingsHTTP
 
 /// Tests of connections that end before the client has received the whole answer.
+///
+/// A `ScriptedServer` calls the closure of a test for each connection, with the number of the connection, counted from
+/// 0, and closes the connection after the call. Its log gets the entry `connection` for each connection.
 @Suite(.ownThread)
 struct LostAnswerTests {
     private let names: SampleNames
     /// The header field with which the server announces the end of the connection.
-    private let close = "Connection: close\r\n"
+    private let closeField = "Connection: close\r\n"
 
     init() throws {
         names = try SampleNames()
@@ -18,10 +21,9 @@ struct LostAnswerTests {
 
     @Test("A client replaces a connection that the server closed while it was idle, and the caller sees no error")
     func idleConnectionClosedByServer() throws {
-        let server = try ScriptedServer { _, peer, log in
+        let server = try ScriptedServer { _, peer, _ in
             guard peer.readRequest() != nil else { return }
             peer.send(ScriptedServer.service)
-            log.add("answered")
         }
         let client = server.client().blocking
         for _ in 0..<5 { #expect(try client.send(.service).name == "settingsd") }
@@ -85,36 +87,40 @@ struct LostAnswerTests {
     func repeatRefusedBeforeProcessing(status: Int, body: String)
         async throws
     {
-        // The first connection receives a write and ends, so the write may have been done. The server refuses all later
-        // connections.
-        let server = try ScriptedServer { [close] number, peer, log in
+        // Each call of `send` uses two connections. The first connection receives the write and ends without an answer, so
+        // the write may have been done. On the second connection, the server refuses the repeat.
+        let server = try ScriptedServer { [closeField] number, peer, log in
             guard peer.readRequest() != nil else { return }
-            if number % 2 == 1 { peer.send(ScriptedServer.answer(body, status: status, more: close)) }
+            if number % 2 == 1 { peer.send(ScriptedServer.answer(body, status: status, more: closeField)) }
         }
         let client = server.client()
         let error = #expect(throws: SettingsError.self) {
             try client.blocking.send(.reset(names.app, .plain.repeatable()))
         }
         #expect(error?.status == status && error?.outcome == .unknown)
-        let same = await #expect(throws: SettingsError.self) {
+        let asyncError = await #expect(throws: SettingsError.self) {
             try await client.send(.reset(names.app, .plain.repeatable()))
         }
-        #expect(same?.status == status && same?.outcome == .unknown)
+        #expect(asyncError?.status == status && asyncError?.outcome == .unknown)
         #expect(server.log.count("connection") == 4)
     }
 
-    @Test("A refusal of a repeat by the daemon applies to both attempts")
+    @Test("If the daemon refuses a repeat with the code locked, neither attempt has done the write")
     func repeatRefusedByDaemon() throws {
-        let server = try ScriptedServer { [close] number, peer, log in
+        // Connection 0 ends without an answer, connection 1 refuses the repeat, and connection 2 refuses the first attempt of
+        // the second write.
+        let server = try ScriptedServer { [closeField] number, peer, log in
             guard peer.readRequest() != nil else { return }
             let body = #"{"code":"\#(number == 1 ? "locked" : "overloaded")","detail":"x"}"#
-            if number > 0 { peer.send(ScriptedServer.answer(body, status: number == 1 ? 403 : 429, more: close)) }
+            if number > 0 { peer.send(ScriptedServer.answer(body, status: number == 1 ? 403 : 429, more: closeField)) }
         }
         let client = server.client().blocking
         let refused = #expect(throws: SettingsError.self) { try client.send(.reset(names.app, .plain.repeatable())) }
         #expect(refused?.code == .locked && refused?.outcome == .notDone)
-        let early = #expect(throws: SettingsError.self) { try client.send(.reset(names.app, .plain.repeatable())) }
-        #expect(early?.status == 429 && early?.outcome == .notDone)
+        let refusedFirstAttempt = #expect(throws: SettingsError.self) {
+            try client.send(.reset(names.app, .plain.repeatable()))
+        }
+        #expect(refusedFirstAttempt?.status == 429 && refusedFirstAttempt?.outcome == .notDone)
     }
 
     @Test("A client does not repeat a request after it has received a part of the answer") func partialAnswer()
@@ -136,8 +142,8 @@ struct LostAnswerTests {
         let client = proxy.server.client()
         try client.blocking.send(.set(names.count, to: 0, in: names.app))
         proxy.dropAnswers(1)
-        let lost = try client.blocking.send(.change(names.count, by: .add(1), in: names.app, .plain.repeatable()))
-        #expect(lost.isReplayed && lost.value == 1 && lost.previous?.value == 0)
+        let answer = try client.blocking.send(.change(names.count, by: .add(1), in: names.app, .plain.repeatable()))
+        #expect(answer.isReplayed && answer.value == 1 && answer.previous?.value == 0)
         // After two lost answers, the caller has to repeat the write with the same request key.
         let options = WriteOptions.plain.repeatable()
         proxy.dropAnswers(2)
@@ -175,13 +181,13 @@ struct LostAnswerTests {
             _ = peer.read()
             peer.send(ScriptedServer.answer(#"{"code":"too_large","detail":"no"}"#, status: 413))
             // If the connection closes early, a Unix domain socket may lose the last bytes.
-            _ = log.wait(for: "read")
+            _ = log.wait(for: "client has read the answer")
         }
         let text = JSONValue.string(String(repeating: "x", count: 20_000_000))
         let error = #expect(throws: SettingsError.self) {
             try server.client().blocking.send(.set(names.theme, to: text, in: names.app))
         }
-        log.add("read")
+        log.add("client has read the answer")
         #expect(error?.code == .tooLarge, "\(String(describing: error))")
     }
 
@@ -199,13 +205,13 @@ struct LostAnswerTests {
         #expect(client.pool.idleCount == 1)
     }
 
-    @Test("A server that is not a daemon causes a malformed-answer error, and a missing socket an unreachable error")
+    @Test("An error distinguishes a server that is not a daemon, a gateway, a redirect and a missing socket")
     func serverThatIsNoDaemon() async throws {
-        let page = try ScriptedServer { _, peer, _ in
+        let htmlServer = try ScriptedServer { _, peer, _ in
             _ = peer.readRequest()
             peer.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>")
         }
-        let other = try ScriptedServer { _, peer, _ in
+        let otherProtocolServer = try ScriptedServer { _, peer, _ in
             _ = peer.readRequest()
             peer.send("+OK ready\r\n")
         }
@@ -213,7 +219,7 @@ struct LostAnswerTests {
             _ = peer.readRequest()
             peer.send("HTTP/1.1 502 Bad Gateway\r\nRetry-After: 3\r\nContent-Length: 0\r\n\r\n")
         }
-        for server in [page, other] {
+        for server in [htmlServer, otherProtocolServer] {
             let error = await #expect(throws: SettingsError.self) { try await server.client().send(.service) }
             guard case .malformedAnswer(_, .notDone)? = error else {
                 Issue.record("\(String(describing: error))")
@@ -221,32 +227,35 @@ struct LostAnswerTests {
             }
             #expect(error?.isTransient == false)
         }
-        let bad = await #expect(throws: SettingsError.self) { try await gateway.client().send(.service) }
+        let gatewayError = await #expect(throws: SettingsError.self) { try await gateway.client().send(.service) }
         #expect(
-            bad?.status == 502 && bad?.code == nil && bad?.problem?.retryAfterMs == 3000 && bad?.isTransient == true)
-        #expect(bad?.description.hasPrefix("502: \(gateway.address): ") == true)
-        let elsewhere = try ScriptedServer { _, peer, _ in
+            gatewayError?.status == 502 && gatewayError?.code == nil && gatewayError?.problem?.retryAfterMs == 3000
+                && gatewayError?.isTransient == true)
+        #expect(gatewayError?.description.hasPrefix("502: \(gateway.address): ") == true)
+        let redirectingServer = try ScriptedServer { _, peer, _ in
             _ = peer.readRequest()
             peer.send(
                 "HTTP/1.1 301 Moved\r\nLocation: https://there.example/v1\r\nContent-Length: 2\r\n\r\n{}")
         }
-        let redirected = #expect(throws: SettingsError.self) { try elsewhere.client().blocking.send(.service) }
-        #expect(redirected?.description.hasPrefix("301: \(elsewhere.address): ") == true)
+        let redirected = #expect(throws: SettingsError.self) { try redirectingServer.client().blocking.send(.service) }
+        #expect(redirected?.description.hasPrefix("301: \(redirectingServer.address): ") == true)
         #expect(redirected?.description.contains("https://there.example/v1") == true)
-        let nobody = DaemonClient(try ServerAddress("unix:/nobody/listens/here"))
+        let missingSocketClient = DaemonClient(try ServerAddress("unix:/nobody/listens/here"))
         let error = #expect(throws: SettingsError.self) {
-            try nobody.blocking.send(.remove(names.theme, in: names.app))
+            try missingSocketClient.blocking.send(.remove(names.theme, in: names.app))
         }
-        #expect(error == .unreachable("unix:/nobody/listens/here: No such file or directory", outcome: .notDone))
-        let same = await #expect(throws: SettingsError.self) {
-            try await nobody.send(.remove(names.theme, in: names.app))
+        #expect(
+            error
+                == .unreachable("unix:/nobody/listens/here: No such file or directory", outcome: .notDone))
+        let asyncError = await #expect(throws: SettingsError.self) {
+            try await missingSocketClient.send(.remove(names.theme, in: names.app))
         }
-        #expect(same == error)
+        #expect(asyncError == error)
     }
 
     @Test("A host name without an address is unreachable for blocking and async requests")
     func unknownHostName() async throws {
-        // The system asks no resolver for a name that is too long to be a host name.
+        // The system asks no resolver for a name that is too long to be a host name. The default port is 7070.
         let name = String(repeating: "x", count: 300)
         let client = try DaemonClient("http://\(name)")
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
@@ -255,7 +264,7 @@ struct LostAnswerTests {
             return
         }
         #expect(reason.hasPrefix("http://\(name):7070: \(name): "))
-        let same = await #expect(throws: SettingsError.self) { try await client.send(.service) }
-        #expect(same == error)
+        let asyncError = await #expect(throws: SettingsError.self) { try await client.send(.service) }
+        #expect(asyncError == error)
     }
 }

@@ -13,10 +13,10 @@ struct ObservationProgressTests {
         try SettingsObservation(json: try JSONValue(parsing: text))
     }
 
-    /// An answer of the daemon without changes.
-    private func noChanges(_ revision: Int, schema: Int = 0, more: String = "") throws -> SettingsObservation {
+    /// An answer of the daemon without changes. `more` contains further JSON members after a comma.
+    private func noChanges(_ revision: Int, schemaRevision: Int = 0, more: String = "") throws -> SettingsObservation {
         try observation(
-            #"{"suite":"a","revision":\#(revision),"cursor":"e.\#(revision)","schemaRevision":\#(schema),"#
+            #"{"suite":"a","revision":\#(revision),"cursor":"e.\#(revision)","schemaRevision":\#(schemaRevision),"#
                 + #""changes":[]\#(more)}"#)
     }
 
@@ -33,9 +33,9 @@ struct ObservationProgressTests {
         #expect(progress.step(try noChanges(5)) == .again(after: ObservationProgress.shortestPause))
         #expect(progress.since?.description == "e.5")
         #expect(
-            progress.step(try noChanges(6, schema: 6)) == .deliver(try noChanges(6, schema: 6)))
+            progress.step(try noChanges(6, schemaRevision: 6)) == .deliver(try noChanges(6, schemaRevision: 6)))
         // The removal of the suite is always news, so an observer delivers even two equal answers.
-        let dropped = try noChanges(7, schema: 6, more: #","dropped":true"#)
+        let dropped = try noChanges(7, schemaRevision: 6, more: #","dropped":true"#)
         #expect(progress.step(dropped) == .deliver(dropped))
         #expect(progress.step(dropped) == .deliver(dropped))
     }
@@ -46,7 +46,7 @@ struct ObservationProgressTests {
             #"{"suite":"a","revision":9,"cursor":"f.9","schemaRevision":4,"values":{},"reset":true,"changes":[]}"#)
         var progress = ObservationProgress(since: nil)
         #expect(progress.step(state) == .deliver(state))
-        #expect(progress.step(try noChanges(10, schema: 4)) == .again(after: ObservationProgress.shortestPause))
+        #expect(progress.step(try noChanges(10, schemaRevision: 4)) == .again(after: ObservationProgress.shortestPause))
         #expect(progress.step(state) == .deliver(state))
     }
 
@@ -82,10 +82,10 @@ struct ObservationProgressTests {
         #expect(
             progress.step(try noChanges(1, more: #","retryAfterMs":250"#))
                 == .again(after: .milliseconds(250)))
-        let news = try noChanges(2, schema: 2, more: #","retryAfterMs":250"#)
+        let news = try noChanges(2, schemaRevision: 2, more: #","retryAfterMs":250"#)
         #expect(progress.step(news) == .deliver(news))
         #expect(progress.pause == .milliseconds(250))
-        _ = progress.step(try noChanges(3, schema: 3))
+        _ = progress.step(try noChanges(3, schemaRevision: 3))
         #expect(progress.pause == .zero)
     }
 
@@ -101,13 +101,14 @@ struct ObservationProgressTests {
                 Issue.record("the observer gave up after \(error)")
                 continue
             }
+            // From half of the shortest backoff (100 ms), to 1.5 times the longest requested pause (1000 ms).
             #expect(time >= .milliseconds(50) && time <= .milliseconds(1500))
         }
-        let lasting: [SettingsError] = [
+        let permanent: [SettingsError] = [
             problem(.badRequest), problem(.unknownPath), problem(.misdirected), problem(.forbidden),
             problem(.unknownSuite), .malformedAnswer("x", outcome: .notDone), .unusableToken("x", outcome: .notDone),
         ]
-        for error in lasting {
+        for error in permanent {
             var progress = ObservationProgress(since: nil)
             #expect(progress.step(error, using: &generator) == .fail(error))
         }
@@ -121,6 +122,7 @@ struct ObservationProgressTests {
                 Issue.record("the observer gave up after a refusal with Retry-After")
                 continue
             }
+            // The bound is 60 s. After a refusal, up to half of the pause is added at random.
             #expect(pause >= .seconds(60) && pause <= .seconds(90))
             _ = progress.step(try noChanges(1))
             let shuttingDown = try noChanges(1, more: #","retryAfterMs":\#(milliseconds)"#)
@@ -128,7 +130,7 @@ struct ObservationProgressTests {
         }
     }
 
-    @Test("The first failure of an outage is reported, also while the observer waits for a missing suite")
+    @Test("Only the first failure of an outage counts as first, and the refusal of a missing suite ends the outage")
     mutating func firstFailure() throws {
         let missing = problem(.unknownSuite, retryAfterMs: 1000)
         let outage = SettingsError.unreachable("x", outcome: .notDone)
@@ -150,9 +152,9 @@ struct ObservationProgressTests {
         for _ in 0..<100 {
             var backOff = BackOff()
             for failures in 0..<20 {
-                let whole = min(BackOff.longest, BackOff.shortest * (1 << min(failures, 10)))
+                let fullDelay = min(BackOff.longest, BackOff.shortest * (1 << min(failures, 10)))
                 let time = backOff.next(using: &generator)
-                #expect(time >= whole / 2 && time <= whole)
+                #expect(time >= fullDelay / 2 && time <= fullDelay)
             }
             let requested = Duration.seconds(30)
             let time = backOff.next(notBefore: requested, using: &generator)

@@ -35,18 +35,18 @@ struct ObservingTests {
         for number in 2...5 { try await client.send(.set(names.count, to: .integer(Int64(number)), in: names.app)) }
         let since = ResumePoint.cursor(state.cursor)
         guard case .changes(let news) = try await client.send(.observe(names.app, since: since)),
-            case .changes(let few) = try await client.send(.observe(names.app, since: since, limit: 2)),
-            case .changes(let last) = try client.blocking.send(.observe(names.app, since: since, latest: true)),
-            case .changes(let none) = try await client.send(
+            case .changes(let limited) = try await client.send(.observe(names.app, since: since, limit: 2)),
+            case .changes(let latestOnly) = try client.blocking.send(.observe(names.app, since: since, latest: true)),
+            case .changes(let unchanged) = try await client.send(
                 .observe([names.app], since: .cursor(news.cursor), wait: .zero))
         else {
             Issue.record("no changes")
             return
         }
         #expect(news.changes.map(\.new) == [2, 3, 4, 5] && !news.hasMore)
-        #expect(few.changes.map(\.new) == [2, 3] && few.hasMore)
-        #expect(last.changes.map(\.old) == [1] && last.changes.map(\.new) == [5])
-        #expect(none.changes.isEmpty)
+        #expect(limited.changes.map(\.new) == [2, 3] && limited.hasMore)
+        #expect(latestOnly.changes.map(\.old) == [1] && latestOnly.changes.map(\.new) == [5])
+        #expect(unchanged.changes.isEmpty)
     }
 
     @Test("A sequence with a client name reports an element as applied when the program asks for the next element")
@@ -91,6 +91,7 @@ struct ObservingTests {
             #expect(news.changes.map(\.suite.text) == ["app.b"] && news.changes.map(\.new) == ["light"])
         }
         var received: [String] = []
+        // The empty prefix matches all suites.
         for try await observation in client.changes(of: [], suitePrefixes: [""], since: since) {
             guard case .changes(let news) = observation else { break }
             received += news.changes.map(\.suite.text)
@@ -159,7 +160,8 @@ struct ObservingTests {
         #expect(await log.waits(for: "6"))
         #expect(log.all == ["state, reset false", "1", "2", "3", "4", "5", "6"])
         second.stop()
-        // The observer receives a new history as a state that replaces all earlier values.
+        // The third daemon has other data and listens on the socket of the first daemon. The observer receives the new
+        // history as a state that replaces all earlier values.
         let other = try TemporaryDirectory()
         let third = try ServedDaemon(in: other, port: 0) { $0.listen.append(.unix(path: directory.path + "/socket")) }
         try third.client().blocking.send(.set(names.count, to: 9, in: names.app))
@@ -174,6 +176,7 @@ struct ObservingTests {
         let daemon = try ServedDaemon()
         let client = try daemon.client()
         try await client.send(.set(names.theme, to: 1, in: names.app))
+        // The daemon refuses the limit 0.
         var iterator = client.changes(of: names.app, limit: 0).makeAsyncIterator()
         let error = await #expect(throws: SettingsError.self) { try await iterator.next() }
         #expect(error?.code == .badRequest)
@@ -181,7 +184,7 @@ struct ObservingTests {
     }
 
     @Test(
-        "Cancelling the task ends its request, and the daemon removes the watcher",
+        "If the task of an observer is cancelled, its request ends, and the daemon removes the watcher",
         arguments: ServedDaemon.Transport.allCases)
     func cancelledTask(
         transport: ServedDaemon.Transport

@@ -24,33 +24,41 @@ struct PagingTests {
                 log.add("request of a page")
                 let list = request.contains("/keys") ? #""suite":"app","keys":[]"# : #""suites":[]"#
                 let name = next[min(number, next.count - 1)]
-                let next = number < 1000 ? #","next":"\#(name)""# : ""
-                peer.send(ScriptedServer.answer(#"{"revision":1,\#(list)\#(next)}"#))
+                let nextMember = number < 1000 ? #","next":"\#(name)""# : ""
+                peer.send(ScriptedServer.answer(#"{"revision":1,\#(list)\#(nextMember)}"#))
             }
         }
     }
 
+    /// In the third list, `Z` does not advance after `b`, because names are ordered by their bytes.
     @Test(
         "A client stops with an error when a page of a listing does not advance",
         arguments: [["a", "b", "b"], ["a", "b", "a"], ["B", "b", "Z"]])
     func listingDoesNotAdvance(next: [String]) async throws {
-        func check(_ error: SettingsError?) {
+        func expectMalformedAnswer(_ error: SettingsError?) {
             guard case .malformedAnswer(_, .notDone)? = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
         }
         for isBlocking in [true, false] {
-            let (one, two) = (try server(next), try server(next))
+            let (suiteServer, keyServer) = (try server(next), try server(next))
             if isBlocking {
-                check(#expect(throws: SettingsError.self) { try one.client().blocking.send(.allSuites()) })
-                check(#expect(throws: SettingsError.self) { try two.client().blocking.send(.allKeys(of: names.app)) })
+                expectMalformedAnswer(
+                    #expect(throws: SettingsError.self) { try suiteServer.client().blocking.send(.allSuites()) })
+                expectMalformedAnswer(
+                    #expect(throws: SettingsError.self) {
+                        try keyServer.client().blocking.send(.allKeys(of: names.app))
+                    })
             } else {
-                check(await #expect(throws: SettingsError.self) { try await one.client().send(.allSuites()) })
-                check(
-                    await #expect(throws: SettingsError.self) { try await two.client().send(.allKeys(of: names.app)) })
+                expectMalformedAnswer(
+                    await #expect(throws: SettingsError.self) { try await suiteServer.client().send(.allSuites()) })
+                expectMalformedAnswer(
+                    await #expect(throws: SettingsError.self) {
+                        try await keyServer.client().send(.allKeys(of: names.app))
+                    })
             }
-            #expect(one.log.count("request of a page") == 3 && two.log.count("request of a page") == 3)
+            #expect(suiteServer.log.count("request of a page") == 3 && keyServer.log.count("request of a page") == 3)
         }
     }
 }

@@ -4,15 +4,16 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Tests of requests over TLS through nginx to a real daemon.
+/// Tests of requests over TLS through nginx to a real daemon. nginx redirects requests to the suite `moved`, and asks for
+/// a password in the answer to a request to the suite `locked`.
 @Suite(.ownThread)
 struct SecureClientTests {
     private let app: SuiteName
-    private let strange: KeyName
+    private let keyToEscape: KeyName
 
     init() throws {
         app = try SuiteName("app")
-        strange = try KeyName("player/Lautstärke %2F?")
+        keyToEscape = try KeyName("player/Lautstärke %2F?")
     }
 
     @Test(
@@ -21,33 +22,36 @@ struct SecureClientTests {
     func readsWritesAndRefusals(speaksHTTP2: Bool) async throws {
         let daemon = try SecureDaemon(speaksHTTP2: speaksHTTP2)
         let client = try daemon.client()
-        let created = try client.blocking.send(.set(strange, to: [1, 0.5, "ä"], in: app))
+        let created = try client.blocking.send(.set(keyToEscape, to: [1, 0.5, "ä"], in: app))
         #expect(created.isCreated)
-        let later = try await client.send(.set(strange, to: 2, in: app, .ifUnchanged(since: created.revision)))
-        #expect(!later.isCreated && later.cursor.revision == later.revision)
+        let changed = try await client.send(.set(keyToEscape, to: 2, in: app, .ifUnchanged(since: created.revision)))
+        #expect(!changed.isCreated && changed.cursor.revision == changed.revision)
         for error in [
             #expect(throws: SettingsError.self) {
-                try client.blocking.send(.set(strange, to: 3, in: app, .ifUnchanged(since: created.revision)))
+                try client.blocking.send(.set(keyToEscape, to: 3, in: app, .ifUnchanged(since: created.revision)))
             },
             await #expect(throws: SettingsError.self) {
-                try await client.send(.set(strange, to: 3, in: app, .ifUnchanged(since: created.revision)))
+                try await client.send(.set(keyToEscape, to: 3, in: app, .ifUnchanged(since: created.revision)))
             },
         ] {
             #expect(error?.code == .preconditionFailed && error?.outcome == .notDone, "\(error as Any)")
         }
-        #expect(try client.blocking.send(.setting(strange, in: app)).value == 2)
-        #expect(try await client.send(.setting(strange, in: app, changedFrom: later.revision, wait: .zero)) == nil)
-        try await client.send(.remove(strange, in: app))
-        let absent = #expect(throws: SettingsError.self) { try client.blocking.send(.setting(strange, in: app)) }
-        guard case .problem(let problem, revision: .some) = absent else {
-            Issue.record("\(absent as Any)")
+        #expect(try client.blocking.send(.setting(keyToEscape, in: app)).value == 2)
+        #expect(
+            try await client.send(.setting(keyToEscape, in: app, changedFrom: changed.revision, wait: .zero)) == nil)
+        try await client.send(.remove(keyToEscape, in: app))
+        let removedError = #expect(throws: SettingsError.self) {
+            try client.blocking.send(.setting(keyToEscape, in: app))
+        }
+        guard case .problem(let problem, revision: .some) = removedError else {
+            Issue.record("\(removedError as Any)")
             return
         }
         #expect(problem.code == .notSet)
         #expect(try daemon.plainClient().blocking.send(.suite(app)).contents.values.isEmpty)
         let text = String(repeating: "x", count: 3_000_000)
-        try await client.send(.set(strange, to: .string(text), in: app))
-        #expect(try client.blocking.send(.setting(strange, in: app)).value == .string(text))
+        try await client.send(.set(keyToEscape, to: .string(text), in: app))
+        #expect(try client.blocking.send(.setting(keyToEscape, in: app)).value == .string(text))
     }
 
     @Test(
@@ -62,13 +66,13 @@ struct SecureClientTests {
         let daemon = try SecureDaemon(speaksHTTP2: speaksHTTP2, options: ["--access.tokens", file])
         let client = try daemon.client(token: AccessToken(created.output))
         #expect(try client.blocking.send(.caller).name == "token:ci")
-        #expect(try await client.send(.set(strange, to: 1, in: app)).by == "token:ci")
+        #expect(try await client.send(.set(keyToEscape, to: 1, in: app)).by == "token:ci")
         for token in [nil, AccessToken("wrong")] {
             let stranger = try daemon.client(token: token)
             let error = #expect(throws: SettingsError.self) { try stranger.blocking.send(.caller) }
             #expect(error?.code == .unauthorized, "\(error as Any)")
             let write = await #expect(throws: SettingsError.self) {
-                try await stranger.send(.set(strange, to: 2, in: app))
+                try await stranger.send(.set(keyToEscape, to: 2, in: app))
             }
             #expect(write?.code == .unauthorized && write?.outcome == .notDone, "\(write as Any)")
         }
@@ -79,7 +83,8 @@ struct SecureClientTests {
         let daemon = try SecureDaemon()
         let client = try daemon.client().blocking
         for _ in 0..<3 { _ = try client.send(.service) }
-        // nginx writes the line of a request to its log after it has sent the answer.
+        // nginx writes the line of a request to its log after it has sent the answer. The line contains the method, the
+        // path, the idempotency key and the cookie.
         let end = ContinuousClock.now + .seconds(60)
         while try daemon.requests().count < 3, ContinuousClock.now < end { continue }
         #expect(try daemon.requests() == Array(repeating: ["GET", "/v1", "-", "-"], count: 3))
@@ -92,7 +97,7 @@ struct SecureClientTests {
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.suite(moved)) }
         #expect(error?.status == 307)
         let write = await #expect(throws: SettingsError.self) {
-            try await client.send(.set(strange, to: 1, in: moved))
+            try await client.send(.set(keyToEscape, to: 1, in: moved))
         }
         #expect(write?.status == 307)
         let locked = await #expect(throws: SettingsError.self) {
@@ -105,10 +110,11 @@ struct SecureClientTests {
     @Test("An untrusted certificate is the reason of the error, and the write has the outcome notDone")
     func untrustedCertificate() async throws {
         let daemon = try SecureDaemon()
+        // The client does not trust the certificate for this host.
         let client = DaemonClient(try daemon.address(host: "127.0.0.1"))
         let read = await #expect(throws: SettingsError.self) { try await client.send(.service) }
         #expect(read?.description.contains("certificate") ?? false, "\(read?.description ?? "")")
-        let write = #expect(throws: SettingsError.self) { try client.blocking.send(.set(strange, to: 1, in: app)) }
+        let write = #expect(throws: SettingsError.self) { try client.blocking.send(.set(keyToEscape, to: 1, in: app)) }
         guard case .unreachable(let reason, .notDone) = write else {
             Issue.record("\(write as Any)")
             return
@@ -120,7 +126,7 @@ struct SecureClientTests {
     @Test("A write to a closed port has the outcome notDone") func closedPort() throws {
         try Certificates.shared()
         let client = try DaemonClient("https://localhost:\(LocalPort.free())")
-        let error = #expect(throws: SettingsError.self) { try client.blocking.send(.set(strange, to: 1, in: app)) }
+        let error = #expect(throws: SettingsError.self) { try client.blocking.send(.set(keyToEscape, to: 1, in: app)) }
         guard case .unreachable(let reason, .notDone) = error, reason.contains("Connection refused") else {
             Issue.record("\(error as Any)")
             return

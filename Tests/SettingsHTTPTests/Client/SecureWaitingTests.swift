@@ -7,7 +7,8 @@ import Testing
 /// Tests of requests over TLS that wait for changes, reach their deadline, are cancelled or end without an answer.
 ///
 /// A proxy provides TLS for the daemon. The proxy never answers a request to the suite `silent`, and closes the
-/// connection of a request to the suite `lost`.
+/// connection of a request to the suite `lost`. Tasks have a high priority, because a task with the default priority
+/// would start only after all tests in the queue.
 @Suite(.ownThread)
 struct SecureWaitingTests {
     private let app: SuiteName
@@ -62,7 +63,7 @@ struct SecureWaitingTests {
         #expect(try await daemon.waits(forWatchers: 0))
     }
 
-    @Test("A request ends at its deadline, and a write then has an unknown outcome") func deadline()
+    @Test("At its deadline, a read fails with the outcome notDone, and a write with an unknown outcome") func deadline()
         async throws
     {
         let daemon = try SecureDaemon()
@@ -72,8 +73,10 @@ struct SecureWaitingTests {
         #expect(read == .timedOut("\(client.address): the daemon did not answer in time", outcome: .notDone))
         let write = #expect(throws: SettingsError.self) { try client.blocking.send(.set(theme, to: 1, in: silent)) }
         #expect(write == .timedOut("\(client.address): the daemon did not answer in time", outcome: .unknown))
-        let later = await #expect(throws: SettingsError.self) { try await client.send(.set(theme, to: 1, in: silent)) }
-        #expect(later == .timedOut("\(client.address): the daemon did not answer in time", outcome: .unknown))
+        let asyncWrite = await #expect(throws: SettingsError.self) {
+            try await client.send(.set(theme, to: 1, in: silent))
+        }
+        #expect(asyncWrite == .timedOut("\(client.address): the daemon did not answer in time", outcome: .unknown))
     }
 
     @Test("If a connection ends without an answer, the request fails immediately, and a write has an unknown outcome")
@@ -81,14 +84,15 @@ struct SecureWaitingTests {
         let (daemon, client) = try SecureDaemon.withClient()
         let lost = try SuiteName("lost")
         // The first iteration uses a new connection, and the second iteration uses an idle connection of the pool.
-        for isKept in [false, true] {
-            if isKept { _ = try client.blocking.send(.service) }
+        for usesIdleConnection in [false, true] {
+            if usesIdleConnection { _ = try client.blocking.send(.service) }
+            // Only the repeatable write has an idempotency key, so only this write may be sent twice.
             for options in [WriteOptions.plain, .plain.repeatable()] {
                 let error = #expect(throws: SettingsError.self) {
                     try client.blocking.send(.set(theme, to: 1, in: lost, options))
                 }
                 guard case .unreachable(_, .unknown) = error else {
-                    Issue.record("\(isKept) \(error as Any)")
+                    Issue.record("\(usesIdleConnection) \(error as Any)")
                     continue
                 }
             }
@@ -96,7 +100,8 @@ struct SecureWaitingTests {
             let read = #expect(throws: SettingsError.self) { try client.blocking.send(.suite(lost)) }
             #expect(read?.outcome == .notDone)
         }
-        // In the log of the proxy, a request has its method at index 0 and its idempotency key, or `-`, at index 2.
+        // In the log of the proxy, a request has its method at index 0 and its idempotency key, or `-`, at index 2. Each
+        // iteration sent a write with another key. The log contains a key twice if the client repeated the write.
         let sentKeys = try daemon.requests().filter { $0[0] == "PUT" && $0[2] != "-" }.map { $0[2] }
         #expect(sentKeys.count >= 2 && Set(sentKeys).count == 2)
     }

@@ -37,10 +37,10 @@ struct WaitingTests {
         #expect(read == .timeout(outcome: .notDone).at(client.address))
         let write = #expect(throws: SettingsError.self) { try client.blocking.send(.reset(names.app)) }
         #expect(write == .timeout(outcome: .unknown).at(client.address))
-        let later = await #expect(throws: SettingsError.self) { try await client.send(.reset(names.app)) }
-        #expect(later == .timeout(outcome: .unknown).at(client.address))
+        let asyncWrite = await #expect(throws: SettingsError.self) { try await client.send(.reset(names.app)) }
+        #expect(asyncWrite == .timeout(outcome: .unknown).at(client.address))
         #expect(
-            later?.description
+            asyncWrite?.description
                 == "\(server.address): the daemon did not answer in time; the daemon may have done the write: read the value before you repeat the write"
         )
         #expect(await server.log.waits(for: "closed", times: 3))
@@ -59,15 +59,18 @@ struct WaitingTests {
         let client = DaemonClient(timeout: .milliseconds(300))
         let revision = Revision.zero
         let before = ContinuousClock.now
-        for (wait, whole) in [(Duration.milliseconds(500), 1), (.milliseconds(1001), 2), (.seconds(2), 2), (.zero, 0)] {
-            let call = Endpoint.setting(names.theme, in: names.app, changedFrom: revision, wait: wait)
-            #expect(client.deadline(of: call) >= before + .seconds(whole) + .milliseconds(300))
+        for (wait, roundedSeconds) in [
+            (Duration.milliseconds(500), 1), (.milliseconds(1001), 2), (.seconds(2), 2), (.zero, 0),
+        ] {
+            let endpoint = Endpoint.setting(names.theme, in: names.app, changedFrom: revision, wait: wait)
+            #expect(client.deadline(of: endpoint) >= before + .seconds(roundedSeconds) + .milliseconds(300))
         }
     }
 
     @Test("A server that sends without end does not delay a request beyond its deadline") func endlessAnswer()
         async throws
     {
+        // 10000 is 65536 in hexadecimal digits.
         let chunk = Array("10000\r\n".utf8) + [UInt8](repeating: 0x20, count: 65536) + Array("\r\n".utf8)
         let server = try ScriptedServer { _, peer, log in
             guard peer.readRequest() != nil else { return }
@@ -79,23 +82,23 @@ struct WaitingTests {
         let client = server.client(timeout: .milliseconds(20))
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
         #expect(error == .timeout(outcome: .notDone).at(client.address))
-        let same = await #expect(throws: SettingsError.self) { try await client.send(.service) }
-        #expect(same == .timeout(outcome: .notDone).at(client.address))
+        let asyncError = await #expect(throws: SettingsError.self) { try await client.send(.service) }
+        #expect(asyncError == .timeout(outcome: .notDone).at(client.address))
     }
 
-    @Test("An exchange reads a bounded number of buffers per call") func boundedReads() throws {
+    @Test("An exchange reads a bounded number of buffers per call of advance") func boundedReads() throws {
         let server = try ScriptedServer { _, peer, _ in
             if peer.readRequest() != nil { peer.send(ScriptedServer.service) }
         }
         let exchange = Exchange(Request(.get, RequestTarget("v1")), ConnectionPool(server.address))
         // A buffer of one byte makes a short answer behave like a long stream.
-        let small = UnsafeMutableRawBufferPointer.allocate(byteCount: 1, alignment: 1)
-        defer { small.deallocate() }
-        var count = 0
+        let oneByteBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1, alignment: 1)
+        defer { oneByteBuffer.deallocate() }
+        var waitCount = 0
         while true {
-            switch exchange.advance(small) {
+            switch exchange.advance(oneByteBuffer) {
             case .waiting(let wait):
-                count += 1
+                waitCount += 1
                 guard PollSet.wait(for: wait.events, on: wait.descriptor, until: .now + .seconds(10)) else {
                     Issue.record("no data arrived within 10 seconds")
                     return
@@ -106,10 +109,12 @@ struct WaitingTests {
             }
             break
         }
-        #expect(count >= ScriptedServer.service.utf8.count / 16)
+        // One call of `advance` reads at most 16 buffers.
+        #expect(waitCount >= ScriptedServer.service.utf8.count / 16)
     }
 
-    @Test("Cancelling a task ends its request at once") func cancelledTask() async throws {
+    @Test("The request of a cancelled task ends at once, and a task that was cancelled before sends no request")
+    func cancelledTask() async throws {
         let server = try silentServer()
         // All other tests may run between the request and its cancellation, so the timeout is long.
         let client = server.client(timeout: .seconds(600))
@@ -126,7 +131,7 @@ struct WaitingTests {
         task.cancel()
         #expect(await task.value == .cancelled(outcome: .unknown))
         #expect(await server.log.waits(for: "closed"))
-        let early = Task { () -> SettingsError? in
+        let cancelledBefore = Task { () -> SettingsError? in
             while !Task.isCancelled { await Task.yield() }
             do throws(SettingsError) {
                 try await client.send(.reset(names.app))
@@ -135,13 +140,14 @@ struct WaitingTests {
                 return error
             }
         }
-        early.cancel()
-        #expect(await early.value == .cancelled(outcome: .notDone))
+        cancelledBefore.cancel()
+        #expect(await cancelledBefore.value == .cancelled(outcome: .notDone))
         #expect(server.log.count("connection") == 1)
     }
 
     @Test("Many requests share one thread, which ends when no request waits") func sharedThread() throws {
         let server = try silentServer()
+        // The thread of this reader ends as soon as no request waits.
         let reader = AnswerReader(idleLimit: .zero)
         let pool = ConnectionPool(server.address)
         let log = EventLog()
@@ -159,12 +165,12 @@ struct WaitingTests {
         #expect(log.wait(for: "cancelled", times: 100))
         #expect(server.log.wait(for: "closed", times: 100))
         while reader.isRunning { sched_yield() }
-        // The next request starts another thread.
-        let late = LongPoll(Request(.get, RequestTarget("v1")), pool, by: .now, reader: reader)
-        late.start { result in
-            if case .failure(.timedOut(_, outcome: .notDone)) = result { log.add("late") }
+        // The next request starts another thread. Its deadline has already passed.
+        let lateRequest = LongPoll(Request(.get, RequestTarget("v1")), pool, by: .now, reader: reader)
+        lateRequest.start { result in
+            if case .failure(.timedOut(_, outcome: .notDone)) = result { log.add("timed out") }
         }
-        #expect(log.wait(for: "late"))
+        #expect(log.wait(for: "timed out"))
         while reader.isRunning { sched_yield() }
     }
 

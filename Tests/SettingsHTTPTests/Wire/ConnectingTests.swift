@@ -7,9 +7,11 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Tests of connecting to servers that refuse connections, drop packets or have a full backlog.
+/// Tests of connecting to servers that refuse connections, drop packets or have a full backlog. `localhost` has the
+/// addresses 127.0.0.1 and ::1, in this order. `ListeningSocket.fill` fills the backlog with connections.
 @Suite(.ownThread)
 struct ConnectingTests {
+    /// Starts a server on the socket. Its clients connect to the host `name` and the port.
     private func serve(_ socket: ListeningSocket, as name: String, port: UInt16) throws -> ScriptedServer {
         ScriptedServer(on: socket, at: try ServerAddress("http://\(name):\(port)")) { _, peer, _ in
             while peer.readRequest() != nil { peer.send(ScriptedServer.service) }
@@ -47,11 +49,12 @@ struct ConnectingTests {
         let client = DaemonClient(try socket.address(), timeout: .milliseconds(50))
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
         #expect(error?.description.hasSuffix("the daemon did not answer in time") ?? false)
-        let same = await #expect(throws: SettingsError.self) { try await client.send(.service) }
-        #expect(same == error)
-        let patient = Task { try await client.withTimeout(.seconds(20)).send(.service).name }
+        let asyncError = await #expect(throws: SettingsError.self) { try await client.send(.service) }
+        #expect(asyncError == error)
+        let patientRequest = Task { try await client.withTimeout(.seconds(20)).send(.service).name }
+        // The address is not used, because the client already has the path of the socket.
         let server = try serve(socket, as: "localhost", port: 1)
-        #expect(try await patient.value == "settingsd")
+        #expect(try await patientRequest.value == "settingsd")
         #expect(server.log.count("connection") >= 2)
     }
 

@@ -15,7 +15,7 @@ struct HostAddressesTests {
     private let log = EventLog()
 
     /// A TCP server, and a connection pool that has to look up the name of the server.
-    private func served(
+    private func startServer(
         cacheTime: Duration = .seconds(1000), waitingFor gate: DispatchSemaphore? = nil
     ) throws -> (ScriptedServer, ConnectionPool) {
         let socket = try ListeningSocket(.ipv4(0), backlog: 128)
@@ -23,11 +23,11 @@ struct HostAddressesTests {
         let server = ScriptedServer(on: socket, at: address) { _, peer, _ in
             if peer.readRequest() != nil { peer.send(ScriptedServer.service) }
         }
-        let found = try #require(HostAddresses.fixed(of: socket.address()))
+        let addresses = try #require(HostAddresses.fixed(of: socket.address()))
         let host = HostAddresses(fixed: nil, cacheTime: cacheTime) { [log] in
             log.add("lookup")
             gate?.patientWait()
-            return .success(found)
+            return .success(addresses)
         }
         return (server, ConnectionPool(address, host: host))
     }
@@ -36,7 +36,7 @@ struct HostAddressesTests {
     func oneLookup()
         async throws
     {
-        let (server, pool) = try served()
+        let (server, pool) = try startServer()
         let client = DaemonClient(pool, timeout: .seconds(20))
         for _ in 0..<3 {
             #expect(try client.blocking.send(.service).name == "settingsd")
@@ -47,7 +47,7 @@ struct HostAddressesTests {
     }
 
     @Test("A cached lookup expires") func expiredLookup() async throws {
-        let (server, pool) = try served(cacheTime: .zero)
+        let (server, pool) = try startServer(cacheTime: .zero)
         let client = DaemonClient(pool, timeout: .seconds(20))
         _ = try client.blocking.send(.service)
         _ = try await client.send(.service)
@@ -56,7 +56,7 @@ struct HostAddressesTests {
 
     @Test("Concurrent requests share one lookup") func concurrentLookups() throws {
         let gate = DispatchSemaphore(value: 0)
-        let (server, pool) = try served(waitingFor: gate)
+        let (server, pool) = try startServer(waitingFor: gate)
         for _ in 0..<20 {
             let poll = LongPoll(Request(.get, RequestTarget("v1")), pool, by: .now + .seconds(60))
             poll.start { [log] result in if case .success = result { log.add("answer") } }
@@ -82,7 +82,7 @@ struct HostAddressesTests {
     }
 
     @Test("A blocking request whose lookup ends after the deadline sends nothing") func lookupAfterDeadline() throws {
-        let (server, pool) = try served()
+        let (server, pool) = try startServer()
         let error = #expect(throws: SettingsError.self) {
             try pool.exchange(Request(.delete, RequestTarget("v1", "suites", "app")), by: .now)
         }

@@ -9,7 +9,7 @@ import Testing
 @Suite(.ownThread)
 struct ServerAddressTests {
     @Test(
-        "An address is parsed, and its text parses to the same address",
+        "An address gives the kind and the field Host of the request, and its text parses to the same address",
         arguments: [
             ("http://127.0.0.1:7070", .tcp(host: "127.0.0.1", port: 7070), "127.0.0.1:7070"),
             ("http://127.0.0.1", .tcp(host: "127.0.0.1", port: 7070), "127.0.0.1:7070"),
@@ -24,11 +24,11 @@ struct ServerAddressTests {
             ("unix:/run/with space:7070", .unix(path: "/run/with space:7070"), "localhost"),
         ] as [(String, ServerAddress.Kind, String)])
     func validAddress(
-        text: String, kind: ServerAddress.Kind, host: String
+        text: String, kind: ServerAddress.Kind, hostField: String
     ) throws {
         let address = try ServerAddress(text)
         #expect(address.kind == kind)
-        #expect(address.hostField == host)
+        #expect(address.hostField == hostField)
         #expect(try ServerAddress(address.description) == address)
     }
 

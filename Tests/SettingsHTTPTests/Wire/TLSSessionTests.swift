@@ -19,13 +19,14 @@ struct TLSSessionTests {
 
     @Test("The deadline applies while the server does not answer the handshake, blocking and async")
     func silentServer() async throws {
+        // The kernel completes connections to this port, and no program answers.
         let port = try LocalPort()
         let client = try client(port.number, timeout: .milliseconds(100))
-        let late = SettingsError.timedOut("\(client.address): the daemon did not answer in time", outcome: .notDone)
+        let expected = SettingsError.timedOut("\(client.address): the daemon did not answer in time", outcome: .notDone)
         let blocking = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
-        #expect(blocking == late)
+        #expect(blocking == expected)
         let task = await #expect(throws: SettingsError.self) { try await client.send(.service) }
-        #expect(task == late)
+        #expect(task == expected)
     }
 
     @Test("A task that waits for the handshake is cancelled at once", .timeLimit(.minutes(10)))
@@ -39,7 +40,7 @@ struct TLSSessionTests {
     }
 
     @Test("An untrusted certificate ends the handshake, and the write has the outcome notDone")
-    func notTrusted() throws {
+    func untrustedCertificate() throws {
         let (folder, authority) = (try TemporaryDirectory(), try TestAuthority())
         try authority.makeSelfSigned("stranger", for: "localhost")
         let proxy = try SecureProxy(in: folder.path) { port in
