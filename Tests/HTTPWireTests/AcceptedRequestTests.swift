@@ -5,12 +5,13 @@ struct AcceptedRequestTests {
     struct Accepted: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let text: String
-        let expected: @Sendable (ParsedRequest) -> Bool
+        /// Returns true if the parsed request is correct.
+        let isExpected: @Sendable (ParsedRequest) -> Bool
 
-        init(_ name: String, _ text: String, _ expected: @escaping @Sendable (ParsedRequest) -> Bool) {
+        init(_ name: String, _ text: String, _ isExpected: @escaping @Sendable (ParsedRequest) -> Bool) {
             testDescription = name
             self.text = text
-            self.expected = expected
+            self.isExpected = isExpected
         }
     }
 
@@ -138,7 +139,7 @@ struct AcceptedRequestTests {
     func parsed(_ accepted: Accepted) throws {
         let bytes = Array(accepted.text.utf8)
         let request = try #require(ParseOutcome.forEveryDivision(of: bytes)?.request)
-        #expect(accepted.expected(request), "\(request)")
+        #expect(accepted.isExpected(request), "\(request)")
         #expect(request.consumed == bytes.count)
     }
 }
@@ -173,10 +174,12 @@ struct FieldLinesTests {
         Case(["Accept: a", "Accept: b"], .accept, ["a", "b"]),
     ]
 
-    @Test("All values of a field are found, in their order", arguments: cases)
+    @Test(
+        "All values of a field are found, in their order, and a reset parser has no repeated field", arguments: cases)
     func values(of example: Case) throws {
         let text =
             "PUT / HTTP/1.1\r\nHost: a\r\n" + example.lines.map { $0 + "\r\n" }.joined() + "Content-Length: 15\r\n\r\n"
+        // The body of 15 bytes looks like a field.
         let bytes = Array((text + "If-Match: body\n").utf8)
         var parser = MessageParser()
         #expect(try parser.parse(bytes.span))
@@ -201,7 +204,7 @@ struct RequestWritingTests {
     }
 
     @Test
-    func `A read has no Content-Length, and a write always has a Content-Length`() {
+    func `Only a write has a Content-Length, and line ends in a field value become spaces`() {
         func text(_ request: Request) -> String { String(decoding: request.bytes(host: "h:1"), as: UTF8.self) }
         #expect(text(Request(.get, RequestTarget("v1"))) == "GET /v1 HTTP/1.1\r\nHost: h:1\r\n\r\n")
         #expect(

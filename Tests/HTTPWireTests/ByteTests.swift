@@ -4,7 +4,7 @@ import Testing
 
 struct ByteScanTests {
     @Test("A scan finds each delimiter at each position, and skips all other bytes")
-    func everyByte() {
+    func everyByteAtEachPosition() {
         for filler in [UInt8(ascii: "a"), 0xFF, 0x80, 0x7E, 0x21, 0xA0] {
             for byte in UInt8.min...UInt8.max {
                 for position in 0..<20 {
@@ -44,7 +44,7 @@ struct ByteSetTests {
         }
     }
 
-    @Test("A head has space for each known field")
+    @Test("The array of field values in a head, which has 30 elements, has an element for each known field")
     func fieldCount() {
         #expect(FieldName.allCases.count == 30)
         #expect(FieldName.allCases.allSatisfy { $0.rawValue < 30 })
@@ -60,6 +60,7 @@ struct ListElementsTests {
             (#""open, b"#, [#""open, b"#]), (#"a\,b"#, [#"a\"#, "b"]), (#""\"#, [#""\"#]),
         ]
         for (text, expected) in cases {
+            // The bytes before and after the text show that the iterator reads only the given range.
             let bytes = Array(("x," + text + ",y").utf8)
             var elements = ListElements(2..<bytes.count - 2)
             var found: [String] = []

@@ -29,10 +29,10 @@ struct PipeliningTests {
 
     @Test("Each pipelined request is parsed like a single request, with any division of the bytes")
     func sequence() throws {
-        let alone = try Self.requests.map { try #require(ParseOutcome(of: $0).request) }
+        let parsedAlone = try Self.requests.map { try #require(ParseOutcome(of: $0).request) }
         let bytes = Self.requests.flatMap { Array($0.utf8) }
         for step in 1...bytes.count {
-            #expect(try Self.requests(in: bytes, step: step) == alone, "\(step) bytes at a time")
+            #expect(try Self.requests(in: bytes, step: step) == parsedAlone, "\(step) bytes at a time")
         }
     }
 

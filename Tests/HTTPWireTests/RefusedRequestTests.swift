@@ -1,6 +1,7 @@
 import HTTPWire
 import Testing
 
+/// Each case has a name, the bytes of a request, and a part of the reason in the error. The status is 400 by default.
 struct RefusedRequestLineTests {
     static let methods: [RefusedRequest] = [
         RefusedRequest("no method", " / HTTP/1.1\r\n", "begin with a method"),
@@ -83,6 +84,7 @@ struct RefusedRequestLineTests {
     }
 }
 
+/// Each case has a name, the bytes of a request, and a part of the reason in the error. The status is 400 by default.
 struct RefusedFieldTests {
     private static func head(_ fields: String) -> String {
         "GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\n"
@@ -144,6 +146,7 @@ struct RefusedFieldTests {
         "GET / HTTP/1.1\r\nHost: \(value)\r\n\r\n"
     }
 
+    /// Two lines of each field that the parser stores, except of the fields that may occur on several lines.
     static let duplicates: [RefusedRequest] = FieldName.allCases
         .filter {
             ![
@@ -173,7 +176,8 @@ struct RefusedFieldTests {
 }
 
 /// Tests of messages whose length two parsers could read differently. With these messages, an attacker could smuggle a
-/// request through a proxy.
+/// request through a proxy. Each case has a name, the bytes of a request, and a part of the reason in the error. The
+/// status is 400 by default, and the limit of a body is 16,777,216 bytes.
 struct RefusedFramingTests {
     private static func post(_ fields: String, _ body: String = "", version: String = "1.1") -> String {
         "POST / HTTP/\(version)\r\nHost: a\r\n\(fields)\r\n\r\n\(body)"

@@ -4,6 +4,7 @@ import Testing
 struct RequestBodyTests {
     struct Body: Sendable, CustomTestStringConvertible {
         let testDescription: String
+        /// The whole request.
         let text: String
         let body: String
 
@@ -49,8 +50,8 @@ struct RequestBodyTests {
         let request = try #require(ParseOutcome.forEveryDivision(of: bytes)?.request)
         #expect(request.body == Array(body.body.utf8))
         #expect(request.consumed == bytes.count)
-        let followed = ParseOutcome(of: bytes + Array("0\r\n\r\nGET".utf8)).request
-        #expect(followed == request)
+        let parsedWithFurtherBytes = ParseOutcome(of: bytes + Array("0\r\n\r\nGET".utf8)).request
+        #expect(parsedWithFurtherBytes == request)
     }
 
     @Test("A request is complete with its last byte and not before", arguments: bodies)

@@ -9,7 +9,7 @@ struct ResponseReaderTests {
         let text: String
         let response: Response
         let fields: [(String, String)]
-        /// The bytes after the response.
+        /// The bytes after the response. They are a part of `text`.
         var rest = ""
         /// True if the end of the connection ends the response.
         var needsEnd = false
@@ -74,10 +74,10 @@ struct ResponseReaderTests {
     /// Passes the parts to the reader, up to the part that completes the response. If `connectionEnds` is true, then
     /// reports the end of the connection to the reader.
     private func feed(
-        _ parts: [ArraySlice<UInt8>], limits: MessageLimits = ResponseReader.defaultLimits, interim: Int = 16,
+        _ parts: [ArraySlice<UInt8>], limits: MessageLimits = ResponseReader.defaultLimits, maximumInterim: Int = 16,
         connectionEnds: Bool = false
     ) throws(MessageError) -> Outcome {
-        var reader = ResponseReader(limits: limits, maximumInterimResponses: interim)
+        var reader = ResponseReader(limits: limits, maximumInterimResponses: maximumInterim)
         for part in parts {
             if let response = try reader.read(Array(part).span) {
                 return Outcome(response: response, hasExcess: reader.hasExcess)
@@ -90,7 +90,8 @@ struct ResponseReaderTests {
     @Test(arguments: cases)
     func `A response is parsed to the same result with any division of its bytes`(row: Case) throws {
         let bytes = Array(row.text.utf8)
-        func check(_ parts: [ArraySlice<UInt8>], excess: Bool, _ how: String) throws {
+        /// `hasExcess` is true if the part that completes the response has bytes after the response.
+        func check(_ parts: [ArraySlice<UInt8>], hasExcess: Bool, _ how: String) throws {
             #expect(try (feed(parts).response == nil) == row.needsEnd, "\(how)")
             let outcome = try feed(parts, connectionEnds: true)
             var response = try #require(outcome.response, "\(how)")
@@ -98,16 +99,16 @@ struct ResponseReaderTests {
                 response.fields.all.map { "\($0.name): \($0.value)" } == row.fields.map { "\($0): \($1)" }, "\(how)")
             response.fields = FieldBlock()
             #expect(response == row.response, "\(how)")
-            #expect(outcome.hasExcess == excess, "\(how)")
+            #expect(outcome.hasExcess == hasExcess, "\(how)")
         }
         let length = bytes.count - row.rest.utf8.count
         for position in 0...bytes.count {
             try check(
                 [bytes[..<position], bytes[position...]],
-                excess: position < length ? length < bytes.count : position > length,
+                hasExcess: position < length ? length < bytes.count : position > length,
                 "divided at \(position)")
         }
-        try check(bytes.indices.map { bytes[$0...$0] }, excess: false, "byte by byte")
+        try check(bytes.indices.map { bytes[$0...$0] }, hasExcess: false, "byte by byte")
     }
 
     @Test("An endless chunked body is read piece by piece, with any division of its bytes")
@@ -197,7 +198,7 @@ struct ResponseReaderTests {
             "HTTP/1.1 100 A\r\n\r\nHTTP/1.1 100 B\r\n\r\n",
             Self.chunked + "1;\(String(repeating: "x", count: 300))\r\n",
         ] {
-            #expect(throws: MessageError.self) { try feed([Array(text.utf8)[...]], interim: 1) }
+            #expect(throws: MessageError.self) { try feed([Array(text.utf8)[...]], maximumInterim: 1) }
         }
     }
 
@@ -210,7 +211,7 @@ struct ResponseReaderTests {
             for _ in 0..<3 { bytes += Array(generator.pick(pieces).utf8) }
             if generator.chance(oneIn: 2) { bytes[generator.below(bytes.count)] = UInt8(generator.below(256)) }
             // The result is a response within the limits, or an error.
-            let response = try? feed([bytes[...]], limits: limits, interim: 2, connectionEnds: true).response
+            let response = try? feed([bytes[...]], limits: limits, maximumInterim: 2, connectionEnds: true).response
             #expect(
                 response.map { $0.body.count <= 50 && $0.fields.all.count <= 4 } ?? true, "seed \(generator.seed)")
         }

@@ -8,11 +8,11 @@ struct ResponseWriterTests {
     private static let date = HTTPDate(unixSeconds: 784_111_777)
 
     private static func text(
-        _ response: Response, head: Bool = false, keepAlive: Bool = true, http11: Bool = true
+        _ response: Response, omitsBody: Bool = false, keepAlive: Bool = true, http11: Bool = true
     ) -> String {
         var output: [UInt8] = []
         ResponseWriter.append(
-            response, to: &output, omitsBody: head, keepAlive: keepAlive, http11: http11, date: date)
+            response, to: &output, omitsBody: omitsBody, keepAlive: keepAlive, http11: http11, date: date)
         return String(decoding: output, as: UTF8.self)
     }
 
@@ -34,7 +34,7 @@ struct ResponseWriterTests {
 
     @Test
     func `The response to HEAD is the response to GET without the body`() {
-        #expect(Self.text(Self.plain, head: true) + "42" == Self.text(Self.plain))
+        #expect(Self.text(Self.plain, omitsBody: true) + "42" == Self.text(Self.plain))
     }
 
     @Test(

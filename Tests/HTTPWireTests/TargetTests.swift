@@ -10,6 +10,7 @@ struct PathSegmentsTests {
             ("/é/..", ["é", ".."]),
         ]
         for (path, expected) in cases {
+            // The bytes before and after the path show that the iterator reads only the given range.
             let bytes = Array("/x\(path)/y".utf8)
             var segments = PathSegments(2..<bytes.count - 2)
             var found: [String] = []
@@ -73,6 +74,7 @@ struct QueryParametersTests {
     typealias Parameter = QueryParameters.Parameter
 
     private static func parse(_ query: String) throws(QueryError) -> [Parameter] {
+        // The bytes before and after the query, which are not valid parameters, show that only the range is parsed.
         let bytes = Array("&=\(query)&=".utf8)
         return try QueryParameters(bytes.span, 2..<bytes.count - 2).all
     }
@@ -106,6 +108,7 @@ struct QueryParametersTests {
         for (query, expected) in cases {
             #expect(try Self.parse(query) == expected, "\(query)")
         }
+        // The range is nil if the target has no query.
         #expect(try QueryParameters(Array("a".utf8).span, nil).all.isEmpty)
     }
 

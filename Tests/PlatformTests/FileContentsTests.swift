@@ -49,7 +49,7 @@ struct FileContentsTests {
     @Test
     func `A read of a missing regular file throws the code of the system`() {
         let path = directory.path + "/missing"
-        #expect(throws: UnreadableFile.failed(SystemError(call: "stat", code: 2))) {
+        #expect(throws: UnreadableFile.failed(SystemError(call: "stat", code: ENOENT))) {
             try FileContents.readRegularFile(path, upTo: 100)
         }
     }
@@ -57,6 +57,6 @@ struct FileContentsTests {
     @Test
     func `A read of a missing file throws the call and the code of the system`() {
         let path = directory.path + "/missing"
-        #expect(throws: SystemError(call: "open", code: 2)) { try FileContents.read(path) }
+        #expect(throws: SystemError(call: "open", code: ENOENT)) { try FileContents.read(path) }
     }
 }

@@ -23,7 +23,7 @@ struct SocketAddressTests {
         ("::192.0.2.1", "192.0.2.1", false), ("::fffe:192.0.2.1", "192.0.2.1", false),
         ("1::ffff:192.0.2.1", "192.0.2.1", false),
     ])
-    func `An IPv4-mapped address equals its IPv4 address after the conversion, and different addresses differ`(
+    func `The property unmapped turns an IPv4-mapped address into its IPv4 address, and changes no other address`(
         _ one: String, _ other: String, _ areSame: Bool
     ) throws {
         func unmapped(_ host: String) throws -> IPAddress? {

@@ -25,6 +25,7 @@ struct UnixListenerTests {
     /// Creates a socket file without a listener, as a killed process leaves it. Returns its path.
     private func makeAbandonedSocket() throws -> String {
         let abandoned = directory.path + "/abandoned"
+        // A child process that starts would have a copy of the descriptor, so the socket would stay open.
         try ChildProcess.whileNoChildStarts {
             let listener = try listen()
             try FileManager.default.moveItem(atPath: path, toPath: abandoned)
@@ -33,7 +34,8 @@ struct UnixListenerTests {
         return abandoned
     }
 
-    private func expectAnswer(at path: String) {
+    /// Expects that a client can connect to the socket at a path.
+    private func expectConnection(at path: String) {
         #expect(throws: Never.self) { try RawClient(.unix(path)) }
     }
 
@@ -46,7 +48,7 @@ struct UnixListenerTests {
     }
 
     @Test(arguments: [0o400, 0o660, 0o666, 0o777] as [UInt32])
-    func `A socket has the requested mode, with any umask`(_ mode: UInt32) throws {
+    func `A socket has the requested mode, even if the umask excludes some of its bits`(_ mode: UInt32) throws {
         let listener = try Listener(.unix(path: path), mode: mode)
         #expect(attributes(path)[.posixPermissions] as? Int == Int(mode))
         withExtendedLifetime(listener) {}
@@ -72,12 +74,12 @@ struct UnixListenerTests {
     {
         func refusal(_ code: Int32) -> Listener.Failure { .system(SystemError(call: "bind", code: code)) }
         #expect(throws: refusal(ENOENT)) { try listen(directory.path + "/no/socket") }
-        let long = directory.path + "/" + String(repeating: "x", count: 107 - directory.path.utf8.count)
-        #expect(throws: refusal(ENAMETOOLONG)) { try listen(long) }
-        let longest = String(long.dropLast())
-        #expect(longest.utf8.count == 107)
-        let listener = try listen(longest)
-        expectAnswer(at: longest)
+        let tooLongPath = directory.path + "/" + String(repeating: "x", count: 107 - directory.path.utf8.count)
+        #expect(throws: refusal(ENAMETOOLONG)) { try listen(tooLongPath) }
+        let longestPath = String(tooLongPath.dropLast())
+        #expect(longestPath.utf8.count == 107)
+        let listener = try listen(longestPath)
+        expectConnection(at: longestPath)
         withExtendedLifetime(listener) {}
     }
 
@@ -88,7 +90,7 @@ struct UnixListenerTests {
         #expect(attributes(path).isEmpty)
         let other = try listen()
         listener.endListening()
-        expectAnswer(at: path)
+        expectConnection(at: path)
         withExtendedLifetime(other) {}
     }
 
@@ -98,7 +100,7 @@ struct UnixListenerTests {
         try FileManager.default.removeItem(atPath: path)
         let other = try listen()
         listener = nil
-        expectAnswer(at: path)
+        expectConnection(at: path)
         withExtendedLifetime((listener, other)) {}
     }
 }

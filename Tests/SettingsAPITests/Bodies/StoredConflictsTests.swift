@@ -18,13 +18,14 @@ struct StoredConflictsTests {
     }
 
     private func conflicts(_ stored: KeyValuePairs<String, JSONValue>) throws -> StoredConflicts {
+        // The budget of the validation, which no test uses up.
         var steps = Int.max
         let settings = try stored.map { StoredSetting(key: try KeyName($0.key), value: $0.value) }
         return schema.conflicts(storing: settings, steps: &steps)
     }
 
     @Test("Stored values that the schema allows cause no conflict")
-    func fitting() throws {
+    func allowedValues() throws {
         #expect(try conflicts(["count": 2, "name": "x"]).isEmpty)
         #expect(try conflicts([:]).isEmpty)
     }
@@ -58,9 +59,9 @@ struct StoredConflictsTests {
     @Test("The conflict of a former secret has no value, whether or not the new schema lists its key")
     func formerSecret() throws {
         let stored = StoredSetting(key: try KeyName("password"), value: "hunter2", isSecret: true)
-        let unlisted = try Schema(["additionalProperties": false])
-        let narrower = try Schema(["additionalProperties": false, "properties": ["password": ["const": "x"]]])
-        for schema in [unlisted, narrower] {
+        let withoutKey = try Schema(["additionalProperties": false])
+        let withOtherValue = try Schema(["additionalProperties": false, "properties": ["password": ["const": "x"]]])
+        for schema in [withoutKey, withOtherValue] {
             let conflict = schema.conflict(of: stored)
             #expect(conflict != nil)
             #expect(conflict?.stored == nil)

@@ -49,8 +49,8 @@ struct ChangeTests {
         var writer = JSONWriter()
         change.write(to: &writer, as: .ofOneSuite)
         #expect(String(decoding: writer.bytes, as: UTF8.self) == text)
-        let elsewhere = try JSONValue(parsing: change.jsonBytes())
-        #expect(throws: BodyError.self) { try Change(json: elsewhere, ofSuite: SuiteName("other")) }
+        let changeOfApp = try JSONValue(parsing: change.jsonBytes())
+        #expect(throws: BodyError.self) { try Change(json: changeOfApp, ofSuite: SuiteName("other")) }
     }
 
     @Test("A null is a value if the source is stored, and no value if the source is unset")
@@ -77,13 +77,13 @@ struct ChangeTests {
     }
 
     @Test("Two changes of a key merge into a change from the first old value to the last new value")
-    func following() throws {
+    func mergedChanges() throws {
         let first = try Self.change(old: 1, new: 2, 10)
         let last = try Self.change(old: 2, new: 3, 12)
-        let both = last.following(first)
-        #expect(both.old == 1)
-        #expect(both.new == 3)
-        #expect(both.revision.number == 12)
+        let merged = last.following(first)
+        #expect(merged.old == 1)
+        #expect(merged.new == 3)
+        #expect(merged.revision.number == 12)
         var secret = first
         secret.isSecret = true
         #expect(last.following(secret).isSecret)
@@ -103,6 +103,7 @@ struct ChangeTests {
         #expect(change.stored == nil)
     }
 
+    /// The member `forgotten` has the keys without a value in a dropped suite. `floor` is the revision of all other keys.
     @Test(
         "A commit is equal after writing and reading",
         arguments: [

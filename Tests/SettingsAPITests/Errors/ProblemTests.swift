@@ -72,13 +72,13 @@ struct ProblemTests {
             (404, #"{"code":"not_set"}"#, "404 not_set: Not set"),
             (500, #"{"status":404,"code":"not_set","detail":"d"}"#, "500 not_set: d"),
         ] as [(Int, String?, String)])
-    func lenient(status: Int, body: String?, description: String) throws {
+    func proxyResponse(status: Int, body: String?, description: String) throws {
         let json = try body.map { try JSONValue(parsing: $0) }
         #expect(Problem(status: status, body: json).description == description)
     }
 
     @Test("Reading a problem ignores invalid members and elements, and treats an invalid outcome as unknown")
-    func partly() throws {
+    func invalidMembers() throws {
         let body = try JSONValue(
             parsing: #"{"errors":[1,{"keyword":"k","detail":"d"}],"outcome":"perhaps","oldest":-1,"pointer":"x"}"#)
         let problem = Problem(status: 503, body: body)
@@ -118,19 +118,21 @@ struct ProblemTests {
     @Test("Each error type of the module converts to a problem")
     func conversions() throws {
         let parseError = #expect(throws: JSONParseError.self) { try JSONValue(parsing: "{\n\"a\" 1}") }
-        let malformed = Problem(try #require(parseError))
-        #expect(malformed.code == .badRequest)
-        #expect(malformed.line == 2 && malformed.column == 5)
+        let parseProblem = Problem(try #require(parseError))
+        #expect(parseProblem.code == .badRequest)
+        #expect(parseProblem.line == 2 && parseProblem.column == 5)
 
-        let formError = try #require(try bodyError(#"{"op":"ad","by":1}"#, as: InPlaceOperation.self))
-        let form = Problem(formError)
-        #expect(form.code == .badRequest && form.detail == formError.description)
-        #expect(form.pointer == JSONPointer("/op"))
-        #expect(form.didYouMean == ["add"])
+        let invalidBody = try #require(try bodyError(#"{"op":"ad","by":1}"#, as: InPlaceOperation.self))
+        let bodyProblem = Problem(invalidBody)
+        #expect(bodyProblem.code == .badRequest && bodyProblem.detail == invalidBody.description)
+        #expect(bodyProblem.pointer == JSONPointer("/op"))
+        #expect(bodyProblem.didYouMean == ["add"])
 
         let operationError = #expect(throws: OperationError.self) { try InPlaceOperation.toggle.applied(to: 1) }
-        let operation = Problem(try #require(operationError))
-        #expect(operation.description == "422 invalid_operation: toggle needs a boolean, but the value is an integer")
+        let operationProblem = Problem(try #require(operationError))
+        #expect(
+            operationProblem.description == "422 invalid_operation: toggle needs a boolean, but the value is an integer"
+        )
 
         let nameError = #expect(throws: NameError.self) { try KeyName("") }
         #expect(Problem(try #require(nameError)).detail == "a key must not be empty")

@@ -2,8 +2,9 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-/// Tests of the limit of a patch, `JSONPatch.maximumWork`. The expected indexes are the steps at which the work of the
-/// patch exceeds this limit.
+/// Tests of the limit of a patch, `JSONPatch.maximumWork`, which is 4,000,000 units of work. The expected indexes are the
+/// steps at which the work of the patch exceeds this limit. A copied value, 8 bytes of copied text, and 16 elements that
+/// an insertion shifts cost one unit each.
 struct JSONPatchLimitTests {
     static func copy(_ from: String, _ path: String) throws -> JSONPatch.Step {
         .copy(from: try #require(JSONPointer(from)), to: try #require(JSONPointer(path)))
@@ -40,7 +41,7 @@ struct JSONPatchLimitTests {
     }
 
     @Test("A patch with many insertions at the front of a long array is refused", .timeLimit(.minutes(1)))
-    func shifting() throws {
+    func insertionsAtFront() throws {
         let front = try #require(JSONPointer("/0"))
         let value = JSONValue.array(Array(repeating: 1, count: 1_000_000))
         let patch = JSONPatch(Array(repeating: .add(front, 1), count: 100_000))
@@ -50,7 +51,7 @@ struct JSONPatchLimitTests {
     @Test(
         "A patch with 5,000 moves or removals in an array of 10,000 objects is within the limits",
         .timeLimit(.minutes(1)))
-    func ordinary() throws {
+    func movesAndRemovals() throws {
         let value = JSONValue.array((0..<10_000).map { .object(["id": .integer(Int64($0)), "name": "x"]) })
         let first = try #require(JSONPointer("/0"))
         let last = try #require(JSONPointer("/-"))
