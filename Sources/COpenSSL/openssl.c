@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-// The part of OpenSSL's interface that is used here. Its headers are not needed to build, and these have been the same
-// since version 1.1.
+// The functions of OpenSSL that this file uses. Their types are declared here, so that a build does not need the headers of
+// OpenSSL. The functions have had these types since OpenSSL 1.1.
 typedef struct ssl_st SSL;
 typedef struct ssl_ctx_st SSL_CTX;
 typedef struct bio_st BIO;
@@ -51,10 +51,11 @@ typedef struct bio_method_st BIO_METHOD;
     F(void, BIO_set_flags, (BIO *, int)) \
     F(void, BIO_clear_flags, (BIO *, int))
 
+// Declares a pointer to each function. `load` sets the pointers.
 #define DECLARE(result, name, parameters) static result (*name) parameters;
 FUNCTIONS(DECLARE)
 
-// Their values are a part of OpenSSL's binary interface.
+// Constants of OpenSSL. Their values are a part of the binary interface of OpenSSL.
 enum {
     ctrl_mode = 33, ctrl_host_name = 55, ctrl_lowest_version = 123, version_1_2 = 0x0303,
     mode_partial_write = 1, mode_moving_buffer = 2, verify_peer = 1,
@@ -68,11 +69,13 @@ static const char *load_failure;
 static SSL_CTX *context;
 static BIO_METHOD *method;
 
-// MARK: The socket. OpenSSL's own would raise SIGPIPE when the peer has gone.
+// MARK: A BIO (an input and output object of OpenSSL) for a socket. The socket BIO of OpenSSL would raise SIGPIPE if the peer
+// has closed the connection.
 
 static int descriptor_of(BIO *bio) { return (int)(intptr_t)BIO_get_data(bio); }
 
-static int moved(BIO *bio, ssize_t count, int direction) {
+// Returns the result of a system call to OpenSSL. If the call would block, sets the flags that ask OpenSSL to try again.
+static int finish_transfer(BIO *bio, ssize_t count, int direction) {
     BIO_clear_flags(bio, bio_read | bio_write | bio_should_retry);
     if (count < 0 && errno == EAGAIN) BIO_set_flags(bio, direction | bio_should_retry);
     return (int)count;
@@ -82,16 +85,17 @@ static int send_bytes(BIO *bio, const char *bytes, int count) {
     ssize_t sent;
     do sent = send(descriptor_of(bio), bytes, count, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
-    return moved(bio, sent, bio_write);
+    return finish_transfer(bio, sent, bio_write);
 }
 
 static int receive_bytes(BIO *bio, char *buffer, int count) {
     ssize_t received;
     do received = recv(descriptor_of(bio), buffer, count, 0);
     while (received < 0 && errno == EINTR);
-    return moved(bio, received, bio_read);
+    return finish_transfer(bio, received, bio_read);
 }
 
+// OpenSSL also sends commands to a BIO. Only `flush` succeeds, without an effect, because `send_bytes` has no buffer.
 static long control(BIO *bio, int command, long number, void *pointer) {
     (void)bio, (void)number, (void)pointer;
     return command == bio_ctrl_flush;
@@ -102,22 +106,23 @@ static long control(BIO *bio, int command, long number, void *pointer) {
 static void load(void) {
     void *library = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
-        // The words are the thread's until the next call.
-        const char *words = dlerror();
-        load_failure = words == NULL ? NULL : strdup(words);
+        // Copy the message, because the next call of `dlopen` or `dlerror` on this thread can overwrite it.
+        const char *message = dlerror();
+        load_failure = message == NULL ? NULL : strdup(message);
         if (load_failure == NULL) load_failure = "libssl.so.3 cannot be loaded";
         return;
     }
-    // The library brings libcrypto, which is searched with it.
+    // `dlsym` also finds the functions of libcrypto, because libssl depends on libcrypto.
 #define LOAD(result, name, parameters) \
     if ((name = (result (*) parameters)dlsym(library, #name)) == NULL) load_failure = "libssl.so.3 has no " #name;
     FUNCTIONS(LOAD)
     if (load_failure != NULL) return;
-    // At exit OpenSSL would free what other threads of the program may still use.
+    // Without this option, OpenSSL would free objects in an exit handler while other threads may still use them.
     OPENSSL_init_ssl(init_no_atexit, NULL);
     context = SSL_CTX_new(TLS_client_method());
+    // 127 is the number of this BIO type. OpenSSL uses lower numbers for its own types.
     method = BIO_meth_new(bio_type_source | 127, "socket");
-    // The authorities are those of the system, or of SSL_CERT_FILE and SSL_CERT_DIR.
+    // Trust the authorities of the system, or the authorities in SSL_CERT_FILE and SSL_CERT_DIR.
     if (context == NULL || method == NULL || SSL_CTX_set_default_verify_paths(context) != 1 ||
         SSL_CTX_ctrl(context, ctrl_lowest_version, version_1_2, NULL) != 1) {
         load_failure = "OpenSSL cannot be set up";
@@ -125,7 +130,8 @@ static void load(void) {
     }
     SSL_CTX_set_verify(context, verify_peer, NULL);
     SSL_CTX_ctrl(context, ctrl_mode, mode_partial_write | mode_moving_buffer, NULL);
-    // So after the handshake a read waits for nothing but bytes, and a write for nothing but room.
+    // Without renegotiation, a read after the handshake only waits for received bytes, and a write only waits for free space in
+    // the send buffer.
     SSL_CTX_set_options(context, option_no_renegotiation);
     BIO_meth_set_write(method, send_bytes);
     BIO_meth_set_read(method, receive_bytes);
@@ -146,7 +152,7 @@ tls_session *tls_open(int descriptor, const char *host, bool host_is_address) {
     BIO *bio = BIO_new(method);
     bool is_named = host_is_address
         ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host) == 1
-        // Which of its certificates the server shows goes by the name.
+        // `ctrl_host_name` sends the host name to the server, which selects its certificate by this name.
         : SSL_set1_host(session, host) == 1 && SSL_ctrl(session, ctrl_host_name, 0, (void *)host) == 1;
     if (bio != NULL) {
         BIO_set_data(bio, (void *)(intptr_t)descriptor);
@@ -160,8 +166,8 @@ tls_session *tls_open(int descriptor, const char *host, bool host_is_address) {
 
 void tls_close(tls_session *session) { SSL_free(session); }
 
-// What a call says that returned a number.
-static ssize_t outcome(SSL *session, int result) {
+// Converts the result of an OpenSSL call: returns a positive result unchanged, otherwise one of the `TLS_…` constants.
+static ssize_t converted_result(SSL *session, int result) {
     if (result > 0) return result;
     switch (SSL_get_error(session, result)) {
     case error_wants_read: return TLS_WANTS_READ;
@@ -175,26 +181,26 @@ static int clamped(size_t count) { return count > INT_MAX ? INT_MAX : (int)count
 
 ssize_t tls_handshake(tls_session *session) {
     ERR_clear_error();
-    return outcome(session, SSL_connect(session));
+    return converted_result(session, SSL_connect(session));
 }
 
 ssize_t tls_read(tls_session *session, void *buffer, size_t count) {
     ERR_clear_error();
-    return outcome(session, SSL_read(session, buffer, clamped(count)));
+    return converted_result(session, SSL_read(session, buffer, clamped(count)));
 }
 
 ssize_t tls_write(tls_session *session, const void *bytes, size_t count) {
     ERR_clear_error();
-    return outcome(session, SSL_write(session, bytes, clamped(count)));
+    return converted_result(session, SSL_write(session, bytes, clamped(count)));
 }
 
 bool tls_has_pending(const tls_session *session) { return SSL_has_pending(session); }
 
 long tls_certificate_result(const tls_session *session) { return SSL_get_verify_result(session); }
 
-const char *tls_certificate_words(long result) { return X509_verify_cert_error_string(result); }
+const char *tls_certificate_message(long result) { return X509_verify_cert_error_string(result); }
 
-const char *tls_failure_words(void) {
+const char *tls_failure_message(void) {
     unsigned long code = ERR_peek_last_error();
     return code == 0 ? NULL : ERR_reason_error_string(code);
 }

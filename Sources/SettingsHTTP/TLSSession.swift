@@ -71,7 +71,7 @@ extension TLSSession {
     /// Returns the reason why a handshake failed.
     private func reason(of session: OpaquePointer) -> String {
         let result = tls_certificate_result(session)
-        let words = tls_certificate_words(result).map { String(cString: $0) } ?? "error \(result)"
+        let message = tls_certificate_message(result).map { String(cString: $0) } ?? "error \(result)"
         // The numbers are the constants `X509_V_…` of OpenSSL.
         switch result {
         case 0: break
@@ -79,11 +79,11 @@ extension TLSSession {
         case 62, 64: return "the certificate of the server is for another host than \(host)"
         // The certificate is self-signed, or signed by an authority that the system does not trust.
         case 2, 18...21:
-            return "no trusted authority issued the certificate of the server (\(words)); set "
+            return "no trusted authority issued the certificate of the server (\(message)); set "
                 + "SSL_CERT_FILE to a file of trusted authorities"
-        default: return "the certificate of the server is not valid: \(words)"
+        default: return "the certificate of the server is not valid: \(message)"
         }
-        let failure = tls_failure_words().map { String(cString: $0) } ?? "the connection ended"
+        let failure = tls_failure_message().map { String(cString: $0) } ?? "the connection ended"
         let hint = failure == "wrong version number" ? "; use http:// if the server does not support TLS" : ""
         return "the TLS handshake failed: \(failure)\(hint)"
     }

@@ -1,5 +1,5 @@
-// TLS over a connected socket, by the system's OpenSSL 3. It is loaded for the first session, so that a program that
-// needs none pays nothing, and one that is linked statically has no copy of it to keep safe.
+// TLS over a connected socket with the system's OpenSSL 3. The first session loads OpenSSL. So a program that uses no TLS does
+// not load OpenSSL, and a statically linked program does not contain a copy of OpenSSL that needs security updates.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -7,30 +7,31 @@
 
 typedef struct ssl_st tls_session;
 
-// What a call returns that has neither bytes nor a success.
+// The results of a call that has transferred no bytes and has not completed the handshake. TLS_END: the peer has ended the
+// session. TLS_WANTS_READ and TLS_WANTS_WRITE: repeat the call when the socket is readable or writable.
 enum { TLS_END = 0, TLS_WANTS_READ = -1, TLS_WANTS_WRITE = -2, TLS_FAILED = -3 };
 
-// The reason why there is no OpenSSL 3; NULL if there is.
+// Loads OpenSSL 3 if it is not loaded. Returns the reason of a failure, or NULL after success.
 const char *tls_load_failure(void);
 
-// A session over a socket that does not block, for a server whose certificate has to be for this host, a name or an
-// address. NULL without OpenSSL or memory. The socket stays the caller's, and open for as long as the session.
+// Creates a session over a non-blocking socket. The certificate of the server must be for `host`, which is a name or an
+// address. Returns NULL if OpenSSL or memory is missing. The caller owns the socket, and keeps it open until `tls_close`.
 tls_session *tls_open(int descriptor, const char *host, bool host_is_address);
 void tls_close(tls_session *session);
 
-// Goes on with the handshake: 1 when it is done.
+// Continues the handshake. Returns 1 when the handshake is complete, otherwise one of the constants above.
 ssize_t tls_handshake(tls_session *session);
 
-// Returns the number of bytes, or one of the above. A write that wants to be repeated has to begin with the same bytes.
+// Return the number of bytes, or one of the constants above. A repeated write must begin with the same bytes.
 ssize_t tls_read(tls_session *session, void *buffer, size_t count);
 ssize_t tls_write(tls_session *session, const void *bytes, size_t count);
 
-// True if received bytes wait in the session.
+// True if the session has received bytes that the caller has not read.
 bool tls_has_pending(const tls_session *session);
 
-// The result of the check of the certificate, an X509_V_… number, 0 for success; and its words.
+// The result of the check of the certificate, which is an `X509_V_…` number of OpenSSL (0 after success), and its message.
 long tls_certificate_result(const tls_session *session);
-const char *tls_certificate_words(long result);
+const char *tls_certificate_message(long result);
 
-// OpenSSL's words for the last failure on this thread; NULL if it has none.
-const char *tls_failure_words(void);
+// The message of OpenSSL for the last failure on this thread; NULL if there is none.
+const char *tls_failure_message(void);
