@@ -1,13 +1,13 @@
 #include "CLinux.h"
 
 static int count;
-static char **words;
+static char **arguments;
 
 // The GNU C library calls this function before `main`, with the arguments of `main`.
 __attribute__((constructor)) static void keep_arguments(int argc, char **argv) {
     count = argc;
-    words = argv;
+    arguments = argv;
 }
 
 int process_argument_count(void) { return count; }
-char **process_arguments(void) { return words; }
+char **process_arguments(void) { return arguments; }

@@ -10,7 +10,8 @@
 // Runs in the child process. Between `fork` and `exec`, only async-signal-safe functions are allowed, because other
 // threads of the parent process may have held locks.
 static int execute(char *const *arguments, char *const *environment, pid_t parent) {
-    // Otherwise a handler of the parent process could run between the change of the signal mask and `exec`.
+    // Remove the signal handlers of the parent process. Otherwise a handler could run in this process between the change of
+    // the signal mask and `exec`.
     for (int number = 1; number < NSIG; number++) {
         struct sigaction action;
         if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_IGN) continue;
@@ -57,11 +58,12 @@ int open_process_descriptor(pid_t process) { return (int)syscall(SYS_pidfd_open,
 // The write end of the pipe of `note_signals`.
 static int notes;
 
+// The signal handler, which writes a note of two bytes to the pipe.
 static void note(int number, siginfo_t *information, void *context) {
     (void)context;
     int code = errno;
     unsigned char bytes[2] = {number, information->si_code == SI_KERNEL};
-    // A full pipe has thousands of notes, so the process does not miss the signal.
+    // If the pipe is full, this note is lost. The pipe then contains thousands of notes, so the process is woken anyway.
     ssize_t written = write(notes, bytes, sizeof bytes);
     (void)written;
     errno = code;

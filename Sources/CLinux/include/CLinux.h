@@ -60,8 +60,8 @@ int start_bound_program(char *const *arguments, char *const *environment, pid_t 
 // function.
 int open_process_descriptor(pid_t process);
 
-// Makes the process note the arrival of each of the signals, unless it ignores the signal, and returns a descriptor.
-// From the descriptor the caller reads two bytes for each arrival: the number of the signal, and 1 if the kernel sent
-// the signal, for example because of Ctrl-C, or 0 if a process sent it. Returns -1 with `errno` after an error. May be
-// called once.
+// Installs a handler for each of the signals that the process does not ignore, and for SIGCHLD even if it is ignored.
+// Returns a descriptor from which the caller reads two bytes for each arrival of a signal: the number of the signal, and
+// 1 if the kernel sent the signal, for example because of Ctrl-C, or 0 if a process sent it. Returns -1 with `errno` after
+// an error. May be called once.
 int note_signals(const int *numbers, size_t count);
