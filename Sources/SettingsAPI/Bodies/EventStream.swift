@@ -54,7 +54,7 @@ extension StreamEvent: JSONWritable {
         case .missing(let suite, let cursor):
             writer.beginObject()
             writer.member("suite", suite)
-            writer.place(cursor)
+            writer.members(of: cursor)
             writer.endObject()
         }
     }
@@ -100,7 +100,7 @@ extension StreamCommit: JSONWritable {
 
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.place(cursor)
+        writer.members(of: cursor)
         switch scope {
         case .one(let schemaRevision, let isDropped):
             writer.member("schemaRevision", schemaRevision)

@@ -98,7 +98,7 @@ extension HistoryCommit: JSONWritable {
     }
 }
 
-/// The net changes of a suite between two moments. The first moment may be the later one.
+/// The net changes of a suite between two moments. The first moment may be later than the second moment.
 public struct SuiteDifference: Equatable, Sendable {
     /// The suite.
     public var suite: SuiteName
@@ -132,7 +132,7 @@ extension SuiteDifference: JSONBody {
 
     package func writeMembers(to writer: inout JSONWriter) {
         writer.member("suite", suite)
-        writer.place(cursor)
+        writer.members(of: cursor)
         writer.member("schemaRevision", schemaRevision)
         writer.member("schemaChanged", isSchemaChanged)
         writer.member("changes", changes, as: .ofOneSuite)

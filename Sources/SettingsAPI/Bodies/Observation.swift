@@ -76,7 +76,7 @@ extension ObservedState: JSONBody {
     /// Also writes an empty list of changes, so that a client needs no check before it reads the changes.
     package func writeMembers(to writer: inout JSONWriter) {
         if case .one(let contents) = scope { writer.member("suite", contents.suite) }
-        writer.place(cursor)
+        writer.members(of: cursor)
         switch scope {
         case .one(let contents):
             writer.member("schemaRevision", contents.schemaRevision)
@@ -198,12 +198,12 @@ extension ObservedChanges: JSONBody {
         switch scope {
         case .one(let schema, let isDropped):
             writer.member("suite", schema.suite)
-            writer.place(cursor)
+            writer.members(of: cursor)
             writer.member("schemaRevision", schema.revision)
             writer.flag("dropped", isDropped)
             writer.member("changes", changes, as: .ofOneSuite)
         case .several(let schemas, let dropped, let missing):
-            writer.place(cursor)
+            writer.members(of: cursor)
             writer.member("schemaRevision", mapOf: schemas)
             writer.member("dropped", unlessEmpty: dropped)
             writer.member("missing", unlessEmpty: missing)

@@ -45,7 +45,7 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         public var oldest: Revision?
         /// The cursor of the daemon, if the request names a cursor that the daemon does not have.
         public var cursor: Cursor?
-        /// The present state of the subject of a guard.
+        /// The present state of the setting, suite or schema that a guard names.
         public var current: Problem.Current?
         /// The conditions of a transaction that do not hold.
         public var failed: [Problem.FailedCondition] = []
@@ -83,7 +83,7 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Makes a problem of the HTTP API. If the code does not allow the status, uses the usual status of the code.
+    /// Makes a problem of the HTTP API. If the code does not allow the status, uses the default status of the code.
     package init(
         _ code: ErrorCode, status: Int? = nil, outcome: Outcome? = nil, retryAfterMs: Int64? = nil, _ detail: String
     ) {
@@ -103,7 +103,7 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         case unknown
     }
 
-    /// The present state of the subject of a guard.
+    /// The present state of a setting or a suite, for an answer to a condition that does not hold.
     public enum Current: Equatable, Sendable {
         /// A setting.
         case setting(SettingState)
@@ -115,7 +115,7 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
     public struct FailedCondition: Equatable, Sendable {
         /// The index among the conditions or operations, counted from 0.
         public var index: Int64
-        /// The present state of the subject of the condition or operation.
+        /// The present state of the setting or suite in the condition or operation.
         public var current: Current
 
         package init(index: Int64, current: Current) {
@@ -298,9 +298,9 @@ extension Problem {
 }
 
 extension Problem {
-    /// The extent of the body: the extent of its values, plus eight for each violation, change and present state, plus
-    /// one for each eight bytes of text in the violations. If the extent exceeds a limit, returns some number above the
-    /// limit.
+    /// An estimate of the work to write the body: the extent of its values (see `JSONValue.measure`), plus eight for each
+    /// violation, change and present state, plus one for each eight bytes of text in the violations. If the extent exceeds
+    /// a limit, returns some number above the limit.
     package func extent(upTo limit: Int) -> Int {
         var remaining = limit
         func subtract(_ errors: [Violation]) {

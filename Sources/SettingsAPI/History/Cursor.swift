@@ -96,7 +96,7 @@ extension Cursor: JSONText {
 
 extension JSONWriter {
     /// Writes the members `revision` and `cursor`.
-    mutating func place(_ cursor: Cursor) {
+    mutating func members(of cursor: Cursor) {
         member("revision", cursor.revision)
         member("cursor", cursor)
     }

@@ -49,11 +49,12 @@ extension Moment: JSONReadable, JSONWritable {
 extension Timestamp {
     /// Parses any `date-time` of RFC 3339. Truncates it to milliseconds.
     package init?(dateTime text: String) {
-        guard let read = DateTimeSyntax(text) else { return nil }
-        let digits = read.time.fraction.prefix(3).map { Int64($0 - UInt8(ascii: "0")) }
+        guard let parsed = DateTimeSyntax(text) else { return nil }
+        let digits = parsed.time.fraction.prefix(3).map { Int64($0 - UInt8(ascii: "0")) }
         let milliseconds = zip(digits, [100, 10, 1]).reduce(0) { $0 + $1.0 * $1.1 }
         self.init(
-            milliseconds: (Int64(read.secondsSince2001) + Int64(86_400 * Self.daysFrom1970To2001)) * 1000 + milliseconds
+            milliseconds: (Int64(parsed.secondsSince2001) + Int64(86_400 * Self.daysFrom1970To2001)) * 1000
+                + milliseconds
         )
     }
 }

@@ -63,11 +63,11 @@ public struct Timestamp: Hashable, Sendable {
 extension InlineArray<26, UInt8> {
     /// Stores two digits and the character after them.
     @inline(__always)
-    fileprivate mutating func put(_ number: some BinaryInteger, at place: Int, _ mark: Unicode.Scalar? = nil) {
+    fileprivate mutating func put(_ number: some BinaryInteger, at index: Int, _ separator: Unicode.Scalar? = nil) {
         let (tens, ones) = UInt8(truncatingIfNeeded: number).quotientAndRemainder(dividingBy: 10)
-        self[place] = UInt8(ascii: "0") + tens
-        self[place + 1] = UInt8(ascii: "0") + ones
-        if let mark { self[place + 2] = UInt8(ascii: mark) }
+        self[index] = UInt8(ascii: "0") + tens
+        self[index + 1] = UInt8(ascii: "0") + ones
+        if let separator { self[index + 2] = UInt8(ascii: separator) }
     }
 }
 

@@ -31,6 +31,7 @@ extension InPlaceOperation {
         word.rawValue
     }
 
+    /// The names of the operations in JSON.
     enum Word: String, BodyWord {
         case add, append, concat, toggle, merge, patch
 
@@ -184,7 +185,7 @@ extension InPlaceOperation {
     /// double equals the integer, or if the rounded sum is integral and so has lost the fraction.
     private static func sum(_ integer: Int64, _ double: Double) throws(OperationError) -> Double {
         let sum = Double(integer) + double
-        let isKept =
+        let isExact =
             if let whole = Int128(exactly: double) {
                 // The subtraction cannot overflow: near the limits of Int128, adding an Int64 does not change a double.
                 Int128(exactly: sum).map { $0 &- whole == Int128(integer) } ?? (integer == 0)
@@ -193,7 +194,7 @@ extension InPlaceOperation {
             } else {
                 Double(exactly: integer) != nil && sum != sum.rounded()
             }
-        guard isKept || !sum.isFinite else {
+        guard isExact || !sum.isFinite else {
             throw OperationError(
                 "\(integer) and \(JSONValue.double(double).text()) have a sum that floating-point numbers cannot represent exactly",
                 withoutValues: "floating-point numbers cannot represent the sum exactly")

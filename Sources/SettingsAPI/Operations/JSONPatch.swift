@@ -39,6 +39,7 @@ extension JSONPatch: JSONReadable, JSONWritable {
 }
 
 extension JSONPatch.Step {
+    /// The names of the operations of steps in JSON.
     enum Word: String, BodyWord {
         case add, remove, replace, move, copy, test
     }
@@ -153,16 +154,16 @@ private struct PatchRun {
         let work = try value.editParent(path.tokens[...]) { parent, token throws(OperationError) in
             if var elements = parent.takeArray() {
                 let index = try JSONValue.index(token, count: elements.count, forInsertion: !replacing)
-                let isSwap = new != nil && replacing
+                let replacesElement = new != nil && replacing
                 elements.replaceSubrange(index..<(replacing ? index + 1 : index), with: [new].compactMap(\.self))
                 parent = .array(elements)
-                return isSwap ? 0 : (elements.count - index) / Self.elementsShiftedForOne
+                return replacesElement ? 0 : (elements.count - index) / Self.elementsShiftedPerUnit
             }
             guard var object = parent.takeObject() else { throw parent.noChildren }
             if replacing && object[token] == nil { throw JSONValue.noMember(token, in: object) }
             object[token] = new
             parent = .object(object)
-            return new == nil ? object.count / Self.membersShiftedForOne : 0
+            return new == nil ? object.count / Self.membersShiftedPerUnit : 0
         }
         try spend(work)
     }
@@ -216,9 +217,10 @@ private struct PatchRun {
 extension PatchRun {
     /// The numbers of shifted elements and members that cost one unit of work. Members cost more, because a removal
     /// from an object also changes the index of its names.
-    private static let elementsShiftedForOne = 16
-    private static let membersShiftedForOne = 4
+    private static let elementsShiftedPerUnit = 16
+    private static let membersShiftedPerUnit = 4
 
+    /// The number of levels that a value at this path may have.
     private func levels(below path: JSONPointer) -> Int {
         JSONValue.maximumDepth - path.tokens.count
     }

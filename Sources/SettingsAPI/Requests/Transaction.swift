@@ -50,16 +50,16 @@ extension Transaction {
 }
 
 extension Transaction.Condition: JSONReadable, JSONWritable {
-    private static let tests = ["revision", "stored", "value"]
+    private static let testNames = ["revision", "stored", "value"]
 
     package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json, only: ["suite", "key"] + Self.tests)
+        let reader = try ObjectReader(json, only: ["suite", "key"] + Self.testNames)
         let suite: SuiteName = try reader.required("suite")
-        let given = Self.tests.filter(reader.has)
-        guard let test = given.first else { throw BodyError("must have a member revision, stored or value") }
-        if given.count > 1 {
+        let givenTests = Self.testNames.filter(reader.has)
+        guard let test = givenTests.first else { throw BodyError("must have a member revision, stored or value") }
+        if givenTests.count > 1 {
             throw BodyError(
-                "must have only one of revision, stored and value (got \(given.joined(separator: " and ")))")
+                "must have only one of revision, stored and value (got \(givenTests.joined(separator: " and ")))")
         }
         guard reader.has("key") || test != "revision" else {
             self = .suite(suite, try reader.required("revision"))
@@ -122,26 +122,26 @@ extension Transaction {
 }
 
 extension Transaction.Operation: JSONBody {
-    private static let address = ["op", "suite", "key"]
-    private static let words = ["set", "delete"] + InPlaceOperation.Word.allCases.map(\.rawValue)
+    private static let commonMembers = ["op", "suite", "key"]
+    private static let operationNames = ["set", "delete"] + InPlaceOperation.Word.allCases.map(\.rawValue)
 
     package init(_ reader: ObjectReader) throws(BodyError) {
         if !reader.has("op") {
-            try reader.allow(only: Self.address + InPlaceOperation.Word.allCases.compactMap(\.operand))
+            try reader.allow(only: Self.commonMembers + InPlaceOperation.Word.allCases.compactMap(\.operand))
         }
         let op: String = try reader.required("op")
         switch op {
         case "set":
-            try reader.allow(only: Self.address + ["value"])
+            try reader.allow(only: Self.commonMembers + ["value"])
             action = .set(try reader.required("value"))
         case "delete":
-            try reader.allow(only: Self.address)
+            try reader.allow(only: Self.commonMembers)
             action = .delete
         default:
             guard let word = InPlaceOperation.Word(rawValue: op) else {
-                throw BodyError.unknown(word: op, among: Self.words).inMember("op")
+                throw BodyError.unknown(word: op, among: Self.operationNames).inMember("op")
             }
-            try reader.allow(only: Self.address + [word.operand].compactMap(\.self))
+            try reader.allow(only: Self.commonMembers + [word.operand].compactMap(\.self))
             action = .change(try InPlaceOperation(word, reader))
         }
         suite = try reader.required("suite")
