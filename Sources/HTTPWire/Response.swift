@@ -10,8 +10,8 @@ package struct Response: Sendable {
     package var body: [UInt8]
     /// True if the server closes the connection after the response, or has closed it.
     package var closes: Bool
-    /// The number of the error code in the body, from 1; 0 if the body has no error code. Metrics count responses by
-    /// this number. It is not sent to the client.
+    /// The number of the error code in the body (`ErrorCode.number` in SettingsWeb), from 1; 0 if the body has no error
+    /// code. Metrics count responses by this number. It is not sent to the client.
     package var errorCodeNumber: UInt8 = 0
     /// The object that holds the memory reservation of the body. The connection retains it until the body is sent.
     package var bodyOwner: (any AnyObject & Sendable)?

@@ -74,7 +74,7 @@ package enum ResponseWriter {
         status >= 200 && status != 204 && status != 304
     }
 
-    /// An upper bound for the length of the head: the fields, and at most about 200 bytes for all other lines.
+    /// An upper bound for the length of the head: the fields, and 256 bytes, which are enough for all other lines.
     private static func maximumHeadLength(of response: Response, _ additionalFields: FieldBlock) -> Int {
         256 + response.fields.bytes.count + additionalFields.bytes.count
     }

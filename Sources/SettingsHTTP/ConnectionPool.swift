@@ -69,13 +69,13 @@ package final class ConnectionPool: Sendable {
     /// connection.
     func removeConnection(at now: ContinuousClock.Instant = .now) -> Connection? {
         while true {
-            // `old` is released here and not inside the closure, so that the lock is not held while the old connections
-            // are closed.
-            let (connection, old) = state.withLock { state in
-                let old = removeOld(&state, at: now)
-                return (state.idle.popLast()?.connection, old)
+            // The expired connections are released, and so closed, after the closure, so that the lock is not held during the
+            // system calls.
+            let (connection, expired) = state.withLock { state in
+                let expired = removeExpired(&state, at: now)
+                return (state.idle.popLast()?.connection, expired)
             }
-            _ = old
+            _ = expired
             guard let connection else { return nil }
             if connection.isOpenWithoutInput { return connection }
         }
@@ -104,21 +104,21 @@ package final class ConnectionPool: Sendable {
 
     /// Closes the connections that were idle for too long, so that an idle program has no open connections.
     func sweep(at now: ContinuousClock.Instant = .now) {
-        let (old, next) = state.withLock { state in
-            let old = removeOld(&state, at: now)
+        let (expired, next) = state.withLock { state in
+            let expired = removeExpired(&state, at: now)
             state.isSweepPlanned = false
-            return (old, planSweep(&state))
+            return (expired, planSweep(&state))
         }
-        _ = old
+        _ = expired
         if let next { sweepLater(at: next) }
     }
 
     /// Removes and returns the connections that were idle for too long.
-    private func removeOld(_ state: inout State, at now: ContinuousClock.Instant) -> [Idle] {
+    private func removeExpired(_ state: inout State, at now: ContinuousClock.Instant) -> [Idle] {
         guard let idleLimit else { return [] }
-        let old = state.idle.prefix { $0.since + idleLimit <= now }
-        state.idle.removeFirst(old.count)
-        return Array(old)
+        let expired = state.idle.prefix { $0.since + idleLimit <= now }
+        state.idle.removeFirst(expired.count)
+        return Array(expired)
     }
 
     /// Returns the moment of the next sweep if the caller must schedule the sweep.

@@ -6,6 +6,7 @@ public import SettingsAPI
 /// A program sends an endpoint with `try await client.send(.suite(name))`, or with
 /// `try client.blocking.send(.suite(name))`, which blocks the calling thread.
 public struct Endpoint<Output: Sendable>: Sendable {
+    /// The result of reading one response.
     enum Step {
         case answer(Output)
         /// The output needs another request, for example for the next page. The associated value is this request.
@@ -20,7 +21,7 @@ public struct Endpoint<Output: Sendable>: Sendable {
     private var allowsNotModified = false
     private let readStep: @Sendable (Reply) throws(SettingsError) -> Step
 
-    private init(steps request: Request, _ readStep: @escaping @Sendable (Reply) throws(SettingsError) -> Step) {
+    private init(request: Request, readStep: @escaping @Sendable (Reply) throws(SettingsError) -> Step) {
         self.request = request
         self.readStep = readStep
     }
@@ -29,7 +30,7 @@ public struct Endpoint<Output: Sendable>: Sendable {
         _ request: Request, wait: Duration = .zero, allowsNotModified: Bool = false,
         _ read: @escaping @Sendable (Reply) throws(SettingsError) -> Output
     ) {
-        self.init(steps: request) { reply throws(SettingsError) in .answer(try read(reply)) }
+        self.init(request: request) { reply throws(SettingsError) in .answer(try read(reply)) }
         self.wait = wait
         self.allowsNotModified = allowsNotModified
     }
@@ -76,7 +77,7 @@ extension Endpoint {
     ) -> Endpoint where Output == Body? {
         var conditional = request
         conditional.fields.append("If-None-Match", text: (tag ?? EntityTag(revision)).description)
-        var endpoint = Endpoint(steps: conditional) { reply throws(SettingsError) in
+        var endpoint = Endpoint(request: conditional) { reply throws(SettingsError) in
             if reply.status == 304 { return .answer(nil) }
             if tag == nil, let tag = reply.entityTag, tag.revision == revision, tag != EntityTag(revision) {
                 return .next(.waitingForChange(from: revision, tag: tag, request, wait: wait, body))
@@ -100,7 +101,7 @@ extension Endpoint {
         content: @escaping @Sendable (Page) -> ([Entry], next: Name?)
     ) -> Endpoint where Output == [Entry] {
         let endpoint = page(name)
-        return Endpoint(steps: endpoint.request) { reply throws(SettingsError) in
+        return Endpoint(request: endpoint.request) { reply throws(SettingsError) in
             let (entries, next) = content(try endpoint.read(reply))
             let pages = earlierPages + [entries]
             guard let next else { return .answer(Array(pages.joined())) }
@@ -135,7 +136,7 @@ package struct Reply: Equatable, Sendable {
     var refusal: SettingsError {
         var problem = Problem(status: status, body: try? value())
         if problem.codeName.isEmpty {
-            problem.detail = foreignDetail
+            problem.detail = detailOfForeignResponse
             if isWrite, status >= 500 { problem.outcome = .unknown }
         }
         if problem.retryAfterMs == nil,
@@ -144,16 +145,17 @@ package struct Reply: Equatable, Sendable {
             problem.retryAfterMs = Int64(seconds) * 1000
         }
         if followsUnansweredWrite { problem = problem.afterUnansweredAttempt }
-        return .problem(problem, revision: tag)
+        return .problem(problem, revision: taggedRevision)
     }
 
     /// The detail for a response that is not from a daemon. It does not contain the body, which may be an HTML page.
-    private var foreignDetail: String {
+    private var detailOfForeignResponse: String {
         let detail = "the response is not from a settings daemon"
         guard (300..<400).contains(status), let location = response.fields.value(of: "location") else { return detail }
         return "\(detail); it redirects to \(location.prefix(200))"
     }
 
+    /// The body as JSON. Throws `malformedAnswer` for other bodies.
     func json() throws(SettingsError) -> JSONValue {
         do {
             return try value()
@@ -177,7 +179,7 @@ package struct Reply: Equatable, Sendable {
     }
 
     /// The revision in the entity tag.
-    var tag: Revision? { entityTag?.revision }
+    var taggedRevision: Revision? { entityTag?.revision }
 
     var entityTag: EntityTag? { response.fields.value(of: "etag").flatMap { EntityTag(weakOrStrong: $0) } }
 
@@ -185,7 +187,7 @@ package struct Reply: Equatable, Sendable {
         .malformedAnswer("HTTP status \(status), \(reason)", outcome: isWrite ? .unknown : .notDone)
     }
 
-    /// The body as JSON. The body may be nested a few levels deeper than a value, because it contains values.
+    /// Parses the body. The body may be nested a few levels deeper than a value, because it contains values.
     private func value() throws(JSONParseError) -> JSONValue {
         try JSONValue(parsing: response.body, maximumDepth: JSONValue.maximumDepthAroundValues)
     }

@@ -161,10 +161,10 @@ final class Exchange {
 
     /// Sends and receives bytes. Returns nil if the request is sent once more, so that `advance` must continue.
     private func transfer(on connection: Connection, _ buffer: UnsafeMutableRawBufferPointer) -> Progress? {
-        let hadSent = sentCount
+        let sentBefore = sentCount
         send(on: connection)
         // The last byte of the request was sent just now, so an attempt to receive the answer would find nothing.
-        if hadSent < bytes.count, sentCount == bytes.count {
+        if sentBefore < bytes.count, sentCount == bytes.count {
             return .waiting(Wait(descriptor: connection.socket.descriptor, events: .readable))
         }
         // The number of calls is limited, because the driver must check the deadline and advance other exchanges even
@@ -271,7 +271,7 @@ extension ConnectionPool {
     private static func drive(
         _ exchange: Exchange, _ buffer: UnsafeMutableRawBufferPointer, until deadline: ContinuousClock.Instant
     ) -> Result<Reply, SettingsError> {
-        var (isOver, pauses) = (false, gatewayPauses[...])
+        var (isDeadlineReached, pauses) = (false, gatewayPauses[...])
         while true {
             switch exchange.advance(buffer) {
             case .finished(let result):
@@ -297,10 +297,10 @@ extension ConnectionPool {
             case .waiting(let wait):
                 // At the deadline, the exchange reads the bytes that have arrived, but only once, because a server may
                 // send without end.
-                guard !isOver, Self.wait(wait, until: deadline) else {
+                guard !isDeadlineReached, Self.wait(wait, until: deadline) else {
                     return .failure(.timeout(outcome: exchange.outcome))
                 }
-                isOver = ContinuousClock.now >= deadline
+                isDeadlineReached = ContinuousClock.now >= deadline
             }
         }
     }

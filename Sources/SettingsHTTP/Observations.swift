@@ -277,8 +277,8 @@ package struct BackOff: Sendable {
     ) -> Duration {
         let maximum = min(Self.longest, Self.shortest * (1 << min(failures, 10)))
         failures += 1
-        let share = Double.random(in: 0.5...1, using: &generator)
-        // The daemon asks all clients for the same pause, so a random part is added to this pause, too.
-        return max(maximum * share, requestedPause * (share + 0.5))
+        let fraction = Double.random(in: 0.5...1, using: &generator)
+        // The daemon asks all clients for the same pause. So the pause is extended by up to a half at random.
+        return max(maximum * fraction, requestedPause * (fraction + 0.5))
     }
 }

@@ -159,7 +159,9 @@ extension Endpoint where Output == SchemaDocument {
     /// The schema of a suite. Throws the code `noSchema` if the suite has no schema.
     public static func schema(of suite: SuiteName, at moment: Moment? = nil) -> Endpoint {
         Endpoint(Request(.get, .schema(suite).with("at", moment?.text))) { reply throws(SettingsError) in
-            guard let revision = reply.tag else { throw reply.malformed("the response with the schema has no ETag") }
+            guard let revision = reply.taggedRevision else {
+                throw reply.malformed("the response with the schema has no ETag")
+            }
             return SchemaDocument(document: try reply.json(), revision: revision)
         }
     }

@@ -90,9 +90,9 @@ extension Endpoint {
         if let tags = options.ifNoneMatch { request.fields.append("If-None-Match", text: tags.description) }
         if let note = options.note {
             // Without this replacement, a line end in the note would begin another header field.
-            let plain = note.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : String($0) }
+            let visibleNote = note.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : String($0) }
                 .joined()
-            request.fields.append("Settings-Note", text: plain)
+            request.fields.append("Settings-Note", text: visibleNote)
         }
         for (name, time) in options.deadlines { request.fields.append(name, text: time.text) }
         if let key = options.requestKey { request.fields.append("Idempotency-Key", text: key.text) }
