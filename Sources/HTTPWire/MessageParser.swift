@@ -23,7 +23,7 @@ package struct MessageParser: Sendable {
         case complete
     }
 
-    /// Properties of the message that the parser has found so far. Most of them determine the framing of the body, or
+    /// Properties of the message that the parser has found so far. Most flags determine the framing of the body, or
     /// whether the connection stays open.
     struct Flags: OptionSet, BitwiseCopyable {
         let rawValue: UInt8

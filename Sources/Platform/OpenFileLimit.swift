@@ -21,7 +21,7 @@ package enum OpenFileLimit {
     }
 
     /// Raises the limit, and returns the number of connections for which descriptors remain. Throws if fewer than two
-    /// connections are possible: the daemon serves a connection, and needs another descriptor to refuse a connection.
+    /// connections are possible: one connection that the daemon serves, and one connection that it accepts and refuses.
     ///
     /// - Parameter loopCount: the number of event loops that will be started. Each event loop needs two descriptors.
     package static func availableConnections(loopCount: Int) throws(Shortage) -> Int {

@@ -33,8 +33,8 @@ package struct PollSet {
         Glibc.poll(&entries, nfds_t(entries.count), Self.milliseconds(until: deadline)) > 0
     }
 
-    /// Returns true if the last wait found a descriptor ready or failed. The descriptor that was added first has
-    /// position 0.
+    /// Returns true if the last wait reported an event or an error of a descriptor. The descriptor that was added first
+    /// has position 0.
     package func isReady(_ position: Int) -> Bool {
         entries[position].revents != 0
     }

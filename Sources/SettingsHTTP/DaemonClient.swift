@@ -18,7 +18,7 @@ public final class DaemonClient: Sendable {
     /// Creates a client. It opens no connection before the first request.
     ///
     /// - Parameters:
-    ///   - address: the address of the daemon.
+    ///   - address: the address of the daemon. By default `http://127.0.0.1:7070`.
     ///   - token: the token for a daemon with access control. By default ``AccessToken/standard``.
     ///   - timeout: the maximum duration of a request.
     public convenience init(

@@ -17,7 +17,7 @@ public struct Endpoint<Output: Sendable>: Sendable {
     package var isWrite: Bool { request.isWrite }
     /// The longest time for which the daemon waits before it answers. The client adds this time to its timeout.
     private(set) var wait = Duration.zero
-    /// True if the status 304 (Not Modified) is an answer. Otherwise it is an error.
+    /// True if the status 304 (Not Modified) is an answer; false if it is an error.
     private var allowsNotModified = false
     private let readStep: @Sendable (Reply) throws(SettingsError) -> Step
 
@@ -195,8 +195,8 @@ package struct Reply: Equatable, Sendable {
 
 extension Problem {
     /// This problem as the answer to a repeated write, if the daemon may have done the write at an earlier attempt,
-    /// which got no answer. The outcome of a temporary refusal is then unknown, because the daemon refuses before it
-    /// looks whether it has already done a write with the same request key.
+    /// which got no answer. The outcome of a temporary refusal is then unknown, because the daemon sends such a
+    /// refusal before it checks whether it has already done a write with the same request key.
     package var afterUnansweredAttempt: Problem {
         guard isTransient || self.codeName.isEmpty else { return self }
         var problem = self

@@ -139,7 +139,7 @@ final class Exchange {
         return nil
     }
 
-    /// Serializes the request. The field `Authorization` contains the token, unless it is nil.
+    /// Serializes the request, with the token in the field `Authorization` unless the token is nil.
     func serializeRequest(token text: String?) {
         var request = request
         if let text { request.fields.append("Authorization", text: "Bearer \(text)") }
@@ -153,7 +153,8 @@ final class Exchange {
         phase = .connecting(Connector(addresses, securedFor: pool.address.secureHost))
     }
 
-    /// Releases the connection, which closes it unless it is back in the pool. Do not use the exchange afterwards.
+    /// Releases the connection. This closes the connection, unless it is back in the pool. Do not use the exchange after
+    /// this call.
     func close() {
         pendingRead?.cancel()
         phase = .needsConnection

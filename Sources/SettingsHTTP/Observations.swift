@@ -183,19 +183,19 @@ package struct ObservationProgress: Sendable {
         backOff.reset()
         since = .cursor(observation.cursor)
         pause = .zero
-        guard case .changes(let news) = observation else {
+        guard case .changes(let observed) = observation else {
             known = Shape(observation)
             return .deliver(observation)
         }
         // A daemon that shuts down answers at once, and asks the client to wait before the next request.
-        pause = BackOff.requestedPause(milliseconds: news.retryAfterMs)
+        pause = BackOff.requestedPause(milliseconds: observed.retryAfterMs)
         var shape = Shape(observation)
         // If the observer names suites by prefix, an answer contains only the schemas of suites that have changed. So
         // the other schemas stay known.
         if let known { shape.schemas.merge(known.schemas) { new, _ in new } }
         defer { known = shape }
         // If nothing has changed during the wait, there is nothing to deliver. The first answer is always delivered.
-        guard shape == known, news.changes.isEmpty, !news.containsDrop else { return .deliver(observation) }
+        guard shape == known, observed.changes.isEmpty, !observed.containsDrop else { return .deliver(observation) }
         return .again(after: max(pause, Self.shortestPause))
     }
 

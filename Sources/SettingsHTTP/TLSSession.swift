@@ -84,6 +84,7 @@ extension TLSSession {
         default: return "the certificate of the server is not valid: \(message)"
         }
         let failure = tls_failure_message().map { String(cString: $0) } ?? "the connection ended"
+        // OpenSSL reports this failure if the server answers without TLS.
         let hint = failure == "wrong version number" ? "; use http:// if the server does not support TLS" : ""
         return "the TLS handshake failed: \(failure)\(hint)"
     }

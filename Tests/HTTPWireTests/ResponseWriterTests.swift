@@ -25,7 +25,7 @@ struct ResponseWriterTests {
     }
 
     @Test("A response has status line, date, type, fields, length, empty line and body in this order")
-    func whole() {
+    func wholeResponse() {
         #expect(
             Self.text(Self.plain)
                 == "HTTP/1.1 200 OK\r\n\(Self.dateLine)Content-Type: application/json\r\nETag: \"17\"\r\n"

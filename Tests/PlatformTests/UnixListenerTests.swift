@@ -88,19 +88,19 @@ struct UnixListenerTests {
         let listener = try listen()
         listener.endListening()
         #expect(attributes(path).isEmpty)
-        let other = try listen()
+        let newListener = try listen()
         listener.endListening()
         expectConnection(at: path)
-        withExtendedLifetime(other) {}
+        withExtendedLifetime(newListener) {}
     }
 
     @Test
     func `A listener does not remove a file that replaced its socket`() throws {
         var listener: Listener? = try listen()
         try FileManager.default.removeItem(atPath: path)
-        let other = try listen()
+        let newListener = try listen()
         listener = nil
         expectConnection(at: path)
-        withExtendedLifetime((listener, other)) {}
+        withExtendedLifetime((listener, newListener)) {}
     }
 }

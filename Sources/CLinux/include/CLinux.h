@@ -45,9 +45,9 @@ char **process_arguments(void);
 bool has_crc32c(void);
 uint32_t crc32c_update(uint32_t crc, const uint8_t *bytes, size_t count);
 
-// Sets the scheduling of the calling thread for a thread that mostly waits. Nice level 2 gives it less processor time
-// than other threads. A time slice of 0.1 ms, the shortest that Linux allows, lets it run soon after it wakes, even on
-// a busy processor. Linux before 6.12 ignores the time slice. The function ignores errors.
+// Sets the scheduling of the calling thread, which mostly waits. Nice level 2 gives the thread less processor time than
+// other threads get. A time slice of 0.1 ms, the shortest that Linux allows, lets the thread run soon after it wakes, even
+// on a busy processor. Linux before 6.12 ignores the time slice. The function ignores errors.
 void schedule_as_waiting(void);
 
 // Starts a program with an environment; `arguments[0]` is its path, or its name in PATH of this process. Returns 0 and
@@ -56,8 +56,8 @@ void schedule_as_waiting(void);
 // action of each signal that this process handles.
 int start_bound_program(char *const *arguments, char *const *environment, pid_t *process);
 
-// Returns a descriptor that is readable after the process has ended, or -1 with `errno`. GNU libc before 2.36 has no such
-// function.
+// Returns a descriptor that is readable after the process has ended, or -1 with `errno`. Replaces
+// `pidfd_open`, which GNU libc has since version 2.36.
 int open_process_descriptor(pid_t process);
 
 // Installs a handler for each of the signals that the process does not ignore, and for SIGCHLD even if it is ignored.

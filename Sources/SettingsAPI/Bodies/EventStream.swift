@@ -6,7 +6,7 @@ package enum StreamEvent: Equatable, Sendable {
     /// state.
     case state(ObservedState)
     case commit(StreamCommit)
-    /// The watched suite does not exist. The event `reset` follows when it exists.
+    /// The watched suite does not exist. The event `reset` follows when the suite exists.
     case missing(SuiteName, Cursor)
 
     /// The value of the line `event:`.

@@ -291,8 +291,9 @@ extension Problem {
         if let pointer = first?.pointer.tokens, pointer.starts(with: bodyLocation.tokens) {
             first?.pointer = JSONPointer(Array(pointer.dropFirst(bodyLocation.tokens.count)))
         }
-        let more = violations.count > 1 ? "; \(Plural.count(violations.count - 1, "more violation"))" : ""
-        self.init(.invalidValue, (first?.sentence ?? ErrorCode.invalidValue.title) + more)
+        let furtherViolations =
+            violations.count > 1 ? "; \(Plural.count(violations.count - 1, "more violation"))" : ""
+        self.init(.invalidValue, (first?.sentence ?? ErrorCode.invalidValue.title) + furtherViolations)
         self.errors = violations
     }
 }

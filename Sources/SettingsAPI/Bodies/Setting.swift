@@ -18,7 +18,7 @@ public struct SettingState: Equatable, Sendable {
     package var origin: CommitOrigin?
     /// True if the key is a secret.
     public var isSecret = false
-    /// True if the values were removed because the caller may not read secrets, or because it asked for no values.
+    /// True if the values were removed because the caller may not read secrets, or asked for no values.
     public internal(set) var isConcealed = false
     /// The stored value if the schema does not allow it.
     public var stored: JSONValue?
@@ -34,11 +34,11 @@ public struct SettingState: Equatable, Sendable {
     /// True if this repeats the answer to an earlier request with the same idempotency key.
     public var isReplayed = false
     /// An array with at most one element, because an optional `PendingDescription` would enlarge every setting.
-    private var pendingReverts: [PendingDescription] = []
+    private var pendingActions: [PendingDescription] = []
     /// The pending action that will revert the setting, or that the write created.
     package var pending: PendingDescription? {
-        get { pendingReverts.first }
-        set { pendingReverts = newValue.map { [$0] } ?? [] }
+        get { pendingActions.first }
+        set { pendingActions = newValue.map { [$0] } ?? [] }
     }
 
     /// The state of a setting before a write.
@@ -161,7 +161,7 @@ extension SettingState: JSONBody {
         writer.member("previous", previous)
         writer.flag("dryRun", isDryRun)
         writer.flag("replayed", isReplayed)
-        if !pendingReverts.isEmpty { writer.member("pending", pending) }
+        if !pendingActions.isEmpty { writer.member("pending", pending) }
     }
 }
 

@@ -156,8 +156,8 @@ extension Change: JSONReadable, JSONWritable {
     /// Reads a change of the given suite. Throws if the change names another suite.
     package init(json: JSONValue, ofSuite suite: SuiteName) throws(BodyError) {
         let reader = try ObjectReader(json)
-        let named: SuiteName? = try reader.optional("suite")
-        guard named == nil || named == suite else {
+        let namedSuite: SuiteName? = try reader.optional("suite")
+        guard namedSuite == nil || namedSuite == suite else {
             throw BodyError("must be \(suite) (got another suite)").inMember("suite")
         }
         try self.init(

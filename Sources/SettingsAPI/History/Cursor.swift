@@ -38,8 +38,8 @@ public struct Epoch: Hashable, Sendable, CustomStringConvertible {
 
     /// True if the other epoch is this epoch, with or without a digest of grants.
     package func isBase(of other: Epoch) -> Bool {
-        let more = other.text.utf8.count - text.utf8.count
-        return (more == 0 || more == Self.digestLength) && other.text.utf8.starts(with: text.utf8)
+        let extraLength = other.text.utf8.count - text.utf8.count
+        return (extraLength == 0 || extraLength == Self.digestLength) && other.text.utf8.starts(with: text.utf8)
     }
 
     private init(unchecked text: String) {

@@ -9,8 +9,8 @@ extension JSONValue {
         return value
     }
 
-    /// Changes the array or object that contains the position, and copies only the values along the path. If it throws,
-    /// the value must not be used any more.
+    /// Changes the array or object that contains the position, and copies only the values along the path. If the
+    /// function throws, the value must not be used any more.
     mutating func editParent<Result>(
         _ tokens: ArraySlice<String>, _ edit: (inout JSONValue, String) throws(OperationError) -> Result
     ) throws(OperationError) -> Result {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SettingsAPI
 
-/// The JSON form of the commands, which the journal stores for scheduled writes.
+/// Tests of the JSON form of write commands. The journal contains this form for scheduled writes.
 struct WriteCommandTests {
     private static func commands() throws -> [WriteCommand] {
         let (suite, key, revision) = (try SuiteName("app"), try KeyName("a"), try #require(Revision(7)))

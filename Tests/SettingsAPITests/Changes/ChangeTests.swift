@@ -33,7 +33,7 @@ struct ChangeTests {
                 #"{"suite":"app","key":"k","old":1,"new":null,"oldSource":"inherited","source":"forwarded","#
                     + #""revision":9,\#(time)}"#),
         ])
-    func named(body: BodyCase) throws {
+    func changeWithSuite(body: BodyCase) throws {
         try expectRoundTrip(body.text, as: Change.self)
     }
 

@@ -43,6 +43,7 @@ struct TimestampTests {
     func everyDay() throws {
         let first = try #require(Timestamp("1599-12-31T12:34:56.789Z"))
         var previous = first.description
+        // 400 years have 146,097 days.
         for day in 1...(146_097 * 2) {
             let moment = Timestamp(milliseconds: first.milliseconds + Int64(day) * 86_400_000)
             let text = moment.description

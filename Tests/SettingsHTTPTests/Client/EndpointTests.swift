@@ -23,8 +23,8 @@ struct EndpointTests {
             let created = try client.send(.set(key, to: 41, in: names.app))
             #expect(created.isCreated && created.changed == true && created.previous?.source == .unset)
             #expect(created.cursor.revision == created.revision)
-            let again = try client.send(.set(key, to: 41, in: names.app))
-            #expect(!again.isCreated && again.changed == false && again.revision == created.revision)
+            let repeated = try client.send(.set(key, to: 41, in: names.app))
+            #expect(!repeated.isCreated && repeated.changed == false && repeated.revision == created.revision)
             let changed = try client.send(.change(key, by: .add(1), in: names.app))
             #expect(changed.value == 42 && changed.previous?.value == 41)
             let read = try client.send(.setting(key, in: names.app))
@@ -52,8 +52,8 @@ struct EndpointTests {
         #expect(merged.changed && merged.changes.map(\.key.text) == ["a.x", "a.y"])
         let state = try client.send(.suite(names.app))
         #expect(state.contents.values.map(\.value) == [1, ["z": 2]])
-        let named = state[try KeyName("a.y")]
-        #expect(state["a.x"] == 1 && named == ["z": 2] && state["b"] == nil)
+        let valueOfKey = state[try KeyName("a.y")]
+        #expect(state["a.x"] == 1 && valueOfKey == ["z": 2] && state["b"] == nil)
         #expect(state.revision == merged.revision && state.cursor == merged.cursor)
         let replaced = try client.send(.replace(names.app, with: ["a.x": 1, "c": .null]))
         #expect(Set(replaced.changes.map(\.key.text)) == ["a.y", "c"])
@@ -85,8 +85,8 @@ struct EndpointTests {
         #expect(history.commits.last?.note == "to begin with" && history.commits.last?.changes.count == 2)
         #expect(try client.send(.history(of: names.app, keys: [names.theme], limit: 1)).next == second.revision)
         #expect(try client.send(.setting(names.theme, in: names.app, at: .revision(first.revision))).value == "red")
-        let later = Moment.instant(Timestamp(milliseconds: history.commits[0].time.milliseconds + 60_000))
-        #expect(try client.send(.suite(names.app, at: later))["theme"] == "blue")
+        let minuteLater = Moment.instant(Timestamp(milliseconds: history.commits[0].time.milliseconds + 60_000))
+        #expect(try client.send(.suite(names.app, at: minuteLater))["theme"] == "blue")
         let difference = try client.send(.difference(of: names.app, from: .revision(first.revision)))
         #expect(difference.changes.map(\.key) == [names.theme] && !difference.isSchemaChanged)
         let undone = try client.send(.undo(second.revision, in: names.app))
@@ -167,8 +167,9 @@ struct EndpointTests {
             Transaction.Operation(suite: names.net, key: names.count, .change(.add(2))),
         ]
         try client.send(.set(names.count, to: 1, in: names.net))
-        let done = try client.send(.commit(Transaction(do: operations)))
-        #expect(done.changes.map(\.suite) == [names.app, names.net] && Set(done.changes.map(\.revision)).count == 1)
+        let summary = try client.send(.commit(Transaction(do: operations)))
+        #expect(
+            summary.changes.map(\.suite) == [names.app, names.net] && Set(summary.changes.map(\.revision)).count == 1)
         let condition = Transaction.Condition.setting(names.app, names.theme, .stored(false))
         let error = #expect(throws: SettingsError.self) {
             try client.send(.commit(Transaction(if: [condition], do: operations)))

@@ -82,8 +82,8 @@ struct ObservationProgressTests {
         #expect(
             progress.step(try noChanges(1, more: #","retryAfterMs":250"#))
                 == .again(after: .milliseconds(250)))
-        let news = try noChanges(2, schemaRevision: 2, more: #","retryAfterMs":250"#)
-        #expect(progress.step(news) == .deliver(news))
+        let newSchema = try noChanges(2, schemaRevision: 2, more: #","retryAfterMs":250"#)
+        #expect(progress.step(newSchema) == .deliver(newSchema))
         #expect(progress.pause == .milliseconds(250))
         _ = progress.step(try noChanges(3, schemaRevision: 3))
         #expect(progress.pause == .zero)

@@ -34,16 +34,16 @@ struct ObservingTests {
         #expect(state.suites.map { $0.values.map(\.key.text) } == [["a.b", "theme"]])
         for number in 2...5 { try await client.send(.set(names.count, to: .integer(Int64(number)), in: names.app)) }
         let since = ResumePoint.cursor(state.cursor)
-        guard case .changes(let news) = try await client.send(.observe(names.app, since: since)),
+        guard case .changes(let observed) = try await client.send(.observe(names.app, since: since)),
             case .changes(let limited) = try await client.send(.observe(names.app, since: since, limit: 2)),
             case .changes(let latestOnly) = try client.blocking.send(.observe(names.app, since: since, latest: true)),
             case .changes(let unchanged) = try await client.send(
-                .observe([names.app], since: .cursor(news.cursor), wait: .zero))
+                .observe([names.app], since: .cursor(observed.cursor), wait: .zero))
         else {
             Issue.record("no changes")
             return
         }
-        #expect(news.changes.map(\.new) == [2, 3, 4, 5] && !news.hasMore)
+        #expect(observed.changes.map(\.new) == [2, 3, 4, 5] && !observed.hasMore)
         #expect(limited.changes.map(\.new) == [2, 3] && limited.hasMore)
         #expect(latestOnly.changes.map(\.old) == [1] && latestOnly.changes.map(\.new) == [5])
         #expect(unchanged.changes.isEmpty)
@@ -84,17 +84,17 @@ struct ObservingTests {
             try await client.send(.observe([], suitePrefixes: ["app."], since: since)),
             try client.blocking.send(.observe([], suitePrefixes: ["app."], since: since)),
         ] {
-            guard case .changes(let news) = answer else {
+            guard case .changes(let observed) = answer else {
                 Issue.record("no changes: \(answer)")
                 continue
             }
-            #expect(news.changes.map(\.suite.text) == ["app.b"] && news.changes.map(\.new) == ["light"])
+            #expect(observed.changes.map(\.suite.text) == ["app.b"] && observed.changes.map(\.new) == ["light"])
         }
         var received: [String] = []
         // The empty prefix matches all suites.
         for try await observation in client.changes(of: [], suitePrefixes: [""], since: since) {
-            guard case .changes(let news) = observation else { break }
-            received += news.changes.map(\.suite.text)
+            guard case .changes(let observed) = observation else { break }
+            received += observed.changes.map(\.suite.text)
             if received.count == 2 { break }
         }
         #expect(received == ["other", "app.b"])
@@ -112,11 +112,13 @@ struct ObservingTests {
             for try await observation in client.changes(of: [names.app, names.net]) {
                 switch observation {
                 case .state(let state): log.add("state \(state.suites.count)")
-                case .changes(let news):
-                    for change in news.changes {
+                case .changes(let observed):
+                    for change in observed.changes {
                         log.add("\(change.suite) \(change.key) \(change.new.map { "\($0)" } ?? "-")")
                     }
-                    if case .several(_, let dropped, _) = news.scope, !dropped.isEmpty { log.add("dropped \(dropped)") }
+                    if case .several(_, let dropped, _) = observed.scope, !dropped.isEmpty {
+                        log.add("dropped \(dropped)")
+                    }
                 }
             }
             log.add("ended")
@@ -146,7 +148,7 @@ struct ObservingTests {
             for try await observation in client.changes(of: names.app, keys: [names.count]) {
                 switch observation {
                 case .state(let state): log.add("state, reset \(state.isReset)")
-                case .changes(let news): for change in news.changes { log.add("\(change.new ?? .null)") }
+                case .changes(let observed): for change in observed.changes { log.add("\(change.new ?? .null)") }
                 }
             }
         }

@@ -70,13 +70,13 @@ struct HostAddressesTests {
 
     @Test("A lookup that starts right after the end of another lookup uses the result of the other lookup")
     func resultOfOtherLookup() throws {
-        let found = try #require(HostAddresses.fixed(of: ServerAddress("http://127.0.0.1")))
+        let resolved = try #require(HostAddresses.fixed(of: ServerAddress("http://127.0.0.1")))
         let host = HostAddresses(fixed: nil, cacheTime: .seconds(1000)) { [log] in
             log.add("lookup")
-            return .success(found)
+            return .success(resolved)
         }
         _ = host.lookUp()
-        host.lookUp { [log] result in if case .success(found) = result { log.add("found") } }
+        host.lookUp { [log] result in if case .success(resolved) = result { log.add("found") } }
         #expect(log.wait(for: "found"))
         #expect(log.count("lookup") == 1)
     }

@@ -13,6 +13,7 @@ struct WaitingExchangesTests {
     @Test("Requests beyond the limit of descriptors wait without a descriptor and without processor time")
     func moreRequestsThanDescriptors() async {
         await #expect(processExitsWith: .success) {
+            // Each failure has its own exit code.
             var limit = rlimit()
             let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
             getrlimit(files, &limit)
