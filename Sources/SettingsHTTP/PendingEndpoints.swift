@@ -3,7 +3,7 @@ package import SettingsAPI
 internal import SettingsModel
 
 extension Endpoint where Output == PendingListing {
-    /// The pending actions that the caller may see, of one suite or of all suites, by deadline.
+    /// The pending actions that the caller may see, of one suite or of all suites, ordered by deadline.
     package static func pendingActions(of suite: SuiteName? = nil) -> Endpoint {
         Endpoint(Request(.get, RequestTarget("v1", "pending").with("suite", suite?.text)))
     }

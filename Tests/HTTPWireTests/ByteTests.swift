@@ -5,6 +5,7 @@ import Testing
 struct ByteScanTests {
     @Test("A scan finds each delimiter at each position, and skips all other bytes")
     func everyByteAtEachPosition() {
+        // The fillers are not delimiters, but some are next to a delimiter or differ from a delimiter only in the high bit.
         for filler in [UInt8(ascii: "a"), 0xFF, 0x80, 0x7E, 0x21, 0xA0] {
             for byte in UInt8.min...UInt8.max {
                 for position in 0..<20 {
@@ -29,7 +30,7 @@ struct ByteSetTests {
     private static let capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     private static let symbols = "!#$%&'*+-.^_`|~"
 
-    @Test("The byte sets contain exactly the bytes of the grammars")
+    @Test("Each byte set contains exactly the bytes that its grammar in RFC 9110 or RFC 3986 allows")
     func members() {
         let cases: [(ByteSet, String)] = [
             (.token, Self.symbols + Self.digits + Self.capitals + Self.capitals.lowercased()),

@@ -73,6 +73,7 @@ struct RequestBodyTests {
             return parser.body
         }
         #expect(try body("GET / HTTP/1.1\r\nHost: a\r\n\r\n") == .none)
+        // The head has 46 bytes.
         #expect(try body("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n42") == .inPlace(46..<48))
         #expect(try body(Self.chunked("2\r\n42\r\n0\r\n\r\n")) == .decoded([0x34, 0x32]))
     }

@@ -46,7 +46,7 @@ struct CRC32CTests {
     }
 
     @Test(arguments: [("e3069283", true), ("e3069284", false), ("e306928", false)])
-    func `Only the eight digits of the checksum match it`(_ digits: String, _ isExpected: Bool) {
+    func `A checksum matches only its own eight hexadecimal digits`(_ digits: String, _ isExpected: Bool) {
         let check = CRC32C(of: [UInt8]("123456789".utf8).span)
         let isMatch = check.matches(hexDigits: [UInt8](digits.utf8).span)
         #expect(isMatch == isExpected)

@@ -5,7 +5,8 @@ import Testing
 
 struct FairQueueTests {
     /// Steps: `a1` appends the element 1 for the caller `a`; `-` removes the next element; `-b` removes the next
-    /// element of a caller other than `b`; `!a1` removes the element 1 of `a` from any position.
+    /// element of a caller other than `b`; `!a1` removes the element 1 of `a` from any position. The second
+    /// text has the results of the steps that begin with `-`, and `nil` for a queue without such an element.
     @Test(
         "The queue serves callers round-robin",
         arguments: [

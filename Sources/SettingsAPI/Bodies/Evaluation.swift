@@ -34,7 +34,8 @@ package struct Flag: JSONWritable {
 
 /// An error in the protocol of OpenFeature.
 package struct EvaluationFailure: JSONWritable {
-    /// The location of an evaluation context that is missing or not an object.
+    /// The location of the evaluation context in the body of a request. A problem has this location if the context is
+    /// missing or is not an object.
     package static let context: JSONPointer = ["context"]
 
     private let key: String?

@@ -35,7 +35,7 @@ public struct HistoryCommit: Equatable, Sendable {
     public var changes: [Change]
     /// The pending actions that the commit created or ended, or whose deadline it changed.
     package var pending: [PendingHistoryEvent] = []
-    /// The settings that the commit, a revert, did not restore.
+    /// If the commit is a revert, the settings that it did not restore.
     package var kept: [KeptSetting] = []
 
     package init(

@@ -50,7 +50,7 @@ package struct ClientDescription: Equatable, Sendable {
     /// The number of commits that concern the client and that the client has not applied. Nil if the number is not
     /// known: `applied` is nil, the history no longer has all of the commits, or counting took too long.
     package var missingCommits: Int64?
-    /// The time since the first of these commits, in seconds; nil if `missingCommits` is nil or 0.
+    /// The time since the first of the missing commits, in seconds; nil if `missingCommits` is nil or 0.
     package var secondsBehind: Int64?
     package var failure: ClientFailure?
     /// The identifier of the daemon that the client reports to; nil for the daemon that answers.

@@ -78,7 +78,7 @@ extension PendingDescription: JSONBody {
     }
 }
 
-/// The pending actions that a caller may see, by deadline.
+/// The pending actions that a caller may see, ordered by deadline.
 package struct PendingListing: Equatable, Sendable, JSONBody {
     package var pending: [PendingDescription]
     package var revision: Revision

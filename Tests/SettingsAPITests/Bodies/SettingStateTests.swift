@@ -55,7 +55,7 @@ struct SettingStateTests {
         #expect(try SettingState(json: JSONValue(parsing: text)).value == 1)
     }
 
-    @Test("A concealed setting contains neither a value nor a violation")
+    @Test("A setting that is concealed from a caller without the right to read secrets has no value and no violation")
     func concealed() throws {
         let text =
             #"{"suite":"app","key":"k","value":"hunter2","source":"stored","revision":18,\#(Self.time),"#

@@ -64,7 +64,7 @@ struct ChangeTests {
         #expect(change.oldStored == nil)
     }
 
-    @Test("A concealed change has its key and source, but no values")
+    @Test("A change that is concealed from a caller without the right to read secrets has its source, but no values")
     func concealed() throws {
         var change = try Self.change(old: "old password", new: "new password", 9)
         change.record.oldInvalidValue = "older password"

@@ -22,6 +22,7 @@ struct JSONPatchLimitTests {
     @Test("A patch whose copies repeatedly double a value is refused", .timeLimit(.minutes(1)))
     func doubling() throws {
         let patch = JSONPatch(try (0..<60).map { _ in try Self.copy("/a", "/a/-") })
+        // Each step copies twice as many values as the previous step, and 2²² is more than 4,000,000.
         let step = try #require(try Self.stepBeyondLimit(patch, ["a": [1]]))
         #expect((18...24).contains(step))
     }

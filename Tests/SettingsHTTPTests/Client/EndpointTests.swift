@@ -129,7 +129,7 @@ struct EndpointTests {
         let client = try daemon.client().blocking
         try client.send(.setSchema(SampleNames.schema, of: names.app))
         let first = try client.send(.set(names.count, to: 1, in: names.app, .ifAbsent))
-        func code(_ options: WriteOptions) -> ErrorCode? {
+        func refusalCode(_ options: WriteOptions) -> ErrorCode? {
             do throws(SettingsError) {
                 try client.send(.set(names.count, to: 2, in: names.app, options))
                 return nil
@@ -137,12 +137,12 @@ struct EndpointTests {
                 return error.code
             }
         }
-        #expect(code(.ifAbsent) == .preconditionFailed)
-        #expect(code(.ifUnchanged(since: .zero)) == .preconditionFailed)
-        #expect(code(WriteOptions(ifNoneMatch: .tag(EntityTag(first.revision)))) == .preconditionFailed)
+        #expect(refusalCode(.ifAbsent) == .preconditionFailed)
+        #expect(refusalCode(.ifUnchanged(since: .zero)) == .preconditionFailed)
+        #expect(refusalCode(WriteOptions(ifNoneMatch: .tag(EntityTag(first.revision)))) == .preconditionFailed)
         let dry = try client.send(.set(names.count, to: 2, in: names.app, WriteOptions(ifMatch: .any, isDryRun: true)))
         #expect(dry.isDryRun && dry.value == 2 && dry.changed == true)
-        #expect(code(.ifUnchanged(since: first.revision)) == nil)
+        #expect(refusalCode(.ifUnchanged(since: first.revision)) == nil)
         let locked = try KeyName("locked")
         let refused = #expect(throws: SettingsError.self) { try client.send(.set(locked, to: true, in: names.app)) }
         #expect(refused?.code == .locked)

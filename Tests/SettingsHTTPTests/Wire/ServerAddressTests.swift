@@ -58,7 +58,7 @@ struct ServerAddressTests {
         #expect(error?.description.hasPrefix("\(text): ") ?? false)
     }
 
-    @Test("Numeric addresses and localhost need no resolver") func addressesWithoutLookup()
+    @Test("Numeric addresses, localhost and paths of sockets need no resolver") func addressesWithoutLookup()
         throws
     {
         for (text, count) in [
