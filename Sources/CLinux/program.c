@@ -32,16 +32,16 @@ int start_bound_program(char *const *arguments, char *const *environment, pid_t 
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return errno;
     pid_t parent = getpid();
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t all_signals, previous_mask;
+    sigfillset(&all_signals);
+    pthread_sigmask(SIG_SETMASK, &all_signals, &previous_mask);
     *process = fork();
     int code = *process < 0 ? errno : 0;
     if (*process == 0) {
         code = execute(arguments, environment, parent);
         _exit(write(ends[1], &code, sizeof code) < 0);
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_sigmask(SIG_SETMASK, &previous_mask, NULL);
     close(ends[1]);
     if (*process > 0) {
         while (read(ends[0], &code, sizeof code) < 0 && errno == EINTR) {}
@@ -76,10 +76,10 @@ int note_signals(const int *numbers, size_t count) {
     struct sigaction action = {.sa_sigaction = note, .sa_flags = SA_SIGINFO | SA_RESTART | SA_NOCLDSTOP};
     sigfillset(&action.sa_mask);
     for (size_t index = 0; index < count; index++) {
-        struct sigaction before;
-        sigaction(numbers[index], NULL, &before);
+        struct sigaction previous;
+        sigaction(numbers[index], NULL, &previous);
         // A process that ignores SIGCHLD cannot wait for its children.
-        if (before.sa_handler == SIG_IGN && numbers[index] != SIGCHLD) continue;
+        if (previous.sa_handler == SIG_IGN && numbers[index] != SIGCHLD) continue;
         sigaction(numbers[index], &action, NULL);
     }
     return ends[0];

@@ -150,7 +150,7 @@ tls_session *tls_open(int descriptor, const char *host, bool host_is_address) {
     SSL *session = SSL_new(context);
     if (session == NULL) return NULL;
     BIO *bio = BIO_new(method);
-    bool is_named = host_is_address
+    bool host_is_set = host_is_address
         ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host) == 1
         // `ctrl_host_name` sends the host name to the server, which selects its certificate by this name.
         : SSL_set1_host(session, host) == 1 && SSL_ctrl(session, ctrl_host_name, 0, (void *)host) == 1;
@@ -159,7 +159,7 @@ tls_session *tls_open(int descriptor, const char *host, bool host_is_address) {
         BIO_set_init(bio, 1);
         SSL_set_bio(session, bio, bio);
     }
-    if (bio != NULL && is_named) return session;
+    if (bio != NULL && host_is_set) return session;
     SSL_free(session);
     return NULL;
 }

@@ -111,7 +111,7 @@ struct ResponseReaderTests {
         try check(bytes.indices.map { bytes[$0...$0] }, hasExcess: false, "byte by byte")
     }
 
-    @Test("An endless chunked body is read piece by piece, with any division of its bytes")
+    @Test("A caller can remove a chunked body piece by piece, with any division of its bytes")
     func bodyPieces() throws {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         let bytes = Array((head + "3\r\nabc\r\n10;x=y\r\ndefghijklmnopqrs\r\n1\r\nt\r\n0\r\n\r\n").utf8)

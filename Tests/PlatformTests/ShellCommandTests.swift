@@ -42,8 +42,8 @@ struct ShellCommandTests {
 
     @Test
     func `After the time limit, all processes of a command are ended, even if they ignore SIGTERM`() throws {
-        for ignored in ["true", "trap '' TERM"] {
-            let command = ShellCommand("\(ignored); sleep 600 & echo $!; sleep 600")
+        for preparation in ["true", "trap '' TERM"] {
+            let command = ShellCommand("\(preparation); sleep 600 & echo $!; sleep 600")
             let (code, output) = try command.runCapturingOutput(for: .milliseconds(300))
             #expect(code == nil)
             let background = try #require(Int32(String(decoding: output, as: UTF8.self).prefix { $0 != "\n" }))

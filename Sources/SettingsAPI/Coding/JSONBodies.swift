@@ -243,18 +243,18 @@ package struct BodyError: Error, Equatable, Sendable, CustomStringConvertible {
     static func unknown(word: String, among known: [String]) -> BodyError {
         let nearest = NameSuggestion.nearest(to: word, among: known)
         return BodyError(
-            "must be one of \(known.joined(separator: ", ")) (got \(quoted(word)))\(question(nearest) ?? "")",
+            "must be one of \(known.joined(separator: ", ")) (got \(quoted(word)))\(suggestion(nearest) ?? "")",
             didYouMean: nearest)
     }
 
     /// The error for a member that its object must not have.
     static func unknown(member name: String, among known: [String]) -> BodyError {
         let nearest = NameSuggestion.nearest(to: name, among: known)
-        let advice = question(nearest) ?? "; use one of \(known.joined(separator: ", "))"
+        let advice = suggestion(nearest) ?? "; use one of \(known.joined(separator: ", "))"
         return BodyError("unknown member\(advice)", didYouMean: nearest).inMember(name)
     }
 
-    private static func question(_ nearest: [String]) -> String? {
+    private static func suggestion(_ nearest: [String]) -> String? {
         nearest.first.map { "; did you mean \($0)?" }
     }
 

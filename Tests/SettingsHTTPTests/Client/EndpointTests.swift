@@ -6,7 +6,8 @@ import Testing
 @testable import SettingsHTTP
 
 /// Tests of the endpoints with a real daemon. Most tests send blocking requests over each transport. The last test sends
-/// async requests.
+/// async requests. `SampleNames.schema` allows the themes `light` and `dark`, an integer `launchCount`, and the locked key
+/// `locked`.
 @Suite(.ownThread)
 struct EndpointTests {
     private let names: SampleNames

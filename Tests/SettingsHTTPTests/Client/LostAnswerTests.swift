@@ -9,6 +9,7 @@ import Testing
 ///
 /// A `ScriptedServer` calls the closure of a test for each connection, with the number of the connection, counted from
 /// 0, and closes the connection after the call. Its log gets the entry `connection` for each connection.
+/// `ScriptedServer.service` is an answer to a read, and `ScriptedServer.reset` is an answer to a write.
 @Suite(.ownThread)
 struct LostAnswerTests {
     private let names: SampleNames
@@ -41,8 +42,8 @@ struct LostAnswerTests {
         _ = try client.send(.service)
         // The pool drops the connection when it notices that the server has closed the connection.
         let limit = ContinuousClock.now + .seconds(Deadline.patience)
-        while let socket = pool.removeConnection() {
-            pool.keepIdle(socket)
+        while let connection = pool.removeConnection() {
+            pool.keepIdle(connection)
             guard ContinuousClock.now < limit else { break }
         }
         #expect(pool.idleCount == 0)
