@@ -55,6 +55,7 @@ struct FairQueueTests {
                 let removed = model[caller]?.remove(at: index)
             {
                 queue.remove(at: removed.position, of: caller)
+                // A second removal must have no effect.
                 queue.remove(at: removed.position, of: caller)
             }
             #expect(queue.count(of: caller) == model[caller]?.count ?? 0)

@@ -74,6 +74,7 @@ struct UnixListenerTests {
     {
         func refusal(_ code: Int32) -> Listener.Failure { .system(SystemError(call: "bind", code: code)) }
         #expect(throws: refusal(ENOENT)) { try listen(directory.path + "/no/socket") }
+        // The path of a socket may have at most 107 bytes.
         let tooLongPath = directory.path + "/" + String(repeating: "x", count: 107 - directory.path.utf8.count)
         #expect(throws: refusal(ENAMETOOLONG)) { try listen(tooLongPath) }
         let longestPath = String(tooLongPath.dropLast())

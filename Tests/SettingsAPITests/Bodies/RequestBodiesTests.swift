@@ -184,6 +184,7 @@ struct RequestBodiesTests {
     func longName() throws {
         let name = String(repeating: "é", count: 100_000)
         let error = try bodyError("{\"\(name)\":1}", as: Transaction.self)
+        // A message contains at most 64 characters of a name. The limits leave room for the other words.
         #expect(error?.detail.unicodeScalars.count ?? .max < 150)
         #expect(error?.description.unicodeScalars.count ?? .max < 350)
     }
