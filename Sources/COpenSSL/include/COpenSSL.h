@@ -15,7 +15,8 @@ enum { TLS_END = 0, TLS_WANTS_READ = -1, TLS_WANTS_WRITE = -2, TLS_FAILED = -3 }
 const char *tls_load_failure(void);
 
 // Creates a session over a non-blocking socket. The certificate of the server must be for `host`, which is a name or an
-// address. Returns NULL if OpenSSL or memory is missing. The caller owns the socket, and keeps it open until `tls_close`.
+// address. Returns NULL if OpenSSL or memory is missing, or if OpenSSL refuses the host. The caller owns the socket, and keeps it
+// open until `tls_close`.
 tls_session *tls_open(int descriptor, const char *host, bool host_is_address);
 void tls_close(tls_session *session);
 

@@ -30,8 +30,8 @@ package struct Commit: Equatable, Sendable {
 }
 
 extension Commit {
-    /// Initialises the stored properties in the same way as the memberwise initialiser. The label `by` distinguishes it
-    /// from that initialiser.
+    /// Initialises the stored properties, with default values, for other modules. The label `by` distinguishes this
+    /// initialiser from the memberwise initialiser, which is internal.
     package init(
         revision: Revision, time: Timestamp, suiteChanges: [SuiteChange] = [], changes: [Change] = [],
         by origin: CommitOrigin? = nil, requestKey: RequestKey? = nil, requestDigest: String? = nil,

@@ -1,6 +1,6 @@
 public import SettingsModel
 
-/// The contents of a suite for one caller: its values, and the keys whose values it does not show.
+/// The contents of a suite for one caller: the values that the caller may read, and the keys whose values are not shown.
 public struct SuiteContents: Equatable, Sendable {
     /// A key with its effective value.
     public struct Entry: Equatable, Sendable {

@@ -68,7 +68,7 @@ package struct PendingAction: Equatable, Sendable {
         self.until = until
     }
 
-    /// Sets the deadline by a commit with this time.
+    /// Sets another deadline. `time` is the time of the commit that sets it.
     package mutating func move(to deadline: Timestamp, at time: Timestamp) {
         self.deadline = deadline
         period = max(0, deadline.milliseconds - time.milliseconds)
