@@ -24,8 +24,9 @@ package final class ScriptedServer: Sendable {
         /// Reads one request with its body. Returns nil if the client closes the connection, or if no byte arrives for
         /// twenty seconds.
         package func readRequest() -> String? {
-            var text = ""
+            var received: [UInt8] = []
             while true {
+                let text = String(decoding: received, as: UTF8.self)
                 if let end = text.endIndex(ofFirst: "\r\n\r\n") {
                     let length =
                         text[..<end].lowercased().split(separator: "content-length: ").dropFirst().first
@@ -33,7 +34,7 @@ package final class ScriptedServer: Sendable {
                     if text[end...].utf8.count >= length { return text }
                 }
                 guard let more = read() else { return nil }
-                text += String(decoding: more, as: UTF8.self)
+                received += more
             }
         }
 

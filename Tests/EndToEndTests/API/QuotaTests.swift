@@ -165,13 +165,15 @@ struct QuotaTests {
         let file = try directory.file("settingsd.json", "{}")
         let daemon = try TestDaemon(processIn: directory, data: directory.path + "/data", options: ["--config", file])
         for key in 0..<100 { try daemon.sendOK(Request("PUT app/keys/k\(key) \(Self.text(100))")) }
-        for quota in ["suiteBytes", "totalBytes", "valueBytes"] {
-            let limit = quota == "valueBytes" ? 1024 : 4096
+        // The keys of the second and third column still have values of 100 letters.
+        for (quota, limit, changed, shorter, removed) in [
+            ("suiteBytes", 4096, "k2", 3, "k96"), ("totalBytes", 4096, "k3", 3, "k97"),
+            ("valueBytes", 1024, "k4", 75, "k24"),
+        ] {
             _ = try directory.file("settingsd.json", #"{"quotas":{"\#(quota)":\#(limit)}}"#)
             #expect(try daemon.sendOK("POST /v1/reload").json?["needsRestart"] == [])
             try expectRefusal(Request("PUT app/keys/k1 \(Self.text(9000))"), by: "quotas.\(quota)", limit, of: daemon)
-            let (shorter, removed) = limit == 1024 ? (75, "k24") : (3, "k96")
-            try daemon.sendOK(Request("PUT app/keys/k2 \(Self.text(shorter))"))
+            try daemon.sendOK(Request("PUT app/keys/\(changed) \(Self.text(shorter))"))
             try daemon.sendOK(Request("DELETE app/keys/\(removed)"))
         }
         _ = try directory.file("settingsd.json", "{}")

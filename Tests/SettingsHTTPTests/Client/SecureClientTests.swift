@@ -83,10 +83,8 @@ struct SecureClientTests {
         let daemon = try SecureDaemon()
         let client = try daemon.client().blocking
         for _ in 0..<3 { _ = try client.send(.service) }
-        // nginx writes the line of a request to its log after it has sent the answer. The line contains the method, the
-        // path, the idempotency key and the cookie.
-        let end = ContinuousClock.now + .seconds(60)
-        while try daemon.requests().count < 3, ContinuousClock.now < end { continue }
+        try waitForRequests(3, daemon)
+        // A line contains the method, the path, the idempotency key and the cookie.
         #expect(try daemon.requests() == Array(repeating: ["GET", "/v1", "-", "-"], count: 3))
     }
 
@@ -104,7 +102,14 @@ struct SecureClientTests {
             try await client.send(.suite(try SuiteName("locked")))
         }
         #expect(locked?.status == 401)
+        try waitForRequests(3, daemon)
         #expect(try daemon.requests().count == 3)
+    }
+
+    /// Waits for the lines of requests in the log of nginx, which writes a line after it has sent the answer.
+    private func waitForRequests(_ count: Int, _ daemon: SecureDaemon) throws {
+        let end = ContinuousClock.now + .seconds(60)
+        while try daemon.requests().count < count, ContinuousClock.now < end { continue }
     }
 
     @Test("An untrusted certificate is the reason of the error, and the write has the outcome notDone")

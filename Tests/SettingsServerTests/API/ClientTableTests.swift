@@ -245,16 +245,20 @@ struct ClientTableTests {
     @Test("A daemon accepts records whose age exceeds its monotonic clock, which does not count suspended time")
     func oldRecords() throws {
         let (time, suite, state) = (ManualClock(), try SuiteName("app"), try Self.state())
-        let registry = ClientRegistry(
-            forgetTime: ClientRegistry.defaultForgetTime, clock: time.clock, wallClock: { Timestamp(milliseconds: 1) })
-        func report(as caller: String) throws {
+        let (registry, other) = (makeRegistry(), makeRegistry())
+        func makeRegistry() -> ClientRegistry {
+            ClientRegistry(
+                forgetTime: ClientRegistry.defaultForgetTime, clock: time.clock,
+                wallClock: { Timestamp(milliseconds: 1) })
+        }
+        func report(as caller: String, to registry: ClientRegistry) throws {
             let received = try Self.receivedReport("a", caller, ClientReport())
             _ = try registry.record(received, of: suite, on: state)
         }
-        try report(as: "token:x")
+        try report(as: "token:x", to: registry)
         let age = Duration.nanoseconds(Int64(time.clock.now())) + .seconds(60)
-        registry.receive([(daemon: "b", records: registry.records(on: state), age: age)], on: state)
-        #expect(throws: Problem.self) { try report(as: "token:y") }
+        other.receive([(daemon: "b", records: registry.records(on: state), age: age)], on: state)
+        #expect(throws: Problem.self) { try report(as: "token:y", to: other) }
     }
 
     @Test("The end of a watch counts as a contact, even if another watch of the client waits")

@@ -117,9 +117,11 @@ struct FaultTests {
             // Syncs the journal with durability `interval`. Otherwise a power loss during the next start could lose data.
             harness.performMaintenance(after: .nanoseconds(1_000))
             harness.crash(.everything, seed: 9)
-            // A start accepts zeros at the end of a journal, which a crash may leave.
+            // The start cuts an incomplete line and zeros at the end of a journal, which a crash may leave.
             if let journal = harness.disk.names.last(where: { $0.hasPrefix("journal-") }) {
-                harness.disk.put(journal, (harness.disk.content(journal) ?? []) + [UInt8](repeating: 0, count: 99))
+                let content = harness.disk.content(journal) ?? []
+                let incompleteLine = content.prefix(20)
+                harness.disk.put(journal, content + incompleteLine + [UInt8](repeating: 0, count: 99))
             }
             return harness
         }

@@ -243,7 +243,6 @@ struct ObservationTests {
     @Test
     func `An onChange function can write a setting and wait for the confirmation`() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
-        let start = ContinuousClock.now
         withObservationTracking {
             _ = defaults.launchCount
         } onChange: {
@@ -251,7 +250,7 @@ struct ObservationTests {
             #expect(throws: Never.self) { try defaults.synchronize() }
         }
         defaults.launchCount += 1
-        #expect(defaults.loginTries == 9 && .now - start < .seconds(2))
+        #expect(defaults.loginTries == 9)
     }
 
     @Test("A task that observes a key gets the last value after concurrent writes of two other tasks")
