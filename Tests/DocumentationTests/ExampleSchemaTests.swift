@@ -31,6 +31,11 @@ struct ExampleSchemaTests {
         #expect(server.suiteViolations(of: withoutTLS) == [])
         #expect(
             server.newSuiteViolations(before: withoutTLS, after: withTLS).map(\.key) == ["certificate", "privateKey"])
+    }
+
+    @Test("The example schema of a server allows features with names in lower case, and refuses port 0")
+    func patternAndPort() throws {
+        let server = try schema("com.example.server")
         #expect(server.key("feature.dark-mode")?.violations(of: true) == [])
         #expect(server.key("feature.Dark") == nil)
         #expect(server.key("metrics.port")?.violations(of: 0).map(\.keyword) == ["minimum"])

@@ -72,8 +72,8 @@ struct LinkTests {
     private static func anchors(of lines: [String]) -> [String] {
         var counts: [String: Int] = [:]
         return lines.compactMap { $0.firstMatch(of: /^#{1,6} (.*)$/)?.1 }.map { heading in
-            let kept = heading.lowercased().filter { $0.isLetter || $0.isNumber || "_- ".contains($0) }
-            let anchor = kept.replacing(" ", with: "-")
+            let text = heading.lowercased().filter { $0.isLetter || $0.isNumber || "_- ".contains($0) }
+            let anchor = text.replacing(" ", with: "-")
             counts[anchor, default: 0] += 1
             return counts[anchor] == 1 ? anchor : "\(anchor)-\((counts[anchor] ?? 1) - 1)"
         }

@@ -2,7 +2,7 @@ import Observation
 import SettingsClient
 
 // The code of the article "Observing settings". ArticleCodeTests checks that this target contains the code of the
-// articles.
+// articles. KeysAndSchemasCode declares the other keys.
 
 func trackTheme() {
     withObservationTracking {

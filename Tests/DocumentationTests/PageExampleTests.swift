@@ -61,15 +61,18 @@ struct PageExampleTests {
     @Test("A failure names the page, the line, the command and its output")
     func failure() throws {
         let page = ["# Title", "", "```sh", "echo fine", "```", "", "```sh", "echo bad", "ls \\", "  nothing", "```"]
+        // The commands send no request, so no daemon has to listen at the address.
         let run = try PageRun(
             "docs/page.md", CodeBlock.blocks(in: page), in: try TemporaryDirectory(), url: "http://127.0.0.1:1")
         let failure = try #require(run.failure)
+        // The command `ls` ends in line 10 of the page.
         #expect(failure.hasPrefix("docs/page.md:10: ls nothing\n"))
         #expect(failure.contains("bad\nls: ") && !failure.contains("fine"))
     }
 
-    @Test("A process that an example leaves in the background ends with the run of the page")
+    @Test("An example gets the address of the daemon, and its process in the background ends with the run of the page")
     func background() throws {
+        // `PageRun` waits until no process has the output of the script open. `tail` would keep the output open forever.
         let page = ["# Title", "```sh", "tail -f /dev/null &", "echo http://127.0.0.1:7070 $SETTINGS_URL", "```"]
         let run = try PageRun("page.md", CodeBlock.blocks(in: page), in: try TemporaryDirectory(), url: "http://here:1")
         #expect(run.failure == nil && run.output.hasSuffix("http://here:1 http://here:1\n"))
@@ -83,7 +86,7 @@ private struct PageRun {
     /// The output of the commands on standard output and standard error.
     let output: String
 
-    /// Runs the blocks in a shell that stops at the first failed command.
+    /// Runs the blocks in a shell that stops at the first failed command. The first line of the page is not in a block.
     init(_ path: String, _ blocks: [CodeBlock], in directory: TemporaryDirectory, url: String) throws {
         let (home, work) = (directory.path + "/home", directory.path + "/work")
         for folder in [home, work] {

@@ -3,7 +3,7 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
-// The code of the article on SettingsClientTesting. ArticleCodeTests checks that this target contains the code of the
+// The code of the article SettingsClientTesting, and a test that runs it. ArticleCodeTests checks that this target contains the code of the
 // articles.
 
 struct SpeakerKeys: DefaultsKeyStore {

@@ -24,7 +24,7 @@ struct CommitListTests {
 
     @Test("A list equals an array after random changes, and copies keep their elements")
     func random() throws {
-        for var random in FuzzBudget.generators(share: 0.005) {
+        for var random in FuzzBudget.generators(shareOfRounds: 0.005) {
             let seed: Comment = "seed \(random.seed)"
             var list = CommitList()
             var model: [Revision] = []

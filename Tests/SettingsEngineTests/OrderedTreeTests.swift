@@ -50,7 +50,7 @@ struct OrderedTreeTests {
         "After random changes, a tree has the elements of a sorted array, and copies of the tree are unchanged",
         arguments: ["", "a", "a.beginning.that.all.share."])
     func random(prefix: String) throws {
-        for var random in FuzzBudget.generators(share: 0.01) {
+        for var random in FuzzBudget.generators(shareOfRounds: 0.01) {
             var tree = OrderedTree<Item>()
             var items: [Item] = []
             var copies: [(tree: OrderedTree<Item>, items: [Item])] = []

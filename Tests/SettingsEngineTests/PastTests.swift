@@ -81,7 +81,7 @@ struct PastTests {
 
     @Test("A suite read at a revision or an instant equals the suite at that time")
     func reads() throws {
-        for random in FuzzBudget.generators(share: 0.01) {
+        for random in FuzzBudget.generators(shareOfRounds: 0.01) {
             let run = try Run(random, commits: 80)
             for pastState in run.pastStates {
                 for name in PlainSuites.suiteNames {
@@ -105,7 +105,7 @@ struct PastTests {
     )
     func shortHistory() throws {
         var (answered, gone) = (0, 0)
-        for random in FuzzBudget.generators(share: 0.02) {
+        for random in FuzzBudget.generators(shareOfRounds: 0.02) {
             var limits = History.Limits()
             limits.commits = 12
             limits.suiteCommits = 3
@@ -187,7 +187,7 @@ struct PastTests {
     /// `AgreedTime` computes the agreed time, which is an estimate of the present time.
     @Test("With a maximum age, the history keeps the commits up to that age before the agreed time")
     func age() throws {
-        for random in FuzzBudget.generators(share: 0.02) {
+        for random in FuzzBudget.generators(shareOfRounds: 0.02) {
             var limits = History.Limits()
             limits.age = 20_000
             limits.suiteCommits = random.seed % 2 == 0 ? 0 : 256
@@ -256,7 +256,7 @@ struct PastTests {
 
     @Test("The difference between two revisions has the settings that differ, in both directions")
     func differences() throws {
-        for random in FuzzBudget.generators(share: 0.01) {
+        for random in FuzzBudget.generators(shareOfRounds: 0.01) {
             var run = try Run(random, commits: 60)
             for _ in 0..<300 {
                 let (from, to) = (run.random.pick(run.pastStates), run.random.pick(run.pastStates))
@@ -292,7 +292,7 @@ struct PastTests {
     @Test("Undoing a commit reverts its changes, and undoing the undo restores them, unless a key changed later")
     func undo() throws {
         var (undone, refused) = (0, 0)
-        for random in FuzzBudget.generators(share: 0.02) {
+        for random in FuzzBudget.generators(shareOfRounds: 0.02) {
             let run = try Run(random, commits: 40)
             for (before, after) in zip(run.pastStates, run.pastStates.dropFirst()) {
                 var copy = run
@@ -336,7 +336,7 @@ struct PastTests {
     @Test("A restore brings back the earlier values that the schema allows")
     func restore() throws {
         var (whole, partial) = (0, 0)
-        for random in FuzzBudget.generators(share: 0.06) {
+        for random in FuzzBudget.generators(shareOfRounds: 0.06) {
             let run = try Run(random, commits: 40)
             for pastState in run.pastStates.dropFirst() {
                 for (name, pastSuite) in pastState.suites {

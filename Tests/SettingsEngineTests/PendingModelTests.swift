@@ -265,7 +265,7 @@ struct PendingModelTests {
     @Test("Random writes with deadlines, confirmations and clock jumps have the effects that the model expects")
     func random() throws {
         var counts: [String: Int] = [:]
-        for random in FuzzBudget.generators(share: 0.05) {
+        for random in FuzzBudget.generators(shareOfRounds: 0.05) {
             var writes = try RandomWrites(random)
             var run = try Run(seed: random.seed)
             for _ in 0..<150 {

@@ -46,7 +46,7 @@ struct QuotaTests {
     @Test("A write is refused if and only if the stored data after it exceeds a quota and has grown")
     func exact() throws {
         var (refused, allowed) = (0, 0)
-        for random in FuzzBudget.generators(share: 0.02) {
+        for random in FuzzBudget.generators(shareOfRounds: 0.02) {
             var writes = try RandomWrites(random)
             var state = State(epoch: try #require(Epoch("e0")))
             var replayed = state

@@ -11,7 +11,7 @@ import Testing
 struct RemovedKeysTests {
     @Test("The newest tombstones are kept, and unknownKeyRevision is at least the revision of each discarded tombstone")
     func random() throws {
-        for var random in FuzzBudget.generators(share: 0.003) {
+        for var random in FuzzBudget.generators(shareOfRounds: 0.003) {
             let initial = try #require(Revision(Int64(random.below(5))))
             var removed = RemovedKeys(unknownKeyRevision: initial)
             var revisions: [Int: Revision] = [:]

@@ -89,7 +89,7 @@ struct WriteDecisionTests {
 
     @Test("Random writes change the state in the same way as plain dictionaries")
     func random() throws {
-        for random in FuzzBudget.generators(share: 0.03) {
+        for random in FuzzBudget.generators(shareOfRounds: 0.03) {
             var writes = try RandomWrites(random)
             var run = try Run(seed: random.seed)
             for _ in 0..<120 {
@@ -101,7 +101,7 @@ struct WriteDecisionTests {
 
     @Test("Applying the commits from journal lines gives the same state")
     func replayed() throws {
-        for random in FuzzBudget.generators(share: 0.01) {
+        for random in FuzzBudget.generators(shareOfRounds: 0.01) {
             var writes = try RandomWrites(random)
             var run = try Run(seed: random.seed)
             var replayed = run.state
@@ -133,7 +133,7 @@ struct WriteDecisionTests {
 
     @Test("A suite read at an earlier revision equals the remembered suite, back to the oldest available revision")
     func past() throws {
-        for random in FuzzBudget.generators(share: 0.02) {
+        for random in FuzzBudget.generators(shareOfRounds: 0.02) {
             var writes = try RandomWrites(random)
             var limits = History.Limits()
             limits.commits = 60

@@ -39,11 +39,12 @@ package final class ChildProcess {
     /// The path of the daemon that was built together with the tests.
     package static let program = built("settingsd")
 
-    /// The path of a program that was built together with the tests.
+    /// Returns the path of a program that was built together with the tests.
     package static func built(_ name: String) -> String {
         folder + name
     }
 
+    /// The folder of the program that runs the tests, with a final slash.
     private static let folder: String = {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = buffer.withUnsafeMutableBytes { bytes in
@@ -51,8 +52,8 @@ package final class ChildProcess {
                 text.baseAddress.map { readlink("/proc/self/exe", $0, text.count) } ?? 0
             }
         }
-        let tests = buffer[..<max(0, count)]
-        return String(decoding: tests[..<(tests.lastIndex(of: UInt8(ascii: "/")) ?? 0)], as: UTF8.self) + "/"
+        let path = buffer[..<max(0, count)]
+        return String(decoding: path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)], as: UTF8.self) + "/"
     }()
 
     /// - Parameter descriptors: File descriptors that the child receives, numbered from 3.
@@ -81,8 +82,8 @@ package final class ChildProcess {
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         var variables = environment.map { strdup($0) } + [nil]
         defer { for text in words + variables { free(text) } }
-        // A child inherits ignored signals from the shell that runs the tests, and blocked signals from the threads of
-        // Dispatch. The programs that the child starts would inherit these signals, too.
+        // Without these attributes, the child would inherit ignored signals from the shell that runs the tests, and blocked
+        // signals from the threads of Dispatch.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -128,8 +129,8 @@ package final class ChildProcess {
     }
 
     /// Runs the closure while no child is being started. A child has a copy of every descriptor of this process until
-    /// it executes its program, so a descriptor closed in that moment stays open. A test for which the close must take
-    /// effect at once closes the descriptor in the closure.
+    /// it executes its program, so a socket that a test closes in that moment stays open. Tests that need an immediate
+    /// effect of a close call it in the closure.
     package static func whileNoChildStarts<Result>(_ body: () throws -> Result) rethrows -> Result {
         try starting.withLock { _ in try body() }
     }
@@ -149,7 +150,7 @@ package final class ChildProcess {
         while waitid(P_PID, id_t(process), &state, WSTOPPED | WEXITED | WNOWAIT) < 0, errno == EINTR {}
     }
 
-    /// True if a signal is in a signal set of the main thread, such as `SigIgn` or `SigBlk` in /proc.
+    /// True if a signal is in a signal set of the main thread, such as `SigIgn` or `SigBlk` in /proc/PID/status.
     package func has(_ number: Int32, in set: String) throws -> Bool {
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("\(set):") }
@@ -179,7 +180,7 @@ package final class ChildProcess {
         while hasEnded[.output] != true || hasEnded[.errors] != true {
             try read(until: deadline, for: "the exit of the program")
         }
-        // No process has the other ends of the two sockets open, so the child has exited or is exiting.
+        // Both outputs have ended, because the child has exited or is exiting.
         var status: Int32 = 0
         waitpid(process, &status, 0)
         isReaped = true

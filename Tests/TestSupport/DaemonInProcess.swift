@@ -20,7 +20,7 @@ package final class DaemonInProcess: Sendable {
     private let directory: TemporaryDirectory
     private let isStopped = Atomic(false)
 
-    /// The daemon does not listen on a TCP port, so the test cannot connect.
+    /// The first address of the daemon is not a TCP port, so the test cannot connect.
     package struct NoPort: Error {
         package init() {}
     }
@@ -76,7 +76,9 @@ package final class DaemonInProcess: Sendable {
 /// their directories and the test process must exist until then.
 private enum StoppingDaemons {
     private static let stopping = DispatchGroup()
-    private static let isAwaited = atexit { _ = StoppingDaemons.stopping.wait(timeout: .now() + .seconds(60)) } == 0
+    /// The first use registers a function that waits for the daemons at the exit of the process.
+    private static let isAwaitedAtExit =
+        atexit { _ = StoppingDaemons.stopping.wait(timeout: .now() + .seconds(60)) } == 0
 
     /// The directory of a stopping daemon, which is removed before the daemon counts as stopped.
     private final class RetainedDirectory: Sendable {
@@ -88,7 +90,7 @@ private enum StoppingDaemons {
     }
 
     static func add(_ daemon: Daemon, _ directory: TemporaryDirectory) {
-        _ = isAwaited
+        _ = isAwaitedAtExit
         stopping.enter()
         let retained = RetainedDirectory(directory)
         daemon.stop { _ in

@@ -10,6 +10,7 @@ package final class EtcdCluster: Sendable {
         let name: String
         /// The URL for other members.
         let peer: String
+        /// The data directory.
         var data: String
         let arguments: [String]
         var process: ChildProcess?
@@ -23,8 +24,8 @@ package final class EtcdCluster: Sendable {
     /// Starts the members. Returns before the members accept calls; see `awaitStart()`.
     package init(members count: Int = 1, options: [String] = []) throws {
         let directory = try TemporaryDirectory()
-        let free = try (0..<2 * count).map { _ in try LocalPort.free() }
-        let (clients, peers) = (free[..<count], free[count...])
+        let freePorts = try (0..<2 * count).map { _ in try LocalPort.free() }
+        let (clients, peers) = (freePorts[..<count], freePorts[count...])
         let cluster = zip(0..., peers).map { "m\($0)=http://127.0.0.1:\($1)" }.joined(separator: ",")
         var members: [Member] = []
         for (number, (client, peer)) in zip(clients, peers).enumerated() {
@@ -48,6 +49,7 @@ package final class EtcdCluster: Sendable {
     /// Starts a member that is not running.
     package func start(_ number: Int) throws {
         try members.withLock { members in
+            // etcd does not start on ARM without this variable.
             let process = try ChildProcess(
                 members[number].arguments + ["--data-dir", members[number].data],
                 environment: ["ETCD_UNSUPPORTED_ARCH=arm64"], of: "/usr/bin/etcd")
@@ -67,7 +69,7 @@ package final class EtcdCluster: Sendable {
 
     /// Saves a snapshot of etcd to a file.
     package func save(to file: String) throws {
-        try control(["--endpoints", endpoints[0], "snapshot", "save", file])
+        try runEtcdctl(["--endpoints", endpoints[0], "snapshot", "save", file])
     }
 
     /// Kills the only member and starts it with the data of a snapshot.
@@ -77,15 +79,14 @@ package final class EtcdCluster: Sendable {
             members[0].data += "-restored"
             return (members[0].name, members[0].peer, members[0].data)
         }
-        try control([
+        try runEtcdctl([
             "snapshot", "restore", file, "--data-dir", data, "--name", name, "--initial-cluster", "\(name)=\(peer)",
             "--initial-advertise-peer-urls", peer,
         ])
         try start(0)
     }
 
-    /// Runs `etcdctl`.
-    private func control(_ arguments: [String]) throws {
+    private func runEtcdctl(_ arguments: [String]) throws {
         let end = try ChildProcess(arguments, environment: ["ETCDCTL_API=3"], of: "/usr/bin/etcdctl").end()
         guard end.code == 0 else { throw ChildProcess.Failure(description: "etcdctl \(arguments): \(end)") }
     }
@@ -104,7 +105,7 @@ package final class EtcdCluster: Sendable {
         }
     }
 
-    /// Calls the first member, for example `call("auth/enable", "{}")`, and returns its answer.
+    /// Sends a JSON body to the path `/v3/PATH` of the first member, for example `call("auth/enable", "{}")`. Returns the answer.
     @discardableResult
     package func call(_ path: String, _ body: String) throws -> RawResponse {
         try RawClient(port: ports[0]).exchange(

@@ -51,7 +51,7 @@ package struct EventStreamParser: Sendable {
     /// search byte by byte.
     private static func lengthOfLine(in bytes: ArraySlice<UInt8>) -> Int? {
         bytes.withUnsafeBytes { bytes in
-            guard let base = bytes.baseAddress, let end = memchr(base, 10, bytes.count) else { return nil }
+            guard let base = bytes.baseAddress, let end = memchr(base, 0x0A, bytes.count) else { return nil }
             return UnsafeRawPointer(end) - base
         }
     }
@@ -93,7 +93,7 @@ package final class EventStreamReader {
     private var next = 0
     /// All received bytes, for tests of the encoding.
     package private(set) var received: [UInt8] = []
-    /// True if the body has ended properly.
+    /// True if the end of the body was read.
     package private(set) var hasEnded = false
 
     /// Sends a request and reads the head of its answer.

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// A listening port of 127.0.0.1. The kernel completes connections to the port, and no program answers them.
+/// A listening port of 127.0.0.1. The kernel accepts connections to the port, and nothing answers their requests.
 package final class LocalPort: Sendable {
     struct Failure: Error {
         let code: Int32
@@ -33,7 +33,7 @@ package final class LocalPort: Sendable {
         _ = close(descriptor)
     }
 
-    /// The ports below the range from which the kernel assigns ports to outgoing connections.
+    /// The ports that `free` returns. By default, Linux assigns only greater ports to outgoing connections.
     private static let ports: Range<UInt16> = 10_000..<32_000
     private static let next = Mutex(UInt16.random(in: ports))
 

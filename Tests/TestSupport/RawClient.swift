@@ -7,13 +7,16 @@ internal import Glibc
 /// with data.
 package final class RawClient {
     package enum Failure: Error, Equatable {
+        /// A system call failed. The associated values are its name and `errno`.
         case system(String, Int32)
         /// The peer sent or accepted no data in time.
         case timeout
         /// The peer closed the connection before the answer was complete. The associated value is the received part of
         /// the answer.
         case closed(String)
+        /// The peer has reset the connection.
         case reset
+        /// The associated value is a part of an answer that is not valid.
         case malformed(String)
     }
 
@@ -141,11 +144,11 @@ package final class RawClient {
     /// this client.
     func waitForData(forwardingEndOf other: RawClient) {
         guard pending.isEmpty else { return }
-        // The value of POLLRDHUP, which Swift's Glibc module does not define. It reports a half-close of the peer.
-        let ended: Int16 = 0x2000
+        // POLLRDHUP, which Swift's Glibc module does not define. It reports that the peer has closed its sending side.
+        let peerHasEndedSending: Int16 = 0x2000
         var polled = [
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: other.descriptor, events: ended, revents: 0),
+            pollfd(fd: other.descriptor, events: peerHasEndedSending, revents: 0),
         ]
         poll(&polled, 2, Deadline(seconds: patience).milliseconds)
         if polled[1].revents != 0 { endSending() }
@@ -201,7 +204,7 @@ extension RawClient {
 
     /// Reads an answer with its body.
     ///
-    /// - Parameter toHead: True for the answer to a HEAD request, which has no body, whatever its fields say.
+    /// - Parameter toHead: True for the answer to a HEAD request, which has no body even if it has a Content-Length.
     package func readResponse(toHead: Bool = false) throws -> RawResponse {
         var response = try readHead()
         if !toHead { response.body = try readBody(of: response) }

@@ -27,7 +27,7 @@ package struct RawResponse: Equatable, Sendable {
     /// The length of a body that is not chunked.
     var length: Int { field("Content-Length").flatMap { Int($0) } ?? 0 }
 
-    /// True if the status allows a body. The answer to a HEAD request has no body, whatever its status is.
+    /// True if the status allows a body. This property does not know whether the request was a HEAD request.
     var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }
 
     init(head: ArraySlice<UInt8>) throws {

@@ -86,9 +86,9 @@ final class RequestSpreader: Sendable {
         var head = String(decoding: try daemon.receive { $0.remove(through: "\r\n\r\n") }, as: UTF8.self)
         let response = try RawResponse(head: Array(head.utf8)[...])
         recordCursor(response.field("Settings-Cursor"), from: target)
-        if response.status == 400, let own = response.field("Settings-Cursor"), let newest = newest.withLock({ $0 }) {
+        if response.status == 400, let old = response.field("Settings-Cursor"), let newest = newest.withLock({ $0 }) {
             // A daemon refuses a malformed request without waiting, so its cursor can be older than `newest`.
-            head.replace("Settings-Cursor: \(own)\r\n", with: "Settings-Cursor: \(newest.cursor)\r\n")
+            head.replace("Settings-Cursor: \(old)\r\n", with: "Settings-Cursor: \(newest.cursor)\r\n")
         }
         try client.send(head)
         let isOpen = response.field("Connection") != "close"
@@ -105,6 +105,7 @@ final class RequestSpreader: Sendable {
         return isOpen
     }
 
+    /// Waits for the next part of the body, and returns it; nil at the end of the body.
     private func part(of response: RawResponse, from daemon: RawClient, to client: RawClient) throws -> [UInt8]? {
         daemon.waitForData(forwardingEndOf: client)
         return try daemon.readBodyPart(of: response)
@@ -118,7 +119,7 @@ final class RequestSpreader: Sendable {
         }
     }
 
-    /// Returns an answer with the number of watchers of all daemons.
+    /// Returns an answer to GET /metrics that has only the number of watchers of all daemons.
     private func watcherCount(_ request: [UInt8]) throws -> String {
         let count = try targets.reduce(0) { try $0 + RawClient(port: $1).watcherCount(request) }
         let body = "settingsd_watchers \(count)\n"

@@ -2,7 +2,8 @@ internal import Glibc
 
 /// A certificate authority in a folder, with the certificates that it signs.
 package struct TestAuthority: Sendable {
-    private static let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
+    /// The options of `openssl req` that create a new key.
+    private static let newKeyOptions = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
     private let folder: TemporaryDirectory
 
     /// Creates an authority with the certificate `authority.pem`.
@@ -18,15 +19,15 @@ package struct TestAuthority: Sendable {
     ///   - days: The validity in days. A certificate with a negative number has expired.
     package func make(_ name: String, for host: String, days: Int = 2) throws {
         _ = try folder.file("names", "subjectAltName=\(host)\n")
-        try openssl("req \(Self.key) -keyout \(name).key -out \(name).csr -subj /CN=\(name)")
+        try openssl("req \(Self.newKeyOptions) -keyout \(name).key -out \(name).csr -subj /CN=\(name)")
         try openssl(
             "x509 -req -in \(name).csr -CA authority.pem -CAkey authority.key -set_serial 1 -out \(name).pem "
                 + "-days \(days) -extfile names")
     }
 
-    /// Creates a self-signed certificate.
+    /// Creates the self-signed certificate `NAME.pem` with the key `NAME.key`.
     package func makeSelfSigned(_ name: String, for host: String) throws {
-        try openssl("req -x509 \(Self.key) -keyout \(name).key -out \(name).pem -days 2 -subj /CN=\(host)")
+        try openssl("req -x509 \(Self.newKeyOptions) -keyout \(name).key -out \(name).pem -days 2 -subj /CN=\(host)")
     }
 
     package func path(_ name: String) -> String { "\(folder.path)/\(name)" }
@@ -52,6 +53,7 @@ package final class SecureProxy {
     ///   - folder: The folder for the files of nginx.
     ///   - servers: Returns the `server` blocks of the configuration of nginx. The argument is the port for TLS.
     package init(in folder: String, _ servers: (UInt16) -> String) throws {
+        // Another process may open the free port before nginx does.
         var failure = ""
         for _ in 0..<5 {
             let port = try LocalPort.free()

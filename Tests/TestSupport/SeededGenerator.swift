@@ -45,17 +45,17 @@ package enum FuzzBudget {
     private static let chosenSeed = number("FUZZ_SEED", 0 ... .max)
     package static let firstSeed = chosenSeed ?? 20_260_101
 
-    /// The generators of all rounds. `share` is the number of the rounds as a fraction of `iterations`.
-    package static func generators(share: Double = 1) -> some Sequence<SeededGenerator> {
-        let rounds = max(1, Int(Double(iterations) * share))
+    /// A generator for each round. The number of rounds is `shareOfRounds` times `iterations`, and at least 1.
+    package static func generators(shareOfRounds: Double = 1) -> some Sequence<SeededGenerator> {
+        let rounds = max(1, Int(Double(iterations) * shareOfRounds))
         return (0..<UInt64(rounds)).lazy.map { SeededGenerator(seed: firstSeed &+ $0) }
     }
 
-    /// The seeds for a test that uses different seeds in each run, unless `FUZZ_SEED` is set. `share` is the number of
-    /// the seeds as a fraction of `iterations`.
-    package static func randomSeeds(share: Double) -> [UInt64] {
+    /// The seeds for a test that uses different seeds in each run, unless `FUZZ_SEED` is set. The number of seeds is
+    /// `shareOfRounds` times `iterations`, and at least 1.
+    package static func randomSeeds(shareOfRounds: Double) -> [UInt64] {
         let first = chosenSeed ?? .random(in: 0...UInt64(UInt32.max))
-        return (0..<UInt64(max(1, Double(iterations) * share))).map { first &+ $0 }
+        return (0..<UInt64(max(1, Double(iterations) * shareOfRounds))).map { first &+ $0 }
     }
 
     /// True if an exhaustive test runs the case with this number. With 1,000 iterations, the test runs all cases,

@@ -30,9 +30,10 @@ package final class TCPProxy: Sendable {
         var replacedAnswers = 0
     }
 
-    /// The state of one connection: whether the answer to its last request must be replaced.
+    /// The state of one connection.
     private final class ConnectionState: Sendable {
-        let isReplaced = Atomic(false)
+        /// True if the last request contains the text of the mode `replacing`.
+        let isAnswerReplaced = Atomic(false)
     }
 
     package let port: UInt16
@@ -94,7 +95,7 @@ package final class TCPProxy: Sendable {
                 close(server)
                 continue
             }
-            // `set(.cut)` and `redirect` close only sockets in `open`, so the connection may be outdated before this line.
+            // The mode or the target may have changed since the connect. `set` and `redirect` close only sockets in `open`.
             let isCurrent = state.withLock { state in
                 guard !state.mode.isCut, state.target == target else { return false }
                 state.open.formUnion([client, server])
@@ -121,6 +122,9 @@ package final class TCPProxy: Sendable {
         close(listener)
     }
 
+    /// Forwards the data of one direction of a connection, until either side ends.
+    ///
+    /// - Parameter answers: True for the direction from the server to the client.
     private func pass(from source: Int32, to sink: Int32, _ connection: ConnectionState, answers: Bool) {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         // The data that the proxy has received and not forwarded, each with the time at which it is forwarded.
@@ -145,8 +149,8 @@ package final class TCPProxy: Sendable {
             case .replacing(let text, let replacement):
                 if !answers {
                     let isMatch = String(decoding: message, as: UTF8.self).contains(text)
-                    connection.isReplaced.store(isMatch, ordering: .relaxed)
-                } else if connection.isReplaced.load(ordering: .relaxed) {
+                    connection.isAnswerReplaced.store(isMatch, ordering: .relaxed)
+                } else if connection.isAnswerReplaced.load(ordering: .relaxed) {
                     state.withLock { $0.replacedAnswers += 1 }
                     guard let replacement else { continue }
                     message = Array(replacement.utf8)

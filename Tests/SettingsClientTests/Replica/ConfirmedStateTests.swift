@@ -32,7 +32,7 @@ struct ConfirmedStateTests {
     }
 
     @Test func `After random writes, the replica equals the server, and each change has a new version`() throws {
-        for var random in FuzzBudget.generators(share: 0.05) {
+        for var random in FuzzBudget.generators(shareOfRounds: 0.05) {
             let server = InMemoryBackend(suite: suite)
             var replica = ReplicaState()
             replica.adopt(try server.load())

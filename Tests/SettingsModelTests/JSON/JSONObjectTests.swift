@@ -112,7 +112,7 @@ struct JSONObjectModelTests {
 
     @Test("Every operation on an object has the same result as on a list of pairs")
     func operations() {
-        for var generator in FuzzBudget.generators(share: 0.01) {
+        for var generator in FuzzBudget.generators(shareOfRounds: 0.01) {
             var object = JSONObject()
             var model: [Pair] = []
             for step in 0..<200 {

@@ -80,7 +80,7 @@ struct JSONWriterTests {
 
     @Test("Two values have the same canonical text if and only if they are equal")
     func canonicalText() {
-        for generator in FuzzBudget.generators(share: 0.3) {
+        for generator in FuzzBudget.generators(shareOfRounds: 0.3) {
             var random = RandomJSON(generator, vocabulary: .narrow)
             let value = random.value(levels: 3)
             let (same, other) = (random.reordered(value), random.value(levels: 3))
@@ -192,7 +192,7 @@ struct JSONWriterPiecesTests {
 
     @Test
     func `A value that is written in pieces has the same bytes as the value that is written at once`() {
-        for generator in FuzzBudget.generators(share: 0.1) {
+        for generator in FuzzBudget.generators(shareOfRounds: 0.1) {
             var random = RandomJSON(generator)
             let value = random.value(levels: 4)
             for style in [JSONWriter.Style.compact, .pretty] {

@@ -92,7 +92,7 @@ struct HistoryRecoveryTests {
     @Test("A history that is read from snapshots between commits equals the original history")
     func same() throws {
         // `share` is the number of the rounds as a fraction of 1,000, the default number of iterations.
-        for var random in FuzzBudget.generators(share: 0.005) {
+        for var random in FuzzBudget.generators(shareOfRounds: 0.005) {
             let limits = Self.limits(&random)
             var run = try Run(seed: random.seed, limits)
             var reread = run.state
@@ -108,7 +108,7 @@ struct HistoryRecoveryTests {
 
     @Test("A long history reads back equal from a snapshot and respects other limits")
     func long() throws {
-        for var random in FuzzBudget.generators(share: 0.0005) {
+        for var random in FuzzBudget.generators(shareOfRounds: 0.0005) {
             var limits = Self.limits(&random)
             limits.commits += 1_020
             limits.bytes = 16 << 20
@@ -135,7 +135,7 @@ struct HistoryRecoveryTests {
 
     @Test("A history that is read with other limits respects these limits")
     func otherBounds() throws {
-        for var random in FuzzBudget.generators(share: 0.005) {
+        for var random in FuzzBudget.generators(shareOfRounds: 0.005) {
             var run = try Run(seed: random.seed, Self.limits(&random))
             var other = run.state
             for number in 1...150 {
