@@ -1,5 +1,5 @@
-// Compares the speed of parsing and writing typical settings with Foundation's JSONSerialization. The two alternate in
-// each round. Prints the median times and their ratio. Usage: `swift run -c release json-benchmark [ROUNDS]`.
+// Compares the speed with which SettingsModel and Foundation's JSONSerialization parse and write typical settings. Each
+// round measures both. Prints the median times and their ratio. Usage: `swift run -c release json-benchmark [ROUNDS]`.
 
 import Foundation
 import SettingsModel
@@ -21,6 +21,7 @@ func secondsPerCall(_ calls: Int, _ body: () throws -> Void) rethrows -> Double 
 
 /// Prints a line with the median times of both implementations, and how many times as fast ours is.
 func compare(_ label: String, bytes: Int, ours: () throws -> Void, theirs: () throws -> Void) rethrows {
+    // All calls of a round together parse or write about 4 MB.
     let calls = max(1, 4_000_000 / bytes)
     var ourTimes: [Double] = []
     var theirTimes: [Double] = []

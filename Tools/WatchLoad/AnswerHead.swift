@@ -26,9 +26,10 @@ struct AnswerHead {
                 return
             }
             if status == nil {
+                // The status follows "HTTP/1.1 ".
                 status = bytes.decimal(from: start + 9)
             } else if bytes.hasName("content-length:", at: start) {
-                body = bytes.decimal(from: start + 15).map(Body.length)
+                body = bytes.decimal(from: start + "content-length:".utf8.count).map(Body.length)
             } else if bytes.hasName("transfer-encoding:", at: start) {
                 body = .chunked
             }

@@ -7,9 +7,9 @@ import Glibc
 /// buffer are counted and dropped.
 struct Channel {
     enum Received {
-        /// The answer is still incomplete, and its head was not completed by this call.
+        /// The answer is incomplete. This call has not completed the head.
         case incomplete
-        /// This call has completed the head of the answer.
+        /// This call has completed the head of the answer. The body is incomplete.
         case head
         /// The answer is complete.
         case answer

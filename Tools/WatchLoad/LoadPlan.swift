@@ -24,8 +24,8 @@ struct LoadPlan {
     let wait: Int
 
     init(_ words: [String]) throws(LoadFailure) {
-        func number(_ position: Int, _ range: ClosedRange<Int>, otherwise: Int? = nil) throws(LoadFailure) -> Int {
-            if position >= words.count, let otherwise { return otherwise }
+        func number(_ position: Int, _ range: ClosedRange<Int>, defaultValue: Int? = nil) throws(LoadFailure) -> Int {
+            if position >= words.count, let defaultValue { return defaultValue }
             guard position < words.count, let value = Int(words[position]), range.contains(value) else {
                 throw LoadFailure(Self.usage)
             }
@@ -37,7 +37,7 @@ struct LoadPlan {
         self.server = server
         port = UInt16(try number(1, 1...65535))
         watchers = try number(2, 1...1_000_000)
-        keys = try number(3, 1...watchers, otherwise: 1)
-        wait = try number(4, 0...300, otherwise: 300)
+        keys = try number(3, 1...watchers, defaultValue: 1)
+        wait = try number(4, 0...300, defaultValue: 300)
     }
 }

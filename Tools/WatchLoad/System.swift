@@ -22,8 +22,8 @@ func wallClockSeconds() -> Double {
 
 private func seconds(_ time: timespec) -> Double { Double(time.tv_sec) + Double(time.tv_nsec) / 1e9 }
 
-/// Makes the kernel acknowledge the next received bytes together with the next request instead of at once. This is
-/// usual for a client that sends its next request immediately after an answer.
+/// Makes the kernel acknowledge the next received bytes together with the next request instead of at once. The kernel
+/// does this by itself for a client that sends its next request immediately after an answer.
 func delayAcknowledgement(_ socket: Int32) {
     var isImmediate: Int32 = 0
     setsockopt(socket, Int32(IPPROTO_TCP), TCP_QUICKACK, &isImmediate, socklen_t(MemoryLayout<Int32>.size))
@@ -34,6 +34,7 @@ func delayAcknowledgement(_ socket: Int32) {
 func received(
     from socket: Int32, into buffer: UnsafeMutableBufferPointer<UInt8>
 ) -> (count: Int, arrival: Double) {
+    // 64 bytes have room for a header and a time stamp.
     withUnsafeTemporaryAllocation(byteCount: 64, alignment: MemoryLayout<cmsghdr>.alignment) { control in
         var part = iovec(iov_base: buffer.baseAddress, iov_len: buffer.count)
         return withUnsafeMutablePointer(to: &part) { part in

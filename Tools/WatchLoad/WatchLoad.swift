@@ -24,7 +24,7 @@ final class WatchLoad {
     private static let maximumGreetings = 128
     /// The number of source addresses of the watchers. One address may not have enough ports, and a server may limit
     /// the number of connections of one address.
-    private static let addresses = 32
+    private static let sourceAddresses = 32
     /// The buffer of the control channel, in bytes. It must hold the metrics, which are the longest answer.
     private static let controlBufferSize = 1 << 16
     /// The maximum number of seconds to wait for any event.
@@ -60,7 +60,8 @@ final class WatchLoad {
     private var waiting = 0
     /// The number of answers to the watchers since all of them began to wait.
     private var answers = 0
-    /// The last stored value. Each PUT stores the next number.
+    /// The last stored value. Each PUT stores the next number. All values have eight digits, so that all requests have the
+    /// same size.
     private var value = 10_000_000
 
     /// The key that was changed and whose watchers have no answer yet; nil while the program does not measure.
@@ -72,6 +73,7 @@ final class WatchLoad {
 
     init(_ plan: LoadPlan) throws(LoadFailure) {
         self.plan = plan
+        // The process also has some other descriptors, such as standard input and the control channel.
         try raiseOpenFileLimit(toHold: plan.watchers + 16)
         readiness = try Readiness()
         watchStarts = (0..<plan.keys).map(plan.server.watchStart)
@@ -123,7 +125,7 @@ final class WatchLoad {
         let began = monotonicSeconds()
         while greeted < plan.watchers {
             while watchers.count < min(plan.watchers, greeted + Self.maximumGreetings) {
-                let host = INADDR_LOOPBACK + UInt32(watchers.count % Self.addresses)
+                let host = INADDR_LOOPBACK + UInt32(watchers.count % Self.sourceAddresses)
                 var channel = try Channel(to: plan.port, from: host, bufferSize: 2048)
                 try readiness.add(channel.socket, number: watchers.count)
                 try channel.send(plan.server.greeting)
@@ -158,8 +160,8 @@ final class WatchLoad {
         let put = nextPut(key)
         let watchersOfKey = stride(from: key, to: plan.watchers, by: plan.keys)
         for index in watchersOfKey {
-            // On the loopback interface, `send` of the server would include the time to notify epoll and to
-            // acknowledge.
+            // On the loopback interface, `send` of the server also runs the kernel's code of the receiver. Without epoll
+            // and with a delayed acknowledgement, this code takes the server less time.
             readiness.remove(watchers[index].channel.socket)
             delayAcknowledgement(watchers[index].channel.socket)
         }
