@@ -2,7 +2,7 @@
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
-// The compiler puts the file into the program as it is. A literal in Swift of this size takes it half a minute.
+// The C compiler copies the file into the program. The Swift compiler needs half a minute for a literal of this size.
 static const char document[] = {
 #embed "openapi.json" suffix(, 0)
 };
