@@ -19,7 +19,7 @@ SUITE = "bystander"
 READ_INTERVAL, WRITE_INTERVAL, LARGE_WRITE_INTERVAL = 0.003, 0.02, 0.2
 # The daemon parses a body of this size on its parsing thread, not on an event loop.
 LARGE_TEXT = "x" * 70_000
-# The bystander sends one of this number of requests on a new connection.
+# One of this number of requests is sent on a new connection.
 REQUESTS_PER_NEW_CONNECTION = 20
 TIMEOUT_SECONDS = 60
 
@@ -86,18 +86,20 @@ class Bystander:
 
     def finish(self) -> dict[str, RequestStatistics]:
         """Waits for the pending answers. Returns the statistics of each kind of request."""
-        found: dict[str, RequestStatistics] = {}
+        statistics: dict[str, RequestStatistics] = {}
         for child in self._children:
             child.pipe.send("finish")
         for workload, child in zip(self._workloads, self._children):
             if not child.pipe.poll(2 * TIMEOUT_SECONDS):
                 raise TimeoutError(f"the bystander's process for {workload.kind} did not end within {2 * TIMEOUT_SECONDS} s")
-            found.setdefault(workload.kind, RequestStatistics()).add(child.pipe.recv())
-        return found
+            statistics.setdefault(workload.kind, RequestStatistics()).add(child.pipe.recv())
+        return statistics
 
 
 def _run_workload(port: int, workload: Workload, opens_connections: bool, pipe: Pipe) -> None:
-    """Sends requests until a message arrives on the pipe, and sends the statistics on the pipe."""
+    """Runs in a child process. Replies to the message "begin" after the first answer. Sends requests until the message "finish",
+    and replies with the statistics."""
+    # A garbage collection would increase the measured latency.
     gc.disable()
     statistics = RequestStatistics()
     client = _Client(port)
@@ -120,7 +122,7 @@ class _Client:
 
     def __init__(self, port: int) -> None:
         self._port = port
-        self._kept: Connection | None = None
+        self._keep_alive: Connection | None = None
 
     def exchange(self, request: bytes, on_new_connection: bool) -> str | None:
         """Sends a request. Returns None, or the status of a refusal, or the type of an error."""
@@ -129,11 +131,11 @@ class _Client:
                 with Connection(self._port, TIMEOUT_SECONDS) as connection:
                     status = connection.exchange(request).status
             else:
-                self._kept = self._kept or Connection(self._port, TIMEOUT_SECONDS)
-                status = self._kept.exchange(request).status
+                self._keep_alive = self._keep_alive or Connection(self._port, TIMEOUT_SECONDS)
+                status = self._keep_alive.exchange(request).status
         except OSError as error:
-            if not on_new_connection and self._kept:
-                self._kept.close()
-                self._kept = None
+            if not on_new_connection and self._keep_alive:
+                self._keep_alive.close()
+                self._keep_alive = None
             return type(error).__name__
         return None if status in (200, 201) else str(status)

@@ -1,4 +1,4 @@
-"""Rows with slow connections and with very many connections."""
+"""Rows with slow connections and with very many connections. `scale.pick(FULL, SHORT)` chooses between a full and a short run."""
 
 from collections.abc import Callable
 
@@ -22,12 +22,12 @@ def _byte_by_byte(request: bytes, pause: float) -> Callable[[], Script]:
 
 
 def slow_heads(scale: Scale) -> Abuse:
-    """4,000 connections that send one byte of a request per second"""
+    """4,000 connections, each of which sends one byte of a request per second"""
     return Abuse(lambda _: [Role(_byte_by_byte(GET, 1), scale.pick(4_000, 500))], seconds=scale.pick(15, 0))
 
 
 def slow_bodies(scale: Scale) -> Abuse:
-    """2,000 connections that send 1,100 bytes of a body every 5 seconds"""
+    """2,000 connections, each of which sends 1,100 bytes of a body every 5 seconds"""
     start, part = head("PUT", setting(SUITE, "key"), 100_000), b" " * 1100
 
     def script() -> Script:
@@ -53,7 +53,7 @@ def one_byte_chunks(scale: Scale) -> Abuse:
 
 
 def closed_uploads(scale: Scale) -> Abuse:
-    """200 connections that announce a body of 2 MB and reset, while 20 uploads use the memory for bodies"""
+    """200 clients that announce a body of 2 MB and reset the connection, while 20 uploads use the memory for bodies"""
     start, part = head("PUT", setting(SUITE, "key"), 2_000_000), b" " * 100_000
 
     def upload() -> Script:
@@ -73,7 +73,7 @@ def closed_uploads(scale: Scale) -> Abuse:
 def malformed(scale: Scale) -> Abuse:
     """200 connections with malformed requests: not HTTP, heads that are too long, two lengths"""
     requests = [
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 100,
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 100,  # The beginning of a TLS handshake.
         b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n" + b"X: y\r\n" * 5_000 + b"\r\n",
         b"GET /" + b"x" * 50_000 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
         b"PUT / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n1",

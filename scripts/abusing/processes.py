@@ -8,8 +8,8 @@ from typing import Any
 
 from .swarm import Role, Swarm
 
-# The abuser gets a lower priority than the daemon, because both use the same cores. Otherwise the interpreter of the abuser
-# would delay answers.
+# The abuser gets a lower priority than the daemon, because both use the same cores. With the same priority, the Python
+# interpreter of the abuser would delay the answers of the daemon.
 ABUSER_NICENESS = 3
 REPLY_TIMEOUT_SECONDS = 30
 
@@ -41,7 +41,7 @@ class Child:
 
 
 def abuser(port: int, roles: list[Role]) -> Child:
-    """Returns a process that starts the abuse when it receives its first message."""
+    """Returns a process that starts the abuse when it receives its first message. `Swarm.run` handles the later messages."""
     def work(pipe: Pipe) -> None:
         os.nice(ABUSER_NICENESS)
         pipe.recv()

@@ -1,4 +1,5 @@
-"""Rows with costly reads, and with clients that do not read the answers."""
+"""Rows with costly reads, and with clients that do not read the answers. `scale.pick(FULL, SHORT)` chooses between a full and
+a short run."""
 
 from harness.http import Connection, render
 
@@ -100,6 +101,7 @@ def many_suites(scale: Scale) -> Abuse:
     count = scale.pick(100_000, 5_000)
 
     def load(connection: Connection) -> None:
+        # An operation has several times the length of a key and a value in a PATCH.
         for start in range(0, count, KEYS_PER_PATCH // 4):
             operations = [{"op": "set", "suite": f"suite-{number:06}", "key": "key", "value": 1}
                           for number in range(start, min(start + KEYS_PER_PATCH // 4, count))]

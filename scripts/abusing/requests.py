@@ -8,14 +8,16 @@ from typing import Any
 from harness.http import Connection, render
 
 MB = 1_000_000
+# This header field asks for an answer without values.
 MINIMAL = [("Prefer", "return=minimal")]
-# A PATCH with this number of keys and numbers has less than half of the default limit of a body.
+# A PATCH with this number of keys and short values is smaller than the default limit of a body (16 MiB).
 KEYS_PER_PATCH = 100_000
 # The default of the option history.bytes.
 HISTORY_BYTES = 64 << 20
 
 
 def suite(name: str) -> str:
+    """Returns the path of a suite."""
     return f"/v1/suites/{name}"
 
 
@@ -62,7 +64,7 @@ def cursor(connection: Connection) -> str:
 
 
 def numbers(size: int) -> list[int]:
-    """Returns a list of integers whose JSON has about `size` bytes."""
+    """Returns a list of integers whose JSON has about `size` bytes: seven digits and a comma for each integer."""
     return list(range(1_000_000, 1_000_000 + size // 8))
 
 
@@ -82,6 +84,7 @@ def head(method: str, path: str, length: int) -> bytes:
 
 
 def compact(value: Any) -> bytes:
+    """Returns the JSON of a value without spaces."""
     return json.dumps(value, separators=(",", ":")).encode()
 
 

@@ -27,9 +27,10 @@ def load_nothing(_: Connection) -> None:
 
 @dataclass(frozen=True)
 class Abuse:
-    """The definition of a row. `load` stores the data. Then `roles` is called, because a role may need the current cursor.
+    """The definition of a row. `load` stores the data. Then `roles` is called, because a role may need the current cursor. The
+    daemon gets the `options`, and a limit of `open_files`.
 
-    `seconds` is the minimum duration of the abuse until it has an effect. With `writes_large`, the bystander also sends
+    `seconds` is the minimum duration after which the abuse has an effect. With `writes_large`, the bystander also sends
     large writes. `opens_connections` is false if the abuse takes all connections, so that the bystander can open none.
     """
 

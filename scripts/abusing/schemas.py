@@ -1,4 +1,5 @@
-"""Rows with costly schemas: rules about all keys of a suite, patterns, schemas for many stored keys."""
+"""Rows with costly schemas: rules about all keys of a suite, patterns, schemas for many stored keys. `scale.pick(FULL, SHORT)`
+chooses between a full and a short run."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ from .swarm import Role, send_repeatedly
 from .writing import send_in_sequence
 
 SUITE = "validated"
-# This pattern compiles to 2,000 states. A schema with 25 of these patterns exceeds its limit of states.
+# This pattern compiles to 2,000 states. A schema with 25 of these patterns exceeds the limit of states of a schema.
 WIDE_PATTERN = "^([a-z]{1,40}x){48}$"
 # With this text, a matcher must keep all states of this pattern at each character.
 HARD_PATTERN, HARD_TEXT = "^(?:a{0,30}){50}b$", "a" * 60_000
@@ -34,13 +35,13 @@ def _load_suite_with_rule(scale: Scale) -> Callable[[Connection], None]:
     return load
 
 
-def _puts(connection: int, count: int) -> bytes:
-    """Returns pipelined PUTs, each of which changes the value of a key."""
-    return pipelined([render("PUT", setting(SUITE, key(connection)), value) for value in (10, 11)], count)
+def _puts(key_number: int, count: int) -> bytes:
+    """Returns `count` pipelined PUTs, each of which changes the value of the same key."""
+    return pipelined([render("PUT", setting(SUITE, key(key_number)), value) for value in (10, 11)], count)
 
 
 def rule_over_suite(scale: Scale) -> Abuse:
-    """128 pipelined PUTs to a suite with rules about all of its 10,000 keys, which is the limit"""
+    """128 pipelined PUTs to a suite with rules about all of its 10,000 keys, the maximum for such rules"""
     return Abuse(lambda _: [Role(send_repeatedly(_puts(1, 128), 128))], _load_suite_with_rule(scale))
 
 
@@ -107,7 +108,7 @@ def schema_onto_keys(scale: Scale) -> Abuse:
 
 
 def schema_conflicts(scale: Scale) -> Abuse:
-    """Schemas that no value of 100,000 stored keys satisfies: PUT without and with ?onConflict=keep, and DELETE"""
+    """Schemas that none of 100,000 stored values satisfies: PUT without and with ?onConflict=keep, and DELETE"""
     schema = compact({"type": "object", "additionalProperties": {"type": "string", "pattern": HARD_PATTERN}})
     path = f"{suite(SUITE)}/schema"
     requests = [render("PUT", path, schema), render("PUT", f"{path}?onConflict=keep", schema),
@@ -129,6 +130,7 @@ def many_violations(scale: Scale) -> Abuse:
 def suggestions(scale: Scale) -> Abuse:
     """Pipelined GETs of unknown keys, for which the daemon searches 50,000 names for similar names"""
     names = [f"player.volume.of.channel.{number:05}" for number in range(scale.pick(50_000, 5_000))]
+    # The name has mistakes, such as the letter O for the digit 0.
     request = render("GET", setting(SUITE, "player.volumes.of.the.channel.00O00"))
 
     def load(connection: Connection) -> None:

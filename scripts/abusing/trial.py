@@ -62,7 +62,7 @@ def _slow_iterations(connection: Connection) -> int:
 
 @dataclass(frozen=True)
 class Trial:
-    """Runs rows. To measure memory exactly, it first fills the history and waits until freed memory is returned."""
+    """Runs rows. To measure memory exactly, a trial fills the history first, and waits until the daemon has returned freed memory."""
 
     program: pathlib.Path
     seconds: float
@@ -98,7 +98,7 @@ class Trial:
                 return Outcome(statistics, memory, slow_iterations, answers, self._stop(daemon))
 
     def _resident(self, daemon: Settingsd) -> int:
-        """Returns the resident memory of the daemon with the stored data, when it is stable."""
+        """Returns the resident memory of the daemon with the stored data. Waits until the memory is stable, to measure exactly."""
         lowest = daemon.resident_bytes()
         start = lowest_at = time.monotonic()
         while self.measures_memory_exactly and time.monotonic() < min(

@@ -1,4 +1,5 @@
-"""Rows with watchers that wait for large commits, resume over a long history, or do not read their answers."""
+"""Rows with watchers that wait for large commits, resume over a long history, or do not read their answers.
+`scale.pick(FULL, SHORT)` chooses between a full and a short run."""
 
 import itertools
 from collections.abc import Callable
@@ -16,7 +17,7 @@ EVENTS = [("Accept", "text/event-stream")]
 
 
 def _commits(count: int, pause: float, first: int = 0) -> Callable[[], Script]:
-    """Returns a script that changes `count` keys in one commit, with a pause of `pause` seconds between commits."""
+    """Returns a script of commits with pauses of `pause` seconds. Each commit changes `count` keys, from the key number `first`."""
     requests = [patch(suite(SUITE), members(range(first, first + count), value)) for value in (2, 3)]
 
     def script() -> Script:
@@ -97,7 +98,7 @@ class _History:
 
 
 def resuming_polls(scale: Scale) -> Abuse:
-    """200 long polls that resume before 50 MB of history; 100 of them read the answer, 100 do not"""
+    """200 long polls that resume at a cursor before 50 MB of history; 100 of them read the answer, 100 do not"""
     history = _History(scale)
 
     def roles(_: Connection) -> list[Role]:
@@ -109,7 +110,7 @@ def resuming_polls(scale: Scale) -> Abuse:
 
 
 def resuming_streams(scale: Scale) -> Abuse:
-    """200 event streams that resume before 50 MB of history; 100 of them read the events, 100 do not"""
+    """200 event streams that resume at a cursor before 50 MB of history; 100 of them read the events, 100 do not"""
     history = _History(scale)
 
     def roles(_: Connection) -> list[Role]:
@@ -128,6 +129,7 @@ def different_filters(scale: Scale) -> Abuse:
     watchers, count = scale.pick(1_000, 20), 50_000
 
     def filters(number: int) -> str:
+        # The prime numbers distribute the keys of a watcher over all keys.
         keys = ((number * 131 + step * 167) % count for step in range(300))
         return "".join(f"&key={key(index)}" for index in keys)
 

@@ -1,4 +1,5 @@
-"""Rows with costly writes: large values, writes of many keys, incomplete bodies."""
+"""Rows with costly writes: large values, writes of many keys, incomplete bodies. `scale.pick(FULL, SHORT)` chooses between a
+full and a short run."""
 
 from collections.abc import Callable, Sequence
 
@@ -57,6 +58,7 @@ def unfinished_bodies(scale: Scale) -> Abuse:
 
 def large_values(scale: Scale) -> Abuse:
     """20 connections, each with 10 pipelined PUTs of a value of 10 MB"""
+    # `load` stores the last value. The PUTs alternate between the other two, so that each PUT changes its key.
     values = [[first, *numbers(scale.pick(10 * MB, MB))] for first in range(3)]
 
     def script(name: str) -> Callable[[], Script]:
@@ -145,7 +147,7 @@ def merges(scale: Scale) -> Abuse:
 
 
 def bad_bodies(scale: Scale) -> Abuse:
-    """Bodies of 15 MB with an error at the end: a duplicate name, a number that is too large, an invalid escape"""
+    """Bodies of 15 MB with an error at the end: an open array, a duplicate name, a number that is too large, an invalid escape"""
     size = scale.pick(15 * MB, MB)
     bodies = [
         b"[" * 120 + b"]" * 119 + b" " * size,

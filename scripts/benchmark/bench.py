@@ -42,13 +42,14 @@ class Bench:
         tokens, audit = (data.with_name(f"{data.name}-{name}") for name in ("tokens.json", "audit.jsonl"))
         token = create_token(self.program, tokens, "bench", "*:read,write")
         options = {"access": {"tokens": str(tokens)}, "auditFile": str(audit), "accessLog": "combined",
-                   "limits": {"requestsPerSecond": 0}}
+                   "limits": {"requestsPerSecond": 0}}  # 0 means no limit.
         daemon = Settingsd(self.program, data, durability, options, output=data.with_name(f"{data.name}-access.log"))
         daemon.token = token
         daemon.fields = (("Authorization", f"Bearer {token}"),)
         return daemon
 
     def peer(self, kind, *arguments):
+        """Returns another server for a comparison. `kind` is a class of peers.py."""
         self.setups[kind] = kind.SETUP
         return kind(self.path(kind.__name__.lower()), *arguments)
 

@@ -14,7 +14,7 @@ MAX_READ_NANOSECONDS, MAX_READ_BY_KEY_NANOSECONDS = 100, 150
 TWO_THREADS_FACTOR = 3
 MAX_SET_TO_EXCHANGE_RATIO = 1.5
 ADAPTERS, MAX_ADAPTER_BYTES = 300, 100e3
-# client-cost alternates between 50 sets and 50 exchanges this often.
+# The number of times that client-cost measures 50 sets and then 50 exchanges.
 SET_ALTERNATIONS = 40
 RUN_TIME_KEYS = 50_000
 # For each second of the option --seconds, client-cost times each read for this time in each of three ways.

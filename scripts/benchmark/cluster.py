@@ -24,10 +24,10 @@ READY = re.compile("serving client traffic insecurely|serving insecure client re
 
 def member(folder, name, port, peer_port, peers):
     """Returns a member of etcd. It is ready after it has joined the cluster of the `peers`."""
-    client, own = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peer_port}"
+    client, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peer_port}"
     service = Service("etcd", ["etcd", "--name", name, "--data-dir", folder, "--logger", "zap", "--log-level", "info",
                                "--listen-client-urls", client, "--advertise-client-urls", client,
-                               "--listen-peer-urls", own, "--initial-advertise-peer-urls", own,
+                               "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
                                "--initial-cluster", peers], READY)
     service.port = port
     return service
@@ -86,6 +86,7 @@ def notification_delay(port, stream_request, write, marker):
 def our_notification_delay(reader, writer):
     """Returns the median delay of an event stream of the daemon `reader` after writes to the daemon `writer`."""
     with Connection(writer.port) as connection:
+        # The values of two calls differ, so that a stream never contains the marker of an earlier call.
         base = int(time.time() * 1000) * 1000
         stream_request = render("GET", "/v1/suites/watched/observe", None, [("Accept", "text/event-stream")])
         connection.request("PUT", "/v1/suites/watched/keys/n", base)
@@ -121,11 +122,12 @@ def cluster(bench):
         for daemon in (daemons[0], single):
             with Connection(daemon.port) as connection:
                 connection.request("PUT", SETTING, 42)
-        # The rates of rounds differ by 10 %, and the limit is 5 %. Therefore this row has more and shorter rounds.
-        reading = replace(bench, rounds=3 * bench.rounds, seconds=max(1, bench.seconds // 3))
-        reads = reading.run_rounds(
-            cluster=lambda: wrk(daemons[0], SETTING, CLIENTS, reading.seconds),
-            single=lambda: wrk(single, SETTING, CLIENTS, reading.seconds))
+        # The rates of single rounds differ by 10 %, but the row allows only a difference of 5 %. Therefore this row has more and
+        # shorter rounds.
+        read_bench = replace(bench, rounds=3 * bench.rounds, seconds=max(1, bench.seconds // 3))
+        reads = read_bench.run_rounds(
+            cluster=lambda: wrk(daemons[0], SETTING, CLIENTS, read_bench.seconds),
+            single=lambda: wrk(single, SETTING, CLIENTS, read_bench.seconds))
         loads = bench.run_rounds(
             one_daemon=lambda: writes.load(daemons[0], our_put),
             gateway=lambda: writes.load(etcd[0], gateway_put, count=KEYS),

@@ -122,8 +122,8 @@ def wrk(service, path, connections, seconds, requests=None):
 
 
 def redis_set(redis, connections, seconds, keys, value_bytes):
-    """Runs SETs for about `seconds`. redis-benchmark can limit the number of requests, not the time. A short trial run
-    measures the rate, from which the number follows."""
+    """Runs SETs for about `seconds`. redis-benchmark can limit the number of requests, not the time. Therefore a short trial run
+    measures the rate first. More connections have a higher rate, so their trial run has more requests."""
     trial = _result(RedisSets(redis, connections, 1000 * connections ** 0.5, keys, value_bytes))
     return _result(RedisSets(redis, connections, trial.requests_per_second * seconds, keys, value_bytes))
 
@@ -136,8 +136,8 @@ def _result(run):
 
 
 def repeat(service, request, response_start, seconds):
-    """Sends `request` (bytes) repeatedly on one connection, and checks the first bytes of each response. Times HTTP and
-    Redis in the same way, unlike wrk and redis-benchmark. Returns the sorted latencies in microseconds."""
+    """Sends `request` (bytes) repeatedly on one connection, and checks the first bytes of each response. The function times HTTP
+    and Redis in the same way, which wrk and redis-benchmark do not. Returns the sorted latencies in microseconds."""
     latencies = []
     with socket.create_connection(("127.0.0.1", service.port), 60) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

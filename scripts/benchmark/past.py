@@ -25,6 +25,7 @@ def past(bench):
     The memory and the start are differences to a daemon with the same settings and only 1,000 commits. The commits are
     written once, not in each round.
     """
+    # With its quotation marks, the JSON of a value has VALUE_BYTES bytes.
     puts = [render("PUT", f"/v1/suites/app/keys/key:{key:04d}", f"{version}".rjust(VALUE_BYTES - 2, "x"))
             for version in range(VERSIONS) for key in range(KEYS)]
     memory, starts, reads = {}, {}, []

@@ -52,7 +52,8 @@ class Pauses:
             for name, (_, pipe) in self.clients.items():
                 if pipe.poll():
                     self._receive(name)
-            time.sleep(0.005)  # The standard library cannot wait for an event of a directory.
+            # The condition is usually a new file, and the standard library cannot wait for a new file.
+            time.sleep(0.005)
         ended = time.monotonic()
         for name, (_, pipe) in self.clients.items():
             pipe.send(None)
@@ -84,7 +85,7 @@ class Pauses:
 def _client(port, requests, pipe):
     """Runs in a client process. Sends an empty list on the pipe after the first answer, and requests until a message arrives
     on the pipe. Then sends the list of the send time and the latency of each request, or the text of an error."""
-    gc.disable()
+    gc.disable()  # A garbage collection would increase the measured latency.
     timings = []
     try:
         with Connection(port) as connection:

@@ -57,7 +57,7 @@ class Nginx(Service):
 class ProtectedNginx(Nginx):
     """nginx, which also checks a token and writes a buffered access log."""
 
-    SETUP = "protected nginx: the same, compares the token, and has access_log combined buffer=64k flush=1s"
+    SETUP = "protected nginx: as nginx, but compares the token, and has access_log combined buffer=64k flush=1s"
 
     def __init__(self, folder, files, token):
         super().__init__(folder, files, log=f"{folder}/access.log combined buffer=64k flush=1s",

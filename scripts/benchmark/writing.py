@@ -22,7 +22,7 @@ WRITERS = 16
 
 class Writes:
     """Makes request files for wrk with writes of distinct keys. A file writes all keys twice with different values, and no
-    two files share a value, because a daemon does not make a PUT durable that changes nothing."""
+    two files share a value, because a daemon syncs nothing for a PUT that changes nothing."""
 
     def __init__(self, bench):
         self.bench = bench
