@@ -22,19 +22,19 @@ DAEMONS, WRITERS, MAX_OUTAGE_SECONDS = 3, 12, 10
 
 
 class Writer(threading.Thread):
-    """Adds 1 to its own counter and to a counter that all writers share, until `is_over`."""
+    """Adds 1 to its own counter and to a counter that all writers share, until `is_over`. `acknowledged` counts its writes."""
 
     def __init__(self, number, ports, seed):
         super().__init__(daemon=True)
         self.number, self.ports, self.rng = number, ports, random.Random(seed)
-        self.done, self.attempts, self.is_over, self.last_success, self.failure = 0, 0, False, time.monotonic(), None
+        self.acknowledged, self.attempts, self.is_over, self.last_success, self.failure = 0, 0, False, time.monotonic(), None
 
     def run(self):
         connections = {}
         try:
             while not self.is_over:
-                self.write(connections, f"{self.number}-{self.done + 1}")
-                self.done += 1
+                self.write(connections, f"{self.number}-{self.acknowledged + 1}")
+                self.acknowledged += 1
                 self.last_success = time.monotonic()
         except Exception as error:  # The main thread reports the failure.
             self.failure = error
@@ -135,13 +135,13 @@ class ClusterTest:
                 answer = connection.request("GET", "/v1/suites/test?wait=60", None, [("Settings-Fresh", "true")])
                 values = answer.json()["values"]
                 states.add((answer.body, answer.fields["settings-cursor"]))
-                if values["all"] != sum(writer.done for writer in writers):
+                if values["all"] != sum(writer.acknowledged for writer in writers):
                     errors.append(f"the counter of all writers at {daemon.origin} is {values['all']}, not "
-                                  f"{sum(writer.done for writer in writers)}")
+                                  f"{sum(writer.acknowledged for writer in writers)}")
                 for writer in writers:
-                    if values[f"own-{writer.number}"] != writer.done:
+                    if values[f"own-{writer.number}"] != writer.acknowledged:
                         errors.append(f"the counter of writer {writer.number} at {daemon.origin} is "
-                                      f"{values[f'own-{writer.number}']}, not {writer.done}")
+                                      f"{values[f'own-{writer.number}']}, not {writer.acknowledged}")
         if len(states) != 1:
             errors.append(f"the states of the daemons differ; their cursors are {sorted(cursor for _, cursor in states)}")
         return errors
@@ -150,7 +150,7 @@ class ClusterTest:
 def run(program, folder, minutes, seed):
     """Runs the test for `minutes`. Prints a summary. Returns a list of errors."""
     with contextlib.ExitStack() as stack:
-        etcd = members(Bench(program, folder, 1, 1), stack)
+        etcd = members(Bench(program, folder, rounds=1, seconds=1), stack)
         test = ClusterTest(program, folder, etcd, seed)
         for daemon in test.daemons:
             daemon.start()
@@ -170,7 +170,7 @@ def run(program, folder, minutes, seed):
                 errors.append(f"writer {writer.number} got no answer for a minute")
         errors += test.check(writers)
     faults = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(test.fault_counts.items()))
-    writes, attempts = sum(writer.done for writer in writers), sum(writer.attempts for writer in writers)
+    writes, attempts = sum(writer.acknowledged for writer in writers), sum(writer.attempts for writer in writers)
     print(f"{writes} writes in {attempts} attempts; {faults}; longest outage {test.longest_outage:.1f} s")
     return errors
 

@@ -3,8 +3,8 @@
 Each round starts the daemon, creates reverts and scheduled writes whose deadlines are some milliseconds away, confirms or
 extends some of them, and kills the daemon before, at or after the deadlines. After each start, the first answer of the
 daemon must show no action whose deadline had passed before the start. At the end of a round, each action has ended in
-exactly one way: the history of the suite has one commit that carried it out, each counter has the sum of the scheduled
-additions, and each reverted setting has the value from before.
+exactly one way: the history of the suite has at most one commit that carried it out, each counter has the sum of the
+scheduled additions, and each reverted setting has the value from before the write.
 """
 
 import datetime
@@ -29,10 +29,10 @@ CARRIED_OUT = {"reverted", "carried_out"}
 class Action:
     """One write with a deadline: its request, and the state of its pending action as far as the test knows it."""
 
-    def __init__(self, number, form):
+    def __init__(self, number, kind):
         # "until": the write is reverted at an instant. "confirm": it is reverted after one second unless it is confirmed.
         # "effective": it is scheduled for an instant. "both": it is scheduled for an instant, and reverted later.
-        self.form = form
+        self.kind = kind
         self.key = f"k{number}"
         self.request_key = f"request-{number}"
         self.request = None
@@ -61,7 +61,7 @@ class DeadlineTest:
         """Creates actions, kills daemons around their deadlines, and checks the actions after the last start."""
         actions = []
         with self.daemon() as daemon:
-            # The daemon dies while it gets requests, or while deadlines pass.
+            # The timer kills the daemon while it gets requests, or while deadlines pass.
             kill_timer = threading.Timer(self.rng.uniform(0.005, 0.5), daemon.kill)
             kill_timer.start()
             try:
@@ -69,12 +69,13 @@ class DeadlineTest:
                     self.create(connection, actions)
                     self.confirm_some(connection, actions)
             except (ConnectionError, TimeoutError) as error:
+                # The kill causes errors, but not an answer with an unexpected status.
                 if "answered" in str(error):
                     raise
             finally:
                 kill_timer.join()
         self.tally["kills"] += 1
-        # More daemons may die while they carry out the actions that are due.
+        # Kills up to two more daemons while they start and carry out the actions that are due.
         for _ in range(self.rng.randrange(3)):
             daemon = self.daemon()
             try:
@@ -86,7 +87,7 @@ class DeadlineTest:
         started = now()
         with self.daemon() as daemon, Connection(daemon.port) as connection:
             self.check_no_action_is_late(connection, started)
-            self.settle(connection, actions)
+            self.await_end_of_all(connection, actions)
             self.verify(connection, actions)
             if self.rng.random() < 0.2:
                 # A clean stop writes a snapshot.
@@ -104,8 +105,8 @@ class DeadlineTest:
                       "confirm": [("Settings-Confirm", "1")],
                       "effective": [("Settings-Effective", instant(delay))],
                       "both": [("Settings-Effective", instant(delay)),
-                               ("Settings-Until", instant(delay + self.rng.uniform(0.005, 0.2)))]}[action.form]
-            if action.form == "effective":
+                               ("Settings-Until", instant(delay + self.rng.uniform(0.005, 0.2)))]}[action.kind]
+            if action.kind == "effective":
                 # An addition to a key without a value is refused, so the key has the value 0 first.
                 connection.request("PUT", f"{SUITE}/keys/{action.key}", 0, expect=(201,))
                 action.request = ("PATCH", f"{SUITE}/keys/{action.key}", {"op": "add", "by": 1})
@@ -127,7 +128,7 @@ class DeadlineTest:
     def confirm_some(self, connection, actions):
         """Confirms some of the actions that can be confirmed. A confirmation is refused after the deadline."""
         for action in actions:
-            if action.form in ("until", "confirm") and action.identifier and self.rng.random() < 0.3:
+            if action.kind in ("until", "confirm") and action.identifier and self.rng.random() < 0.3:
                 action.confirmed = None
                 answer = connection.request("POST", f"/v1/pending/{action.identifier}", {"do": "confirm"},
                                             expect=(200, 409))
@@ -140,7 +141,7 @@ class DeadlineTest:
             if action["deadline"] < started:
                 raise Broken(f"the daemon serves requests, but {action} was due before its start at {started}")
 
-    def settle(self, connection, actions):
+    def await_end_of_all(self, connection, actions):
         """Repeats the requests without an answer, and waits until every action has ended."""
         for action in actions:
             if action.identifier is None:
@@ -167,30 +168,30 @@ class DeadlineTest:
             before = f"&before={page['next']}"
         for action in actions:
             if action.identifier is None:
-                self.require_value(connection, action, 0 if action.form == "effective" else None)
+                self.require_value(connection, action, 0 if action.kind == "effective" else None)
                 continue
             outcome = connection.request("GET", f"/v1/pending/{action.identifier}", expect=(410,)).json()
             outcome = outcome["pending"]["outcome"]
             found = [event for _, event in events.get(action.identifier, [])]
-            expected = ({"carried_out"} if action.form == "effective" else {"confirmed"} if action.confirmed
+            expected = ({"carried_out"} if action.kind == "effective" else {"confirmed"} if action.confirmed
                         else {"confirmed", "reverted"} if action.confirmed is None else {"reverted"})
             if outcome not in expected:
-                raise Broken(f"{action.identifier} ({action.form}) ended as {outcome}, expected {expected}: {found}")
+                raise Broken(f"{action.identifier} ({action.kind}) ended as {outcome}, expected {expected}: {found}")
             if sum(event in CARRIED_OUT for event in found) != (outcome in CARRIED_OUT):
-                raise Broken(f"{action.identifier} ({action.form}) was carried out more than once or never: {found}")
+                raise Broken(f"{action.identifier} ({action.kind}) was carried out more than once or never: {found}")
             # `moved` is the event of a scheduled write that was carried out and will be reverted later.
-            if sum(event == "moved" for event in found) != (action.form == "both"):
+            if sum(event == "moved" for event in found) != (action.kind == "both"):
                 raise Broken(f"the write of {action.identifier} was carried out more than once or never: {found}")
-            value = 1 if action.form == "effective" else "changed" if outcome == "confirmed" else None
+            value = 1 if action.kind == "effective" else "changed" if outcome == "confirmed" else None
             self.require_value(connection, action, value)
-            self.tally["scheduled writes" if action.form in ("effective", "both") else "reverts"] += 1
+            self.tally["scheduled writes" if action.kind in ("effective", "both") else "reverts"] += 1
 
     @staticmethod
     def require_value(connection, action, value):
         answer = connection.request("GET", f"{SUITE}/keys/{action.key}", expect=(200, 404))
         found = answer.json()["value"] if answer.status == 200 else None
         if found != value:
-            raise Broken(f"{action.key} is {found}, expected {value}: {action.identifier} ({action.form})")
+            raise Broken(f"{action.key} is {found}, expected {value}: {action.identifier} ({action.kind})")
 
 
 def now():

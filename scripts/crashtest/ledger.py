@@ -26,7 +26,9 @@ class Observations:
 
 
 class Ledger:
-    """The observations of all settings. `pending` contains the writes without an answer, in the order of sending."""
+    """The observations of all settings. `pending` contains the writes without an answer, in the order of sending. `highest` is the
+    highest revision that a client has received. `commits` contains the revisions of all acknowledged commits. `once_total` is
+    the value of the setting operations.ONCE at the last start of the daemon."""
 
     def __init__(self):
         self.settings = {}
@@ -48,10 +50,10 @@ class Ledger:
             raise Broken(f"{name(setting)} had the values {shortened(values[revision])} and {shortened(value)} at revision "
                          f"{revision}")
 
-    def read_cursor(self, response, floor):
+    def read_cursor(self, response, min_revision):
         """Checks the cursor of an answer, and returns its revision.
 
-        `floor` is the highest revision that any client had received when the request was sent. An answer with a lower
+        `min_revision` is the highest revision that any client had received when the request was sent. An answer with a lower
         revision would contain an old state.
         """
         epoch, _, digits = response.fields.get("settings-cursor", "").rpartition(".")
@@ -60,15 +62,15 @@ class Ledger:
         if epoch != self.epoch:
             raise Broken(f"the epoch changed from {self.epoch} to {epoch} while the daemon ran")
         revision = int(digits)
-        if revision < floor:
-            raise Broken(f"an answer has revision {revision}, but a client received revision {floor} before the request")
+        if revision < min_revision:
+            raise Broken(f"an answer has revision {revision}, but a client received revision {min_revision} before the request")
         self.highest = max(self.highest, revision)
         return revision
 
-    def committed(self, revision, floor, cursor):
+    def record_commit(self, revision, min_revision, cursor):
         """Checks that the revision of an acknowledged commit is unique and higher than all earlier revisions."""
-        if revision <= floor:
-            raise Broken(f"a commit got revision {revision}, but a client received revision {floor} before the request")
+        if revision <= min_revision:
+            raise Broken(f"a commit got revision {revision}, but a client received revision {min_revision} before the request")
         if revision > cursor:
             raise Broken(f"an answer acknowledges revision {revision}, but its cursor has revision {cursor}")
         if revision in self.commits:

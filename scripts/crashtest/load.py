@@ -21,7 +21,8 @@ ANSWER_TIMEOUT_SECONDS = 20
 
 
 class Client:
-    """A connection with its unanswered requests in order. Only this client writes to its own suite."""
+    """A connection with its unanswered requests in order, at most `depth`. Only this client writes to its own suite. `last_commit`
+    is the revision of its last acknowledged commit."""
 
     def __init__(self, number, port, depth):
         self.number = number
@@ -31,7 +32,7 @@ class Client:
         self.socket.setblocking(False)
         self.received = bytearray()
         self.unsent = bytearray()
-        self.waiting = collections.deque()
+        self.unanswered = collections.deque()
         self.last_commit = 0
 
     @property
@@ -107,20 +108,20 @@ class Load:
         return True
 
     def _handle_response(self, client, response):
-        if not client.waiting:
+        if not client.unanswered:
             raise Broken(f"the daemon sent an answer without a request: {response}")
         if response.status == 503 and not self.ended:
             raise Broken(f"the daemon refused a request although it is not overloaded: {response}")
-        request = client.waiting.popleft()
-        cursor = self.ledger.read_cursor(response, request.floor)
+        request = client.unanswered.popleft()
+        cursor = self.ledger.read_cursor(response, request.min_revision)
         request.check_response(response, self.ledger, cursor)
 
     def _send(self, client):
-        while len(client.waiting) < client.depth:
+        while len(client.unanswered) < client.depth:
             for request in self._choose(client):
                 request.connection = client
-                request.floor = self.ledger.highest
-                client.waiting.append(request)
+                request.min_revision = self.ledger.highest
+                client.unanswered.append(request)
                 client.unsent += request.bytes
                 if isinstance(request, operations.Write):
                     self.ledger.pending[id(request)] = request

@@ -25,11 +25,12 @@ def path(setting):
 
 
 class Request:
-    """An unanswered request. `floor` is the highest revision that any client had received when the request was sent."""
+    """An unanswered request. `min_revision` is the highest revision that any client had received when the request was sent.
+    `connection` is the client of load.py that sent the request."""
 
     def __init__(self, method, target, body=None, fields=()):
         self.bytes = render(method, target, body, fields)
-        self.floor = 0
+        self.min_revision = 0
         self.connection = None
 
     def check_response(self, response, ledger, cursor):
@@ -38,7 +39,8 @@ class Request:
 
 
 class Write(Request):
-    """A request that changes settings. `sets` maps settings to new values (None: removed), `adds` to numbers to add."""
+    """A request that changes settings. `sets` maps settings to new values (None: removed). `adds` maps settings to numbers to
+    add."""
 
     def __init__(self, method, target, body, sets=None, adds=None, fields=()):
         super().__init__(method, target, body, fields)
@@ -58,7 +60,7 @@ class Write(Request):
         answer = response.json()
         self.revision = answer["revision"]
         if answer["changed"]:
-            ledger.committed(self.revision, self.floor, cursor)
+            ledger.record_commit(self.revision, self.min_revision, cursor)
             if self.revision <= self.connection.last_commit:
                 raise Broken(f"a connection got revision {self.revision} after revision {self.connection.last_commit}")
             self.connection.last_commit = self.revision

@@ -12,16 +12,16 @@ REPEATED_WRITES = 5
 
 
 class Recovery:
-    """Checks one start. `may_lose` is true if the durability allows that the last crash lost acknowledged writes. `epoch` is
-    NEW or SAME if the epoch must be new or the same; otherwise None."""
+    """Checks one start. `may_lose` is true if the durability allows that the last crash lost acknowledged writes. `expected_epoch`
+    is NEW or SAME if the epoch must be new or the same, and None if both are allowed."""
 
     NEW, SAME = "new", "same"
 
-    def __init__(self, connection, ledger, may_lose, epoch):
+    def __init__(self, connection, ledger, may_lose, expected_epoch):
         self.connection = connection
         self.ledger = ledger
         self.may_lose = may_lose
-        self.epoch = epoch
+        self.expected_epoch = expected_epoch
 
     def verify(self, once):
         """Compares the state of the daemon with the ledger, repeats writes with an Idempotency-Key (`once`, by key), and
@@ -55,9 +55,9 @@ class Recovery:
         epoch, _, digits = response.fields["settings-cursor"].rpartition(".")
         ledger = self.ledger
         if ledger.epoch is not None:
-            if self.epoch == self.NEW and epoch == ledger.epoch:
+            if self.expected_epoch == self.NEW and epoch == ledger.epoch:
                 raise Broken(f"acknowledged writes may be lost, but the epoch is still {epoch}")
-            if self.epoch == self.SAME and epoch != ledger.epoch:
+            if self.expected_epoch == self.SAME and epoch != ledger.epoch:
                 raise Broken(f"the epoch changed from {ledger.epoch} to {epoch}, although no write may be lost")
             if int(digits) < ledger.highest:
                 raise Broken(f"the daemon started at revision {digits}, so it would repeat revisions up to {ledger.highest}")
@@ -86,8 +86,9 @@ class Recovery:
         last, expected = known.newest(max_revision)
         writes = [write for write in pending if setting in write.settings()]
         if value is None:
-            removals = any(setting in write.sets and write.sets[setting] is None for write in writes)
-            if expected is None or removals or (self.may_lose and any(
+            may_be_removed = any(setting in write.sets and write.sets[setting] is None for write in writes)
+            # A removal has no revision in `found`, so an acknowledged removal after `max_revision` may have survived.
+            if expected is None or may_be_removed or (self.may_lose and any(
                     value is None and at > last for at, value in known.values.items())):
                 return
             raise Broken(f"{name(setting)} has no value; it was {shortened(expected)} at revision {last}")
@@ -100,7 +101,7 @@ class Recovery:
         elif not any(setting in write.adds or write.sets[setting] == value for write in writes):
             raise Broken(f"{name(setting)} is {shortened(value)} of revision {revision}, which no client has written; "
                          f"it was {shortened(expected)} at revision {last}")
-        elif setting not in BALANCES and not any(write.sets[setting] == value and write.floor < revision
+        elif setting not in BALANCES and not any(write.sets[setting] == value and write.min_revision < revision
                                                for write in writes):
             raise Broken(f"{name(setting)} is {shortened(value)}, but revision {revision} is older than its write")
 
@@ -165,9 +166,9 @@ class Recovery:
         acknowledged = [key for key, write in once.items() if write.revision is not None]
         for key in [*(key for key, write in once.items() if write.revision is None), *acknowledged[-REPEATED_WRITES:]]:
             write = once[key]
-            floor = self.ledger.highest
+            min_revision = self.ledger.highest
             response = self.connection.exchange(write.bytes)
-            cursor = self.ledger.read_cursor(response, floor)
+            cursor = self.ledger.read_cursor(response, min_revision)
             if response.status != 200:
                 raise Broken(f"the answer to a repeated write with its Idempotency-Key is {response}")
             answer = response.json()
@@ -178,7 +179,7 @@ class Recovery:
             if write.revision is not None and write.revision <= max_revision:
                 raise Broken(f"the daemon applied a repeated write again, which had revision {write.revision}: "
                              f"{response}")
-            self.ledger.committed(answer["revision"], floor, cursor)
+            self.ledger.record_commit(answer["revision"], min_revision, cursor)
             if answer["value"] != value + 1:
                 raise Broken(f"an addition of 1 changed {name(ONCE)} from {value} to {answer['value']}")
             value = answer["value"]

@@ -53,6 +53,7 @@ def package(tree, version, epoch, output):
             for file in files if "etc" not in file.relative_to(root).parts))
         control.joinpath("control").write_text(
             f"Package: settingsd\nVersion: {version}-1\nArchitecture: {architecture}\nMaintainer: {maintainer}\n"
+            # In KiB; each file is rounded up.
             f"Installed-Size: {sum(file.stat().st_size + 1023 >> 10 for file in files)}\n"
             f"Depends: {_libraries(root)}, systemd | systemd-standalone-sysusers | systemd-sysusers\n"
             # The command line loads libssl only for a server with an https:// address.
@@ -64,7 +65,7 @@ def package(tree, version, epoch, output):
 
 
 def _libraries(root):
-    """Returns the value of Depends: the packages of the libraries that the programs load, with their minimum versions."""
+    """Returns the value of the field Depends: the packages of the libraries that the programs load, with their minimum versions."""
     with tempfile.TemporaryDirectory() as folder:
         control = pathlib.Path(folder, "debian/control")
         control.parent.mkdir()

@@ -4,9 +4,10 @@ import collections
 import re
 import subprocess
 
-# The usage lines of a command are without the name of the program. An option is a pair of its form and its description.
+# The usage lines of a command are without the name of the program. An option is a pair such as `--data DIR` and its description.
 Command = collections.namedtuple("Command", "name usage summary details options examples")
 
+# A line with two columns, which at least two spaces separate.
 COLUMNS = re.compile(r"  (\S.*?)  +(\S.*)")
 
 

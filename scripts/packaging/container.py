@@ -16,7 +16,8 @@ class CommandFailed(Exception):
 
 
 class Container:
-    """Boots the system in the folder `root`. Changes are lost at the end. It has only a loopback interface of its own."""
+    """Boots the system in the folder `root`, with the folder `packages` at /mnt. Changes to its files are lost at the end. The
+    container has a separate loopback interface, and no other network."""
 
     def __init__(self, root, packages):
         self.root = pathlib.Path(root)
@@ -70,5 +71,6 @@ def make_root(root):
         return
     incomplete = root.with_name(root.name + ".new")
     subprocess.run(["rm", "-rf", incomplete], check=True)
+    # File descriptor 2 is standard error.
     subprocess.run(["debootstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE, incomplete], check=True, stdout=2)
     incomplete.rename(root)

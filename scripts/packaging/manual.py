@@ -2,6 +2,7 @@
 
 import re
 
+# A line of a template that a list of options or commands replaces, such as @OPTIONS@.
 MACROS = re.compile(r"^@(\w+)@$", re.MULTILINE)
 CODE = re.compile(r"`([^`]*)`")
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
@@ -74,7 +75,7 @@ def _items(pairs):
 
 
 def _sentence(text):
-    """Converts a Markdown text to roff."""
+    """Converts a Markdown text to roff, and adds a full stop."""
     without_links = LINK.sub(r"\1", text)
     return CODE.sub(r"\\fB\1\\fR", _escape_roff(without_links)) + "."
 

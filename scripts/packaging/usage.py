@@ -10,13 +10,14 @@ Option = collections.namedtuple("Option", "flag argument text")
 # A form of the command line such as `settingsd repair [DIR] [--yes]`. `words` is the part after the program's name.
 Form = collections.namedtuple("Form", "words text")
 
+# A line of the usage, the first line of an option, and a line of the exit codes.
 FORM = re.compile(r"(?:usage:)? +settingsd (\S+(?: \S+)*)(?: {2,}(\S.*))?")
 OPTION = re.compile(r"  (--\S+)(?: (\S+))?")
 EXIT_CODE = re.compile(r" +(\d+)  (\S.*)")
 
 
 class Usage:
-    """The parts of the help text. A line of an unknown form is an error, so that the manual page omits no line."""
+    """The parts of the help text. A line that no pattern matches is an error, so that the manual page omits no line."""
 
     def __init__(self, text):
         # The first section describes the program.

@@ -38,7 +38,8 @@ class Findings:
 
 
 class Caller(threading.Thread):
-    """A thread that connects to the daemon, repeats its work, and connects again after the daemon was restarted."""
+    """A thread that connects to the daemon, repeats its work, and connects again after the daemon was restarted. If `is_local`, it
+    connects to the Unix domain socket."""
 
     # If false, the caller opens a new connection for each call of `work`.
     keeps_connection = True
@@ -98,7 +99,8 @@ class Caller(threading.Thread):
 
 
 class Writer(Caller):
-    """The only writer of its suite. It compares the stored values with the acknowledged writes. None means no value."""
+    """The only writer of its suite. It compares the stored values with the acknowledged writes. `pending` contains the values of
+    the unanswered write. None means no value."""
 
     KEYS = 40
 
@@ -156,6 +158,7 @@ class Writer(Caller):
 
     def write(self, connection: Connection, values: dict[str, object], *request: object) -> int:
         self.pending = values
+        # A removal is answered with 404 if the suite does not exist.
         response = self.ask(connection, *request, expect=(200, 201, 404) if None in values.values() else (200, 201))
         self.acknowledged.update(values)
         self.pending = {}
@@ -164,7 +167,7 @@ class Writer(Caller):
 
 
 class Reader(Caller):
-    """A caller that reads the suite `allowed`. The daemon must refuse its reads of `refused`, and all its writes."""
+    """A caller that reads the suite `allowed`. The daemon must refuse its reads of `refused` with `status`, and all its writes."""
 
     def __init__(self, *arguments, allowed: str, refused: str, status: int, **options) -> None:
         super().__init__(*arguments, **options)
@@ -185,6 +188,7 @@ class Watcher(Caller):
     def connect(self) -> Connection:
         connection = super().connect()
         if self.rng.random() < 0.5:
+            # With this option, the close of the connection sends a reset.
             connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         return connection
 
@@ -213,7 +217,9 @@ class BadClient(Watcher):
     """A client that sends invalid, oversized or incomplete requests, and closes the connection."""
 
     MESSAGES = (
-        b"\x16\x03\x01\x02\x00\x01\x00", b"GET / HTTP/9.9\r\n\r\n", b"GET /v1 HTTP/1.1\r\nHost: localhost\r\n",
+        # The beginning of a TLS handshake.
+        b"\x16\x03\x01\x02\x00\x01\x00",
+        b"GET / HTTP/9.9\r\n\r\n", b"GET /v1 HTTP/1.1\r\nHost: localhost\r\n",
         b"PUT /v1/suites/a/keys/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n{\"a\":",
         b"PUT /v1/suites/a/keys/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n",
         b"GET /" + b"x" * 100_000,

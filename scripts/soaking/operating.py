@@ -84,6 +84,7 @@ class Administrator(Caller):
 
     def reload(self, connection: Connection) -> None:
         """Changes options and the token of the guest, and reloads the configuration."""
+        # `is_changed` counts as 1 or 0 in the sums below.
         is_changed = self.rng.random() < 0.5
         changed = options(self.tokens)
         changed["limits"] |= {"requestsPerSecond": self.rng.choice((5_000, 20_000)), "idleSeconds": 20 + is_changed}
