@@ -34,7 +34,7 @@ public class Follow {
             else if (line.startsWith("data: ")) data = line.substring(6);
             else if (line.startsWith("id: ")) id = line.substring(4);
             else if (line.isEmpty()) {
-                // The event is state, reset, commit or missing. The data is one line of JSON.
+                // The event is state, reset, commit, or missing if the suite does not exist. The data is one line of JSON.
                 if (!data.isEmpty()) System.out.println(event + " " + data);
                 var file = Files.writeString(Path.of("cursor.new"), id);
                 Files.move(file, CURSOR, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);

@@ -12,6 +12,7 @@ import (
 	"time"
 )
 
+// The answer to a long poll: the state, or the changes after a cursor.
 type news struct {
 	Cursor  string
 	Values  map[string]any

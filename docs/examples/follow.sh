@@ -2,11 +2,11 @@
 # Prints the state of the suite app, then each of its changes. Run it with: sh follow.sh
 # With access control, set the variable TOKEN. End the script with Ctrl-C, or with a signal to its process group, because
 # curl is a process of its own.
-# Each event has one line of JSON. --speed-time ends a connection on which nothing has arrived for a minute; the daemon sends
-# at least the cursor every 15 seconds.
+# Each event has one line of JSON. --speed-time ends a connection on which nothing has arrived for a minute. The daemon sends its
+# cursor after 15 seconds without an event.
 url=http://127.0.0.1:7070/v1/suites/app/observe
 
-process() { # EVENT JSON: EVENT is state, reset, commit or missing
+process() { # EVENT JSON: EVENT is state, reset, commit, or missing if the suite does not exist
     printf '%s %s\n' "$1" "$2"
 }
 
