@@ -13,8 +13,7 @@ struct ArticleCodeTests {
         sources = try files.map { try String(contentsOf: $0, encoding: .utf8) }.joined(separator: "\n")
     }
 
-    /// The last argument of a case is a little less than the present number of blocks. With fewer blocks, the test would not
-    /// find the blocks of the article.
+    /// The last argument of a case is the minimum number of blocks, so that the test fails if it does not find the blocks.
     @Test(
         "Every Swift block of an article is compiled in this target",
         arguments: [

@@ -11,7 +11,7 @@ func startProgram() async throws {
     try await Defaults.set(\.volume, 0.8)  // returns when the daemon has stored the value
 }
 
-// The snippets of the tables.
+// The snippets of the tables of the article.
 
 struct User: Codable, DefaultsSerializable {
     var name: String

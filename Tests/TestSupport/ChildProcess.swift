@@ -37,7 +37,7 @@ package final class ChildProcess {
     private var isReaped = false
 
     /// The path of the daemon that was built together with the tests.
-    package static let program = built("settingsd")
+    package static let daemonPath = built("settingsd")
 
     /// Returns the path of a program that was built together with the tests.
     package static func built(_ name: String) -> String {
@@ -58,8 +58,8 @@ package final class ChildProcess {
 
     /// - Parameter descriptors: File descriptors that the child receives, numbered from 3.
     package init(
-        _ arguments: [String], environment: [String] = ["HOME=/nonexistent"], of program: String = ChildProcess.program,
-        descriptors: [Int32] = []
+        _ arguments: [String], environment: [String] = ["HOME=/nonexistent"],
+        of program: String = ChildProcess.daemonPath, descriptors: [Int32] = []
     ) throws {
         var pipes: [[Int32]] = [[-1, -1], [-1, -1]]
         for index in pipes.indices {

@@ -35,7 +35,7 @@ package struct TestAuthority: Sendable {
     package func remove() { folder.remove() }
 
     private func openssl(_ words: String) throws {
-        let end = try ChildProcess.program("openssl", words, in: folder.path).end()
+        let end = try ChildProcess.startTool("openssl", words, in: folder.path).end()
         guard end.code == 0 else {
             throw ChildProcess.Failure(description: "openssl \(words): \(end.code), \(end.errors)")
         }
@@ -59,7 +59,7 @@ package final class SecureProxy {
             let port = try LocalPort.free()
             let file = "\(folder)/nginx.conf"
             try Self.write(Self.configuration(folder, servers(port)), to: file)
-            let process = try ChildProcess.program("nginx", "-e stderr -p \(folder) -c \(file)", in: folder)
+            let process = try ChildProcess.startTool("nginx", "-e stderr -p \(folder) -c \(file)", in: folder)
             do {
                 // nginx logs this line after it has opened its sockets.
                 _ = try process.line(containing: "event method")
@@ -106,7 +106,7 @@ package final class SecureProxy {
 extension ChildProcess {
     /// Starts a program that the tests need in addition to Swift. If the program is missing, the child prints a message
     /// and exits with code 127.
-    package static func program(_ name: String, _ words: String, in folder: String) throws -> ChildProcess {
+    package static func startTool(_ name: String, _ words: String, in folder: String) throws -> ChildProcess {
         let script = """
             cd "\(folder)" || exit 1
             command -v \(name) >/dev/null || { echo "\(name) is missing: scripts/check installs it" >&2; exit 127; }

@@ -125,8 +125,8 @@ struct DiskFailureTests {
         // The limit on the file size makes the write fail as on a full disk.
         let process = try ChildProcess(
             [
-                "-c", #"trap '' XFSZ; ulimit -f 64; exec "$0" "$@""#, ChildProcess.program, "--listen", "127.0.0.1:0",
-                "--data", directory.path,
+                "-c", #"trap '' XFSZ; ulimit -f 64; exec "$0" "$@""#, ChildProcess.daemonPath, "--listen",
+                "127.0.0.1:0", "--data", directory.path,
             ], of: "/bin/sh")
         let line = try process.line(containing: "listening on http://127.0.0.1:")
         let port = try #require(line.split(separator: ":").last.flatMap { UInt16($0) })

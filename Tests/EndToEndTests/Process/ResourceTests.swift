@@ -88,7 +88,7 @@ struct OpenFileLimitTests {
             "settingsd.json",
             #"{"listen":"unix:\#(socket)","snapshot":{"journalBytes":1024},"limits":{"lingerSeconds":60}}"#)
         let daemon = try ChildProcess(
-            ["-c", #"\#(Self.closeInherited) ulimit -n "$0" && exec "$@""#, "\(limit)", ChildProcess.program]
+            ["-c", #"\#(Self.closeInherited) ulimit -n "$0" && exec "$@""#, "\(limit)", ChildProcess.daemonPath]
                 + ["--config", file, "--data", "\(directory.path)/data"], of: "/bin/bash")
         _ = try daemon.line(containing: "listening on unix:")
         let address = RawAddress.unix(socket)
@@ -129,7 +129,7 @@ struct OpenFileLimitTests {
         let directory = try TemporaryDirectory()
         let end = try ChildProcess(
             [
-                "-c", #"ulimit -n 32 && exec "$0" --listen 127.0.0.1:0 --data "$1""#, ChildProcess.program,
+                "-c", #"ulimit -n 32 && exec "$0" --listen 127.0.0.1:0 --data "$1""#, ChildProcess.daemonPath,
                 directory.path,
             ],
             of: "/bin/sh"

@@ -70,7 +70,8 @@ struct LineWriterTests {
         let socket = directory.path + "/socket"
         let options = ["--listen", "unix:\(socket)", "--data", directory.path + "/data", "--log", "debug"]
         let daemon = try ChildProcess(
-            ["-c", "exec \"$0\" \"$@\" 2>&3", ChildProcess.program] + options, of: "/bin/sh", descriptors: [pipe.input])
+            ["-c", "exec \"$0\" \"$@\" 2>&3", ChildProcess.daemonPath] + options, of: "/bin/sh",
+            descriptors: [pipe.input])
         try eventually { (try? RawClient(.unix(socket))) != nil }
         let client = try RawClient(.unix(socket))
         for line in ["POST /v1/reload", "GET /v1", "POST /v1/reload", "GET /v1"] {
@@ -85,7 +86,7 @@ struct LineWriterTests {
     func `An error that ends the start does not wait for a reader of standard error`() throws {
         let pipe = try FullPipe()
         let program = try ChildProcess(
-            ["-c", "exec \"$0\" --nonsense 2>&3", ChildProcess.program], of: "/bin/sh", descriptors: [pipe.input])
+            ["-c", "exec \"$0\" --nonsense 2>&3", ChildProcess.daemonPath], of: "/bin/sh", descriptors: [pipe.input])
         #expect(try program.end().code == 64)
     }
 }

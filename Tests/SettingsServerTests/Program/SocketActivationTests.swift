@@ -18,7 +18,7 @@ struct SocketActivationTests {
     ) throws -> ChildProcess {
         let script = "LISTEN_PID=\(process) LISTEN_FDS=\(descriptors.count) exec \"$0\" \"$@\""
         return try ChildProcess(
-            ["-c", script, ChildProcess.program, "--data", directory.path + "/data"] + options,
+            ["-c", script, ChildProcess.daemonPath, "--data", directory.path + "/data"] + options,
             environment: ["HOME=/nonexistent"] + environment, of: "/bin/sh", descriptors: descriptors)
     }
 

@@ -41,7 +41,7 @@ struct NginxRenderTests {
         let nginx = "PATH=$PATH:/usr/sbin nginx -e stderr -p \(folder)"
         let options = "nginx.conf.tmpl --to nginx.conf --check '\(nginx) -t -c {}'"
         #expect(try shell.run("settings render \(options)").output == "wrote nginx.conf\n")
-        let server = try ChildProcess.program("nginx", "-e stderr -p \(folder) -c \(folder)/nginx.conf", in: folder)
+        let server = try ChildProcess.startTool("nginx", "-e stderr -p \(folder) -c \(folder)/nginx.conf", in: folder)
         _ = try server.line(containing: "start worker process")
         let render = try shell.start(
             "exec settings render \(options) --reload '\(nginx) -c \(folder)/nginx.conf -s reload' --watch --settle 0 >&2"
