@@ -10,6 +10,7 @@ struct ConformanceTally {
 
     /// The number of tests with the expected result.
     private var agreeingTests = 0
+    /// The number of compared groups.
     private var groups = 0
     /// The groups whose schemas have keywords that the compiler does not support.
     private var unsupported: [String] = []

@@ -32,8 +32,8 @@ final class Readiness {
         _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, file, nil)
     }
 
-    /// Waits until a descriptor is readable, at most `milliseconds`; -1 for no limit. Returns the number of readable
-    /// descriptors, whose numbers the subscript returns.
+    /// Waits until a descriptor is readable, at most `milliseconds`; -1 for no limit. Returns the count of readable
+    /// descriptors. The subscript returns the number of each of them.
     func wait(_ milliseconds: Int32) throws(LoadFailure) -> Int {
         while true {
             let count = epoll_wait(descriptor, events, Int32(Self.capacity), milliseconds)
@@ -42,7 +42,7 @@ final class Readiness {
         }
     }
 
-    /// The number of the readable descriptor at a position.
+    /// The number of the readable descriptor at a position below the count that `wait` returned.
     subscript(position: Int) -> Int {
         Int(events[position].data.u64)
     }
