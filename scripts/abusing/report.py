@@ -21,7 +21,7 @@ class Limits:
     memory: int
 
     def exceeded(self, outcome: Outcome) -> list[str]:
-        """Returns the names of the limits that the outcome exceeds."""
+        """Returns the names of the limits that the outcome exceeds, "refused" after a refusal, and "stop" after an unclean stop."""
         is_kept = {
             "GET": outcome.bystander["GET"].slowest <= self.get,
             "PUT": outcome.bystander["PUT"].slowest <= self.put,

@@ -197,10 +197,11 @@ class Swarm:
                 self._schedule(number * CONNECTION_INTERVAL_SECONDS, functools.partial(self._connect, role))
 
     def run(self, pipe: Pipe) -> None:
-        """Runs the connections until the message None. Replies to each other message with the counts of answers."""
+        """Runs the connections until the message None arrives on the pipe. Replies to every other message with the counts of
+        answers, and of open connections."""
         self._epoll.register(pipe, select.EPOLLIN)
         while True:
-            for descriptor, events in self._epoll.poll(self._next_timer(), 1024):
+            for descriptor, events in self._epoll.poll(self._seconds_to_next_timer(), 1024):
                 if connection := self.connections.get(descriptor):
                     self._serve(connection, events)
                 elif descriptor == pipe.fileno():
@@ -283,7 +284,7 @@ class Swarm:
     def _schedule(self, seconds: float, action: Callable[[], None]) -> None:
         heapq.heappush(self._timers, (time.monotonic() + seconds, next(self._timer_numbers), action))
 
-    def _next_timer(self) -> float:
+    def _seconds_to_next_timer(self) -> float:
         return max(0.0, self._timers[0][0] - time.monotonic()) if self._timers else 1.0
 
     def _run_timers(self) -> None:

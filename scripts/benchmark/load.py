@@ -65,7 +65,8 @@ class Generator:
 
 
 class Wrk(Generator):
-    """A run of wrk. wrk corrects the latencies for requests that it sent late because a response was late."""
+    """A run of wrk. wrk corrects the latencies for requests that it sent late because a response was late. `requests` is the path of a
+    file for replay.lua; without it, wrk sends GETs of `path`."""
 
     def __init__(self, service, path, connections, seconds, requests=None):
         self.url = service.origin + path

@@ -62,16 +62,16 @@ def fill(program, folder):
     _copy(SOURCES / "settingsd.socket", folder / "usr/lib/systemd/system/settingsd.socket")
     _copy(SOURCES / "sysusers.conf", folder / "usr/lib/sysusers.d/settingsd.conf")
     _copy(SOURCES / "settingsd.json", folder / "etc/settingsd/settingsd.json")
-    notes = folder / "usr/share/doc/settingsd"
-    _write(notes / "copyright", (ROOT / "LICENSE").read_text() + (SOURCES / "debian/copyright").read_text())
-    write_compressed(notes / "changelog.gz", (ROOT / "CHANGELOG.md").read_text())
-    _copy(ROOT / "SECURITY.md", notes / "SECURITY.md")
+    documentation = folder / "usr/share/doc/settingsd"
+    _write(documentation / "copyright", (ROOT / "LICENSE").read_text() + (SOURCES / "debian/copyright").read_text())
+    write_compressed(documentation / "changelog.gz", (ROOT / "CHANGELOG.md").read_text())
+    _copy(ROOT / "SECURITY.md", documentation / "SECURITY.md")
     for page in sorted((ROOT / "docs").rglob("*")):
         if page.is_file() and page.suffix != ".png":
-            _copy(page, notes / page.relative_to(ROOT / "docs"))
+            _copy(page, documentation / page.relative_to(ROOT / "docs"))
     for example in sorted((ROOT / "config").rglob("*")):
         if example.is_file() and example.name != "settingsd.service" and SOURCES not in example.parents:
-            _copy(example, notes / "examples" / example.relative_to(ROOT / "config"))
+            _copy(example, documentation / "examples" / example.relative_to(ROOT / "config"))
     return version
 
 
