@@ -4,10 +4,12 @@ internal import TestSupport
 /// A proxy in front of a daemon that can drop answers: the daemon carries out the request, and the proxy closes the
 /// connection of the client instead of sending the answer.
 package final class CuttingProxy: Sendable {
+    /// How many of the next answers the proxy drops, and the method of their requests. The empty method is every
+    /// method.
     private final class AnswersToDrop: Sendable {
         private let remaining = Mutex<(count: Int, method: String)>((0, ""))
 
-        func set(_ count: Int, _ method: String) {
+        func set(count: Int, method: String) {
             remaining.withLock { $0 = (count, method) }
         }
 
@@ -36,6 +38,7 @@ package final class CuttingProxy: Sendable {
     private let answersToDrop = AnswersToDrop()
     private let target: Target
 
+    /// Creates a proxy for the daemon on this port of 127.0.0.1.
     package init(to port: UInt16) throws {
         let target = Target(port)
         self.target = target
@@ -64,6 +67,6 @@ package final class CuttingProxy: Sendable {
 
     /// Drops the next `count` answers to requests with a method, or to all requests if no method is given.
     package func dropAnswers(_ count: Int, to method: String = "") {
-        answersToDrop.set(count, method)
+        answersToDrop.set(count: count, method: method)
     }
 }

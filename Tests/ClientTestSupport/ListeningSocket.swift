@@ -20,7 +20,7 @@ package final class ListeningSocket: Sendable {
 
     /// Opens a socket. For port 0, the kernel chooses a free port.
     package init(_ address: RawAddress, backlog: Int32, in directory: TemporaryDirectory? = nil) throws {
-        descriptor = try Self.listening(address, backlog: backlog)
+        descriptor = try Self.openListeningDescriptor(address, backlog: backlog)
         self.directory = directory
         rawAddress =
             switch address {
@@ -30,7 +30,7 @@ package final class ListeningSocket: Sendable {
             }
     }
 
-    private static func listening(_ address: RawAddress, backlog: Int32) throws -> Int32 {
+    private static func openListeningDescriptor(_ address: RawAddress, backlog: Int32) throws -> Int32 {
         let descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0, address.withSocketAddress({ bind(descriptor, $0, $1) }) == 0,
             listen(descriptor, backlog) == 0
@@ -47,14 +47,15 @@ package final class ListeningSocket: Sendable {
         _ = close(descriptor)
     }
 
-    /// Opens two sockets with the same port: an IPv4 socket on 127.0.0.1 with this backlog, and an IPv6 socket on ::1.
-    /// Both addresses are `localhost`. Tries again if another program has the port on 127.0.0.1.
+    /// Opens two sockets with the same port: an IPv4 socket on 127.0.0.1 with `backlog`, and an IPv6 socket on ::1 with
+    /// space for 128 connections. Both addresses are `localhost`. Tries again if another program has the port on
+    /// 127.0.0.1.
     package static func pair(backlog: Int32) throws -> (ListeningSocket, ListeningSocket) {
         var failure: any Error = RawClient.Failure.timeout
         for _ in 0..<20 {
-            let second = try ListeningSocket(.ipv6(0), backlog: 128)
+            let ipv6 = try ListeningSocket(.ipv6(0), backlog: 128)
             do {
-                return (try ListeningSocket(.ipv4(second.port), backlog: backlog), second)
+                return (try ListeningSocket(.ipv4(ipv6.port), backlog: backlog), ipv6)
             } catch {
                 failure = error
             }
@@ -98,9 +99,10 @@ package final class ListeningSocket: Sendable {
             let result = rawAddress.withSocketAddress { connect(filler, $0, $1) }
             let code = result == 0 ? 0 : errno
             fillers.withLock { $0.append(filler) }
+            // The kernel reports a full backlog of a Unix domain socket at once. A TCP connection stays incomplete.
             if code == EAGAIN { return true }
-            var wanted = pollfd(fd: filler, events: Int16(POLLOUT), revents: 0)
-            if code == EINPROGRESS, poll(&wanted, 1, 200) == 0 { return true }
+            var completion = pollfd(fd: filler, events: Int16(POLLOUT), revents: 0)
+            if code == EINPROGRESS, poll(&completion, 1, 200) == 0 { return true }
         }
         return false
     }

@@ -17,6 +17,7 @@ package struct SampleNames {
         strange = try KeyName("player/Lautstärke %2F?")
     }
 
+    /// A schema with an enumeration, a number that must not be negative, and a locked key.
     package static let schema: JSONValue = [
         "type": "object", "additionalProperties": false,
         "properties": [

@@ -41,8 +41,8 @@ package final class ScriptedServer: Sendable {
         /// Returns the next bytes that arrive. Returns nil if the client closes the connection, or if no byte arrives
         /// for twenty seconds.
         package func read() -> [UInt8]? {
-            var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard poll(&wanted, 1, 20_000) > 0 else { return nil }
+            var arrival = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&arrival, 1, 20_000) > 0 else { return nil }
             var buffer = [UInt8](repeating: 0, count: 65536)
             let count = recv(descriptor, &buffer, buffer.count, 0)
             return count > 0 ? Array(buffer[..<count]) : nil
@@ -65,8 +65,8 @@ package final class ScriptedServer: Sendable {
     package let log = EventLog()
     private let listener: ListeningSocket
 
-    /// Starts a server on a Unix domain socket. The first argument of the script is the number of the connection,
-    /// counted from 0.
+    /// Starts a server on a Unix domain socket. The arguments of the script are the number of the connection,
+    /// counted from 0, the server side of the connection, and the log of the server.
     package convenience init(_ script: @escaping @Sendable (Int, Peer, EventLog) -> Void) throws {
         let listener = try ListeningSocket(backlog: 128)
         try self.init(on: listener, at: listener.address(), script)
@@ -113,7 +113,7 @@ package final class ScriptedServer: Sendable {
     /// The answer to a write that the daemon has carried out.
     package static let reset = answer(#"{"revision":2,"changed":true,"changes":[]}"#)
 
-    /// Returns an HTTP response.
+    /// Returns an HTTP response with the reason phrase `X` and the cursor `e.1`, which is revision 1 of the epoch `e`.
     ///
     /// - Parameter more: Further header lines. Each line ends with CR LF.
     package static func answer(_ body: String, status: Int = 200, more: String = "") -> String {

@@ -15,8 +15,8 @@ package final class SecureDaemon {
     private let data: TemporaryDirectory
     private let daemon: DaemonProcess
     private let proxy: SecureProxy
-    /// A port on which no program answers.
-    private let silent: LocalPort
+    /// A port on which no program answers. nginx passes the requests to the suite `silent` to this port.
+    private let silentPort: LocalPort
 
     /// - Parameters:
     ///   - speaksHTTP2: If true, nginx offers HTTP/2 to clients that negotiate it.
@@ -25,10 +25,11 @@ package final class SecureDaemon {
         let certificates = try Certificates.shared()
         data = try TemporaryDirectory()
         daemon = try DaemonProcess(data: data.path + "/data", options: options)
-        silent = try LocalPort()
-        let (folder, ports) = (data.path, (daemon.port, silent.number))
+        silentPort = try LocalPort()
+        let (folder, daemonPort, silentNumber) = (data.path, daemon.port, silentPort.number)
         proxy = try SecureProxy(in: folder) { port in
-            Self.servers(folder, certificates, port: port, daemon: ports.0, silent: ports.1, speaksHTTP2)
+            Self.nginxConfiguration(
+                folder, certificates, port: port, daemon: daemonPort, silent: silentNumber, speaksHTTP2: speaksHTTP2)
         }
     }
 
@@ -72,24 +73,25 @@ package final class SecureDaemon {
         }
     }
 
-    private static func servers(
-        _ folder: String, _ certificates: TestAuthority, port: UInt16, daemon: UInt16, silent: UInt16, _ isHTTP2: Bool
+    private static func nginxConfiguration(
+        _ folder: String, _ certificates: TestAuthority, port: UInt16, daemon: UInt16, silent: UInt16, speaksHTTP2: Bool
     ) -> String {
         """
         log_format requests '$request_method $uri $http_idempotency_key $http_cookie';
         access_log \(folder)/access requests;
         upstream daemon { server 127.0.0.1:\(daemon); keepalive 8; }
         server {
-            listen 127.0.0.1:\(port) ssl default_server \(isHTTP2 ? "http2" : "");
+            listen 127.0.0.1:\(port) ssl default_server \(speaksHTTP2 ? "http2" : "");
             ssl_certificate \(certificates.path("stranger.pem"));
             ssl_certificate_key \(certificates.path("stranger.key"));
             return 500;
         }
         server {
-            listen 127.0.0.1:\(port) ssl \(isHTTP2 ? "http2" : "");
+            listen 127.0.0.1:\(port) ssl \(speaksHTTP2 ? "http2" : "");
             server_name localhost;
             ssl_certificate \(certificates.path("trusted.pem"));
             ssl_certificate_key \(certificates.path("trusted.key"));
+            # A client of the daemon must ignore cookies.
             add_header Set-Cookie "taste=bad" always;
             location / { proxy_pass http://daemon; }
             location /v1/suites/silent { proxy_pass http://127.0.0.1:\(silent); }

@@ -23,6 +23,7 @@ package final class ServedDaemon: Sendable {
     private let daemon: DaemonInProcess
     package var port: UInt16 { daemon.port }
 
+    /// Starts a daemon in a new directory, on a free port. `adapt` changes the configuration before the start.
     package convenience init(_ adapt: (inout Configuration) -> Void = { _ in }) throws {
         try self.init(in: TemporaryDirectory(), port: 0, adapt)
     }

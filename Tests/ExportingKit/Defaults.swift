@@ -1,9 +1,9 @@
 public import SettingsClient
 internal import SettingsClientTesting
 
-/// A store of a module that several programs share.
+/// The keys of a library (the kit) that several programs share.
 public struct KitKeys: DefaultsKeyStore {
-    /// The store.
+    /// Creates the store of the keys.
     public init() {}
 
     /// How often the kit was used.
@@ -11,5 +11,5 @@ public struct KitKeys: DefaultsKeyStore {
 }
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The settings of the kit, under the name of the ready-made ones.
+/// The settings of the kit. The variable has the same name as the global `Defaults` of SettingsClient.
 public let Defaults = DefaultsAdapter.inMemory(keyStore: KitKeys())

@@ -52,7 +52,7 @@ struct MainActorAppTests {
         #expect(released == nil, "an observation does not retain an object that its handler captures weakly")
     }
 
-    @Test("A loop on the main actor gets updates, and ends when its task is cancelled")
+    @Test("A task on the main actor gets updates in a loop, and a loop over updates ends when its task is cancelled")
     func updates() async throws {
         var themes: [Theme] = []
         let updates = Defaults.updates(of: \.theme, \.launchCount)

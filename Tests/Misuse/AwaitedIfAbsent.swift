@@ -6,6 +6,7 @@ extension DefaultsKeys {
 
 func askForName() async -> String { "" }
 
+// `?=` stores a value if no value is stored. It evaluates its right side only if it needs the value.
 func signIn() async {
     // error: 'async' call in an autoclosure that does not support concurrency
     Defaults.username ?= await askForName()

@@ -1,5 +1,6 @@
 import SettingsClientCompatibility
 
+// `?=` stores a value if no value is stored. Its left side must be a setting.
 func name(_ name: String?) -> String? {
     var name = name
     // error: binary operator '?=' cannot be applied to operands of type 'String?' and 'String'

@@ -1,5 +1,6 @@
 import SettingsClientCompatibility
 
+// The operator `++` of SettingsClientCompatibility increments a setting, not a variable.
 func next(_ number: Int) -> Int {
     var number = number
     // error: cannot convert value of type 'Int' to expected argument type 'UntypedSetting'

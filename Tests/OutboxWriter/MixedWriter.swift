@@ -12,7 +12,8 @@ struct WriterKeys: DefaultsKeyStore {
 ///
 /// The number determines the keys: a multiple of 11 is stored under `first` and `second` in one transaction. Any other
 /// number is stored under `first` or `second`, added to `sum` or appended to `numbers`, depending on its remainder
-/// modulo 4. An async method writes a multiple of 13, and a setter writes any other number.
+/// modulo 4. An async method writes a multiple of 13, and a setter writes any other number. After each multiple of 17
+/// or 29, the writer sends the waiting writes.
 ///
 /// For each number, the writer prints "wrote N" when the call has returned. Before this line, the writer prints
 /// "skipped N" if the call wrote nothing. It prints "confirmed N" when the daemon has confirmed all numbers up to N.
@@ -23,28 +24,28 @@ struct MixedWriter {
         say("started")
         for number in numbers {
             await write(number)
-            if number % 17 == 0 { await confirm(number, isWrite: false) { try await writer.flush() } }
-            if number % 29 == 0 { await confirm(number, isWrite: false) { try writer.synchronize() } }
+            if number % 17 == 0 { await runAndReport(number, isWrite: false) { try await writer.flush() } }
+            if number % 29 == 0 { await runAndReport(number, isWrite: false) { try writer.synchronize() } }
         }
-        // On a busy machine, one flush may take longer than the timeout.
+        // On a busy machine, one flush may take longer than the timeout, so the writer repeats the last flush.
         for _ in 0..<100 {
-            if await confirm(numbers.upperBound, isWrite: false, { try await writer.flush() }) { return }
+            if await runAndReport(numbers.upperBound, isWrite: false, { try await writer.flush() }) { return }
         }
     }
 
     private func write(_ number: Int) async {
         switch (number % 11, number % 4, number % 13) {
         case (0, _, _):
-            await confirm(number) {
+            await runAndReport(number) {
                 try await writer.transaction { transaction in
                     transaction.first = number
                     transaction.second = number
                 }
             }
-        case (_, 0, 0): await confirm(number) { try await writer.set(\.first, number) }
-        case (_, 1, 0): await confirm(number) { try await writer.set(\.second, number) }
-        case (_, 2, 0): await confirm(number) { try await writer.update(\.sum) { $0 += number } }
-        case (_, _, 0): await confirm(number) { try await writer.update(\.numbers) { $0.append(number) } }
+        case (_, 0, 0): await runAndReport(number) { try await writer.set(\.first, number) }
+        case (_, 1, 0): await runAndReport(number) { try await writer.set(\.second, number) }
+        case (_, 2, 0): await runAndReport(number) { try await writer.update(\.sum) { $0 += number } }
+        case (_, _, 0): await runAndReport(number) { try await writer.update(\.numbers) { $0.append(number) } }
         case (_, 0, _): writer.first = number
         case (_, 1, _): writer.second = number
         case (_, 2, _): writer.sum += number
@@ -53,12 +54,12 @@ struct MixedWriter {
         say("wrote \(number)")
     }
 
-    /// Runs the body, and prints "confirmed N" if the daemon has confirmed the number. Prints "skipped N" if the body
+    /// Runs the body. Then prints "confirmed N" if the daemon has confirmed the number, or "skipped N" if the body
     /// wrote nothing, because it could not read the old value. Prints no line if the write waits in the outbox.
     ///
     /// - Parameter isWrite: True if the body writes the number, false if the body only sends the waiting writes.
     @discardableResult
-    private func confirm(_ number: Int, isWrite: Bool = true, _ body: () async throws -> Void) async -> Bool {
+    private func runAndReport(_ number: Int, isWrite: Bool = true, _ body: () async throws -> Void) async -> Bool {
         do {
             try await body()
             say("confirmed \(number)")

@@ -6,7 +6,7 @@ import SettingsClientCompatibility
 //
 //     outbox-writer SERVER DIRECTORY FIRST LAST          appends each number to the array of the key `log`
 //     outbox-writer SERVER DIRECTORY FIRST LAST mixed    writes the numbers with setters, transactions and
-//                                                       other forms in turn (`MixedWriter`)
+//                                                       other calls in turn (`MixedWriter`)
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 5, let first = Int(arguments[3]), let last = Int(arguments[4]) else {

@@ -44,7 +44,7 @@ enum SettingsWorker {
                 key: DefaultsKey<Int?>("")] = 1
             print("going on")
         default:
-            exit(64)
+            exit(EX_USAGE)
         }
     }
 
@@ -55,7 +55,7 @@ enum SettingsWorker {
     }
 
     private static func report(_ times: Int) {
-        // The log has all issues after this call.
+        // After this call, `reportedIssues` contains the issues of all writes.
         try? Defaults.synchronize()
         let issues = reportedIssues.withLock { $0 }
         let conflicts = issues.count { $0.error.isConflict }
