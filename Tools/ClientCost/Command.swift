@@ -52,13 +52,14 @@ struct Command {
         }
     }
 
+    /// Returns the integer in a position of the command line. Throws if it is not in the range.
     private func number(_ position: Int, _ range: ClosedRange<Int>) throws -> Int {
         guard let value = Int(words[position]), range.contains(value) else { throw CostFailure(Self.usage) }
         return value
     }
 
     private func measureReads(milliseconds: Int, part: String) throws {
-        Read.prepare()
+        Read.storeValues()
         // The first read of a key creates objects that later reads use. It must not be timed.
         for read in Read.all { _ = read.body() }
         for read in Read.all where part.isEmpty || read.name.contains(part) {

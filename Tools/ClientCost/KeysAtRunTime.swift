@@ -22,6 +22,7 @@ struct KeysAtRunTime {
         secondReads = try Self.read(count, defaults)
     }
 
+    /// Reads each key once, and returns the duration in seconds.
     private static func read(_ count: Int, _ defaults: DefaultsAdapter<DefaultsKeys>) throws -> Double {
         let clock = ContinuousClock()
         var sum = 0

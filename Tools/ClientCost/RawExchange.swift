@@ -1,7 +1,7 @@
 import Glibc
 
-/// A connection that sends the bytes of a request and receives the bytes of the answer, on the calling thread. Its time
-/// is the part of a write that does not depend on the Swift client.
+/// A connection that sends the bytes of a request and receives the bytes of the answer, on the calling thread. The
+/// duration of this exchange is the part of a write that does not depend on the Swift client.
 final class RawExchange {
     private let socket: Int32
     private var buffer = [UInt8](repeating: 0, count: 65536)
@@ -38,7 +38,7 @@ final class RawExchange {
             guard count > 0 else { throw CostFailure("the server closed the connection before the end of an answer") }
             filled += count
         } while HTTPLength.of(buffer[..<filled]).map { $0 > filled } ?? true
-        // The status follows `HTTP/1.1 `.
+        // The status follows the nine bytes `HTTP/1.1 `.
         guard buffer[9] == UInt8(ascii: "2") else {
             throw CostFailure("the server refused a request: \(String(decoding: buffer[..<filled], as: UTF8.self))")
         }

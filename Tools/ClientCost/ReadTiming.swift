@@ -13,9 +13,9 @@ struct ReadTiming {
 
     /// The number of reads in a batch, which is timed as a whole. Reading the clock takes a negligible part of this
     /// time, and most batches are not interrupted.
-    private static let batch = 2000
-    /// The number of reads after which the second thread increments its counter.
-    private static let step = 50
+    private static let batchSize = 2000
+    /// The number of reads after which the second thread increments the counter `completedSteps`.
+    private static let stepSize = 50
 
     /// The sum of all results. It is stored, so that the optimizer does not remove the reads.
     private static let sink = Atomic(0)
@@ -26,28 +26,30 @@ struct ReadTiming {
         besideSame = try Self.median(of: read, milliseconds, beside: ReadingThread(read))
     }
 
-    /// Returns the median of the batches in a period of time. With a second thread, a batch counts only if both threads
-    /// ran during the batch: this thread was not interrupted, and the second thread made at least a quarter as many
-    /// reads.
+    /// Returns the median duration of a read in the batches of a period. With a second thread, a batch counts only if
+    /// both threads ran during the batch: this thread was not interrupted, and the second thread made at least a
+    /// quarter as many reads.
     private static func median(of read: Read, _ milliseconds: Int, beside other: ReadingThread? = nil) throws -> Double
     {
         defer { other?.stop() }
-        var figures: [Double] = []
+        var durations: [Double] = []
         let end = monotonicNanoseconds() + milliseconds * 1_000_000
-        // After another minute, the measurement fails.
-        let latest = end + 60_000_000_000
-        while monotonicNanoseconds() < end || figures.count < 100 {
+        // If the measurement still has too few batches one minute after `end`, it fails.
+        let failureTime = end + 60_000_000_000
+        while monotonicNanoseconds() < end || durations.count < 100 {
             let before = (steps: other?.steps ?? 0, interruptions: interruptions())
-            let figure = time(read.body, count: batch)
-            if let other, (other.steps - before.steps) * step < batch / 4 || interruptions() > before.interruptions {
-                if monotonicNanoseconds() > latest {
+            let duration = time(read.body, count: batchSize)
+            if let other,
+                (other.steps - before.steps) * stepSize < batchSize / 4 || interruptions() > before.interruptions
+            {
+                if monotonicNanoseconds() > failureTime {
                     throw CostFailure("cannot measure: two threads do not run at the same time on this machine")
                 }
                 continue
             }
-            figures.append(figure)
+            durations.append(duration)
         }
-        return figures.sorted()[figures.count / 2]
+        return durations.sorted()[durations.count / 2]
     }
 
     /// Returns how often the kernel has taken the core from this thread. Voluntary waits do not count.
@@ -71,21 +73,21 @@ struct ReadTiming {
 
     /// A second thread that reads without pause until ``stop()``.
     private final class ReadingThread: Sendable {
-        private let count = Atomic(0)
+        private let completedSteps = Atomic(0)
         private let isStopped = Atomic(false)
         private let group = DispatchGroup()
 
         init(_ read: Read) {
             DispatchQueue.global().async(group: group) { [self] in
                 while !isStopped.load(ordering: .acquiring) {
-                    _ = time(read.body, count: step)
-                    count.wrappingAdd(1, ordering: .relaxed)
+                    _ = time(read.body, count: stepSize)
+                    completedSteps.wrappingAdd(1, ordering: .relaxed)
                 }
             }
         }
 
-        /// The number of completed steps of ``ReadTiming/step`` reads.
-        var steps: Int { count.load(ordering: .relaxed) }
+        /// The number of completed steps of ``ReadTiming/stepSize`` reads.
+        var steps: Int { completedSteps.load(ordering: .relaxed) }
 
         func stop() {
             isStopped.store(true, ordering: .releasing)

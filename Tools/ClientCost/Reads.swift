@@ -40,7 +40,7 @@ struct Read: Sendable {
 
     /// Stores the values that are read. Texts are built at run time, and are too long to be stored inside a `String`,
     /// because literals and short texts have no reference count.
-    static func prepare() {
+    static func storeValues() {
         let number = CommandLine.arguments.count
         Defaults.launchCount = 42
         Defaults.volume = 0.75
@@ -56,7 +56,8 @@ struct Read: Sendable {
     }
 }
 
-/// Uses a value that was read, so that the reader retains the value for the duration of a call.
+/// Passes a value that was read to a function that is not inlined, so that the reader retains the value for the
+/// duration of a call.
 @inline(never) private func use<Value>(_ value: Value) -> Int { MemoryLayout.size(ofValue: value) }
 
 private let countSetting = Setting(\.launchCount, in: Defaults)

@@ -1,5 +1,5 @@
-/// A recorded write request, from which requests with other values are made. Each has its own `Idempotency-Key`, so
-/// that the daemon does not recognize it as a repeat.
+/// A recorded write request, from which requests with other values are made. Each request has its own
+/// `Idempotency-Key`, so that the daemon does not take it for a repetition of another request.
 struct RequestTemplate {
     private let bytes: [UInt8]
     /// The range of the value in the body.
@@ -35,6 +35,8 @@ struct RequestTemplate {
         request.replaceSubrange(value, with: digits)
         var number = UInt64.random(in: 0 ... .max)
         for position in requestKey {
+            // Each digit to the base 26 becomes a letter, and returns at a higher position, so that the digits never
+            // end.
             let letter = UInt8(number % 26)
             request[position] = UInt8(ascii: "a") + letter
             number = number / 26 + UInt64(letter) << 32

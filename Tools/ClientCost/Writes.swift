@@ -2,7 +2,7 @@ import ClientCostKeys
 import SettingsClient
 
 /// The time until the daemon acknowledges a value that the Swift client sets, compared with the time to send the same
-/// bytes without the client. The two alternate in rounds on one thread.
+/// bytes without the client. The two measurements alternate in rounds on one thread.
 ///
 /// A `Relay` records the bytes that the client sends. Each request has another value and another `Idempotency-Key`. The
 /// requests without the client are for a separate suite, which nobody observes. The adapter observes its own suite,
@@ -62,6 +62,7 @@ struct Writes {
         let server = try ServerAddress("http://127.0.0.1:\(port)")
         return DefaultsAdapter(
             suite: try SuiteName(suite), keyStore: DefaultsKeys(), server: server, writes: writes,
+            // A write that fails would make the measurement invalid.
             log: DefaultsLog { _, message, _ in fatalError(message) })
     }
 

@@ -59,7 +59,7 @@ package struct EqualizerKeys: DefaultsKeyStore {
     package init() {}
 }
 
-/// Keys that are constructed once, for reads with `[key:]`.
+/// Keys that are constructed once, for reads with `Defaults[key:]`. They are no members of a key store.
 package enum LooseKeys {
     package static let launchCount = DefaultsKey<Int>("launchCount", defaultValue: 0)
     package static let volume = DefaultsKey<Double>("volume", defaultValue: 0.5, in: 0...1)
