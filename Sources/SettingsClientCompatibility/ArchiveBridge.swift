@@ -8,8 +8,8 @@ public import SettingsKeys
 /// the module cannot read older values.
 ///
 /// The bridge throws an error for a value that is not an archive of this class. But if an archive of this class
-/// contains objects of classes that the class does not expect, `NSKeyedUnarchiver` may end the process. Allow only
-/// clients that may end the program to write a setting of this type. The archive of an object with an `NSDictionary` or
+/// contains objects of classes that the class does not expect, `NSKeyedUnarchiver` may end the process. So a client
+/// that may write a setting of this type can end the program. The archive of an object with an `NSDictionary` or
 /// an `NSSet` differs in each run, so a default with such an object always differs from the default of a schema. Other
 /// programs can hardly read an archive. Use `Codable` for a new type.
 public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBridge {
@@ -62,6 +62,7 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
     /// when it archives such a class.
     private static var className: String? {
         let name = String(reflecting: Value.self)
+        // The name of a class at the top level is `Module.Class`.
         return name.utf8.filter { $0 == UInt8(ascii: ".") }.count == 1 ? name : nil
     }
 

@@ -83,8 +83,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         NamespaceSettings(core: adapterCore)
     }
 
-    /// Registers the namespace of a type before its first use, which would also register the namespace. Throws if
-    /// another type has the namespace.
+    /// Registers the namespace of a type. Without this call, the first use of the type registers the namespace. Throws
+    /// if another type has the namespace.
     public func register<Namespace: DefaultsNamespace>(
         namespace type: Namespace.Type
     ) throws(NamespaceConflict) {

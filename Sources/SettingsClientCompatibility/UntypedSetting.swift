@@ -182,6 +182,7 @@ enum UntypedConversion {
         switch value {
         case .integer(let integer): String(integer)
         case .double(let double):
+            // An integer below 2^53 is written without a decimal point.
             double == double.rounded() && abs(double) < 0x1p53 ? String(Int64(double)) : "\(double)"
         case .bool(let truth): truth ? "1" : "0"
         case .string(let text): text

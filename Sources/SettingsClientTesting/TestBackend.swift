@@ -41,8 +41,8 @@ final class TestBackend: SuiteBackend {
         state.withLock { $0.actionsBeforeNextWrite.append(action) }
     }
 
-    /// Delivers the delayed observations. The method delivers observations that arrive during the delivery afterwards,
-    /// which keeps the order.
+    /// Delivers the delayed observations in their order. Observations that arrive during the delivery are delayed, too,
+    /// and the method delivers them afterwards.
     private func deliverDelayedObservations() {
         while true {
             let delayed = state.withLock { state -> [@Sendable () -> Void] in
@@ -64,6 +64,7 @@ final class TestBackend: SuiteBackend {
         switch state.withLock({ $0.condition }) {
         case .available: break
         case .away: throw .unreachable("the test daemon is away", outcome: .notDone)
+        // No event fulfills this promise, so the wait takes the whole delay.
         case .slow(let delay): await clock.wait(for: Promise(), until: clock.now + delay)
         case .refusing(let code, let text, let includesReads):
             if isWrite || includesReads { throw .refused(Problem(code, text)) }

@@ -69,7 +69,7 @@ public final class TestDaemon: Sendable {
 
     /// Returns the stored value of a key, or its default in the schema. Returns nil if there is no value.
     public func value(forKey name: String) -> JSONValue? {
-        Self.attempt("read", name) { key throws(BackendError) in try backend.memory.setting(key).value }
+        Self.requireSuccess("read", name) { key throws(BackendError) in try backend.memory.setting(key).value }
     }
 
     /// Stores a value as another program would, whatever the condition of the daemon is. If the value is nil, removes
@@ -85,10 +85,11 @@ public final class TestDaemon: Sendable {
     }
 
     private static func store(_ value: JSONValue?, _ name: String, in memory: InMemoryBackend) {
-        attempt("write", name) { key throws(BackendError) in try memory.store(value, for: key) }
+        requireSuccess("write", name) { key throws(BackendError) in try memory.store(value, for: key) }
     }
 
-    private static func attempt<Result>(
+    /// Calls the body with the key of this name. Ends the process if the name is invalid, or if the body fails.
+    private static func requireSuccess<Result>(
         _ operation: String, _ name: String, _ body: (KeyName) throws(BackendError) -> Result
     ) -> Result {
         do {

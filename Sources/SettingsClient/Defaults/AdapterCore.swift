@@ -9,7 +9,7 @@ internal import Synchronization
 package final class AdapterCore: Sendable {
     let session: SuiteSession
     let arguments: LaunchArguments
-    /// The adapter's own key store.
+    /// The key store of the adapter itself, not of one of its scopes.
     let keyStore: any Sendable
     let keys: KeyTable
     let issues: IssueReporter
@@ -83,7 +83,7 @@ extension AdapterCore {
         let result = await Result { () async throws(BackendError) in
             try await session.synchronize(until: session.deadline)
         }
-        await issues.waitUntilLoggedInBackground(until: session.deadline)
+        await issues.waitUntilLoggedWithoutBlocking(until: session.deadline)
         if case .failure(let error) = result { throw DefaultsError(error) }
     }
 
@@ -91,8 +91,8 @@ extension AdapterCore {
     ///
     /// - Parameters:
     ///   - start: the time at which the setter began. The timeout of the setter counts from this time.
-    ///   - holdsLock: true if the caller holds the lock of changes in place. The caller then announces the change to
-    ///     Swift's Observation after it has released the lock.
+    ///   - holdsLock: true if the caller holds the lock of changes in place (`ChangeLock`). The caller then announces the
+    ///     change to Swift's Observation after it has released the lock.
     ///   - isAllowed: returns true if the key allows a value that the session computed to resolve a conflict.
     func submit(
         _ change: PendingChange, since start: ContinuousClock.Instant = .now, holdsLock: Bool = false,

@@ -14,7 +14,7 @@ package enum AdapterMembers {
 
 extension Schema {
     /// The names of the schema's keys that are also names of adapter members. If the property that defines the key has
-    /// the same name as the key, `Defaults.name` is the member and not the key.
+    /// the same name as the key, `Defaults.NAME` is the member and not the key.
     package var keysShadowedByAdapter: [String] {
         AdapterMembers.names.filter { lists($0) }
     }

@@ -1,7 +1,7 @@
 internal import SettingsKeys
 
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
-    /// Creates an adapter for any backend, for the module SettingsClientTesting.
+    /// Creates an adapter for any backend. The module SettingsClientTesting uses this initializer for suites in memory.
     package convenience init(
         keyStore: KeyStore, backend: any SuiteBackend, clock: any SessionClock, timeout: Duration, writes: WriteMode,
         arguments: [String], log: DefaultsLog?

@@ -9,6 +9,7 @@ final class CachedReading: Sendable {
     /// nor the suite, nor the registered defaults, nor the schema.
     let isDefault: Bool
     private let value: any DefaultsSerializable
+    // The next three properties are those of `Reading`, which documents them.
     private let replicaJSON: JSONValue?
     private let problem: DefaultsError?
     private let isReplicaValueUnreadable: Bool
@@ -36,8 +37,8 @@ final class CachedReading: Sendable {
         path = nil
     }
 
-    /// Creates the cached reading of a key path from a reading of the same resolved key. The key of the path may have
-    /// another default.
+    /// Creates the cached reading of a key path from a reading of the same resolved key. The key at the path may have a
+    /// default that differs from the default in the reading.
     init<Value: DefaultsSerializable>(_ reading: CachedReading, by path: AnyKeyPath, defaultValue: Value) {
         isDefault = reading.isDefault
         value = reading.isDefault ? defaultValue : reading.value
@@ -53,6 +54,7 @@ final class CachedReading: Sendable {
     /// False if the key has changed since it was read.
     var isValid: Bool { cell.version == version }
 
+    /// Registers a read of the key with Swift's Observation.
     func registerRead() { tracker.registerRead() }
 
     /// Returns the value. The type must be the type with which the key was read.

@@ -96,10 +96,11 @@ struct ProgramEnvironment: Sendable {
         if let requested { return ClientName(anyText: requested) }
         if let client, let name = ClientName(anyText: client) { return name }
         // The process identifier distinguishes processes of one program, so it stays if the name has to be shortened.
-        let process = ":\(CurrentProcess.identifier)"
-        let program = "\(CurrentProcess.hostName ?? "localhost"):\(Substring(programName))"
+        let processSuffix = ":\(CurrentProcess.identifier)"
+        let hostAndProgram = "\(CurrentProcess.hostName ?? "localhost"):\(Substring(programName))"
         return ClientName(
-            anyText: program.prefix(maximumBytes: ClientName.maximumLength - process.utf8.count) + process)
+            anyText: hostAndProgram.prefix(maximumBytes: ClientName.maximumLength - processSuffix.utf8.count)
+                + processSuffix)
     }
 
     /// The name of the program without its directory.

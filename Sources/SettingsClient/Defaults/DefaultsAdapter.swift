@@ -40,6 +40,7 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
 
     /// Returns the scope that contains all keys of the adapter's store.
     public static func scope(of access: DefaultsAdapter) -> DefaultsScope<KeyStore> {
+        // Only a nested store can have an instance.
         DefaultsScope(core: access.core, instance: nil)
     }
 
@@ -126,8 +127,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///     use the name. By default the value of `SETTINGS_CLIENT`, or `HOST:PROGRAM:PID`. The adapter replaces control
     ///     characters and removes the bytes after the first 128. With an empty name, the adapter does not report.
     ///   - log: the log of the issues. By default ``DefaultsLog/default``.
-    ///   - file: the source file that the message about an invalid name contains.
-    ///   - line: the line that the message about an invalid name contains.
+    ///   - file: the source file that the message about an invalid name refers to.
+    ///   - line: the line that the message about an invalid name refers to.
     public convenience init(
         suite: StaticString, keyStore: KeyStore, server: ServerAddress? = nil, token: DefaultsToken? = nil,
         timeout: Duration = .seconds(2), outbox: FileLocation = .usual, cache: FileLocation = .none,

@@ -4,7 +4,7 @@ package import SettingsKeys
 package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
     let core: AdapterCore
     let resolved: ResolvedKey<Value>
-    /// The default of the program's key. Keys with the same name, type and rules share a resolved key, but may have
+    /// The default of this key. Keys with the same name, type and rules share a resolved key, but may have
     /// different defaults.
     let defaultValue: Value
 

@@ -30,6 +30,7 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
         }
     }
 
+    // The documentation of `KeyedAccess` says why a subscript or method with `key:` has a parameter of the type `Void`.
     /// The value of a key.
     public subscript<Value>(_: Void = (), key key: DefaultsKey<Value>) -> Value {
         mutating get { record.value(scope.reference(key: key)) }
@@ -79,7 +80,9 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
         _read { yield DefaultsTransaction<Inner>(scope.nestedScope(path), record) }
         _modify {
             var inner = DefaultsTransaction<Inner>(scope.nestedScope(path), record)
-            record = TransactionRecord(record.core, prepared: record.prepared)
+            // The only copy of the record moves into the nested transaction and back, so that a write copies no
+            // dictionary.
+            record = TransactionRecord(record.core, askedKeys: record.askedKeys)
             defer { record = inner.record }
             yield &inner
         }
@@ -102,27 +105,27 @@ extension DefaultsScope {
     ) async throws -> (result: Result, pending: DefaultsPendingAction?) {
         if Task.isCancelled { throw DefaultsError.cancelled }
         try await core.load()
-        if let schema = core.session.schema { _ = try? await core.session.fetchSchema(at: schema) }
-        var prepared: Set<KeyName> = []
+        if let cursor = core.session.schemaCursor { _ = try? await core.session.fetchSchema(at: cursor) }
+        var askedKeys: Set<KeyName> = []
         for attempt in 1...Self.maxAttempts {
             let submission = try await core.session.changeLock.withLock { () throws in
                 // A cancelled task does not wait for the lock, so its writes could conflict with another change.
                 if Task.isCancelled { throw DefaultsError.cancelled }
-                var transaction = DefaultsTransaction(self, TransactionRecord(core, prepared: prepared))
+                var transaction = DefaultsTransaction(self, TransactionRecord(core, askedKeys: askedKeys))
                 let outcome = Swift.Result { try body(&transaction) }
                 let record = transaction.record
-                // An error of a run with uncertain values means nothing, because the body runs again.
-                guard record.preparations.isEmpty else {
-                    return Submission<Result>.needsPreparation(record.preparations)
+                // If a value was uncertain, the body runs again, so its error is ignored.
+                guard record.uncertainKeys.isEmpty else {
+                    return Submission<Result>.needsAnswers(record.uncertainKeys)
                 }
                 let result = try outcome.get()
                 return try core.submit(
                     record.makeTransaction(), deadline, isCurrent: core.areUnchanged(record.read), result)
             }
             switch submission {
-            case .needsPreparation(let keys):
-                for prepare in keys.values { await prepare() }
-                prepared.formUnion(keys.keys)
+            case .needsAnswers(let uncertainKeys):
+                for askDaemon in uncertainKeys.values { await askDaemon() }
+                askedKeys.formUnion(uncertainKeys.keys)
                 continue
             case .done(let result): return (result, nil)
             case .changed: break
@@ -137,7 +140,7 @@ extension DefaultsScope {
                 }
                 if let summary { return (result, DefaultsPendingAction(summary.pending, in: core)) }
             }
-            prepared = []
+            askedKeys = []
         }
         throw DefaultsError.refused(
             Refusal(
@@ -149,8 +152,9 @@ extension DefaultsScope {
 
 /// The outcome of one run of a transaction.
 private enum Submission<Result> {
-    /// Keys have uncertain values. After the functions have prepared the keys, the transaction runs again.
-    case needsPreparation([KeyName: @Sendable () async -> Void])
+    /// The values of these keys are uncertain (``TransactionRecord/uncertainKeys``). After the functions have asked the
+    /// daemon, the transaction runs again.
+    case needsAnswers([KeyName: @Sendable () async -> Void])
     /// The transaction has read a consistent state and writes nothing.
     case done(Result)
     /// The transaction writes nothing, and a value that it has read has changed.
@@ -162,8 +166,8 @@ private enum Submission<Result> {
 }
 
 extension AdapterCore {
-    /// Adds a transaction without a deadline to the queue. The caller holds the lock of changes in place, so the next
-    /// transaction of the process reads the writes of this transaction.
+    /// Adds the writes of a transaction without a deadline to the queue. The caller holds the lock of changes in place,
+    /// so the next transaction of the process reads the writes of this transaction.
     ///
     /// - Parameter isCurrent: true if no value that the transaction has read has changed.
     fileprivate func submit<Result>(

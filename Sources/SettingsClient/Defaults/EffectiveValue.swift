@@ -44,8 +44,8 @@ extension DefaultsReference {
 
 extension AdapterCore {
     /// Returns the registered default of a key.
-    func registered(_ key: KeyName) -> JSONValue? {
-        session.registered[key]
+    func registeredDefault(_ key: KeyName) -> JSONValue? {
+        session.registeredDefaults[key]
     }
 
     func register(_ defaults: [String: JSONValue]) {

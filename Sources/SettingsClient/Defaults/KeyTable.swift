@@ -105,21 +105,22 @@ final class KeyTable: Sendable {
 
     private func makeResolvedKey<Value>(_ key: DefaultsKey<Value>, type: ObjectIdentifier) -> ResolvedKey<Value> {
         // The compiled schemas of keys that have the same type and no rules differ only in their defaults.
-        let model = key.rules == nil ? contents.withLock { $0.schemaOwners[type] } as? ResolvedKey<Value> : nil
+        let schemaOwner = key.rules == nil ? contents.withLock { $0.schemaOwners[type] } as? ResolvedKey<Value> : nil
         let resolved = ResolvedKey(
-            key, sharingSchemaOf: try? model?.codec.get(), session: session, arguments: arguments)
+            key, sharingSchemaOf: try? schemaOwner?.codec.get(), session: session, arguments: arguments)
         if let problem = resolved.argumentProblem {
             let argument = arguments.spelling(of: key.name, hidesValue: key.traits.isSecret)
             report(key.name, .invalidArgument(argument, problem))
         }
         switch resolved.codec {
         case .failure(let error): report(key.name, error)
-        case .success: if key.rules == nil, model == nil { contents.withLock { $0.schemaOwners[type] = resolved } }
+        case .success:
+            if key.rules == nil, schemaOwner == nil { contents.withLock { $0.schemaOwners[type] = resolved } }
         }
         return resolved
     }
 
-    /// Returns the nested store at a key path, which has stored properties. The first call evaluates the key path.
+    /// Returns the nested store at a key path. The store has stored properties. The first call evaluates the key path.
     func storeInstance<Inner: Sendable>(
         _ path: AnyKeyPath, in store: StoreInstance?, evaluate: () -> Inner
     ) -> StoreInstance {
@@ -173,7 +174,8 @@ struct PathIdentity: Hashable, Sendable {
     }
 
     /// Returns the hash that a dictionary uses. The default implementation resists keys that an attacker chooses. An
-    /// attacker cannot choose key paths, and the default implementation would take a quarter of the time of a read.
+    /// attacker cannot choose key paths, and the default implementation would take a quarter of the time of a read. The
+    /// factor is 2^64 divided by the golden ratio, which spreads similar addresses over all hashes.
     // swift-format-ignore: NoLeadingUnderscores
     func _rawHashValue(seed: Int) -> Int {
         let hash = (UInt(bitPattern: path) ^ store &* 0x9E37_79B9_7F4A_7C15) &* 0x9E37_79B9_7F4A_7C15

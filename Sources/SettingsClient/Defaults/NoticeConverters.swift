@@ -3,7 +3,7 @@ internal import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-/// Converts notices into the updates of one key.
+/// Converts notices (``ObserverNotice``) into the updates of one key.
 ///
 /// Only a change of the effective value is an update. There is no update if a value on the command line overrides the
 /// setting, or if the new JSON means the same value as the old JSON.
@@ -13,7 +13,7 @@ final class KeyNoticeConverter<Value: DefaultsSerializable>: Sendable {
     private struct State {
         /// The value after the last notice. Nil before the notice with which observing begins.
         var last: Observed?
-        /// The problem of the present value, which the converter has reported. Nil if the value has no problem.
+        /// The problem of the present value. The converter has reported the problem. Nil if the value has no problem.
         var problem: DefaultsError?
     }
 
@@ -65,7 +65,7 @@ final class KeyNoticeConverter<Value: DefaultsSerializable>: Sendable {
     }
 }
 
-/// Converts notices into the updates of all keys of a suite, as JSON.
+/// Converts notices (``ObserverNotice``) into the updates of all keys of a suite, as JSON.
 final class SuiteNoticeConverter: Sendable {
     private let core: AdapterCore
     private let options: ObservingOptions

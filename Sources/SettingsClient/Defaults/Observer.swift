@@ -29,8 +29,9 @@ protocol AnyObserver: AnyObject, Sendable {
 
     func add(_ notice: ObserverNotice)
 
-    /// Delays the end of the group until a task has taken all waiting notices. Does nothing for an observer with a
-    /// handler: the group waits for the adapter's queue, which calls the handlers.
+    /// Adds this observer to a group, until a task has taken all waiting notices. The end of the group means that the
+    /// program has applied a state (``ApplyingState``). Does nothing for an observer with a handler, because the group
+    /// waits for the adapter's queue, which calls the handlers.
     func delayEnd(of group: HandlerGroup)
 
     /// Ends observing.
@@ -138,7 +139,7 @@ final class Observer<Update: Sendable>: AnyObserver {
 
 /// The updates for a task.
 extension Observer {
-    /// Returns true for the first caller. Only one iterator gets updates, because the observer delivers each update
+    /// Returns true for the first call. Only one iterator gets updates, because the observer delivers each update
     /// once.
     func claimUpdates() -> Bool {
         state.withLock { state in
@@ -160,6 +161,7 @@ extension Observer {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (notice, former, group) = state.withLock { state -> (ObserverNotice??, Waiter?, HandlerGroup?) in
+                    // `.some(nil)` resumes this wait without a notice. A plain nil means that the wait continues.
                     if state.isEnded { return (.some(nil), nil, nil) }
                     if let notice = state.backlog.popFirst() {
                         return (notice, nil, state.backlog.count == 0 ? state.waitingGroup.take() : nil)

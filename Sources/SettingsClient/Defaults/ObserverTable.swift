@@ -83,7 +83,7 @@ final class ObserverTable: Sendable {
             defer { shared.waiting = [:] }
             return shared.waiting.values.sorted { $0.id < $1.id }
         }
-        for observer in waiting { observer.core.startLoaded(observer, isLate: true) }
+        for observer in waiting { observer.core.startAfterLoad(observer, isLate: true) }
     }
 
     /// Forwards events of the replica. The session makes one call after the other.
@@ -95,8 +95,9 @@ final class ObserverTable: Sendable {
         }
     }
 
-    /// Delays the report that this program has applied the state. The group of the session's running handlers ends after
-    /// the handlers on the queue have returned, and after each task that iterates over updates has taken its updates.
+    /// Delays the report that this program has applied the state. The group of the session's running handlers ends
+    /// after the handlers on the queue have returned, and after each task that iterates over updates has taken its
+    /// updates.
     private func trackHandlers() {
         guard let handlers = session.runningHandlers else { return }
         let observers = shared.withLock { Array($0.observers.values) }

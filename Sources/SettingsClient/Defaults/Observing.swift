@@ -113,6 +113,7 @@ extension DefaultsReference {
     fileprivate func conversion<Update: Sendable>(
         _ options: ObservingOptions, _ make: @escaping @Sendable (DefaultsUpdate<Value>) -> Update
     ) -> NoticeConversion<Update> {
+        // The value of a renamed key may still be under a former name (see `ValueMove`).
         if core.session.isLoaded { startMove() }
         let converter = KeyNoticeConverter(self, options)
         return NoticeConversion(keys: resolved.name.map { [$0] } ?? []) { notice in
@@ -168,11 +169,11 @@ extension AdapterCore {
     private func start(_ observer: any AnyObserver, _ options: ObservingOptions) {
         guard options.contains(.initial) else {
             // The observer starts now, even if the suite is not loaded, so that it misses no later change. It does not
-            // wait for unknown sources of values: such a value counts as stored.
+            // wait until the client knows the sources of all values: a value with an unknown source counts as stored.
             addBeginning(of: observer, isLate: false)
             return session.isLoaded ? () : session.loadForObservers()
         }
-        if session.isLoaded { return startLoaded(observer) }
+        if session.isLoaded { return startAfterLoad(observer) }
         observers.startWhenLoaded(observer)
         session.loadForObservers()
         // If the suite was loaded before the observer was added to the waiting observers, no other call starts the
@@ -184,10 +185,10 @@ extension AdapterCore {
     /// the source of its value, so the method first fetches unknown sources.
     ///
     /// - Parameter isLate: true if the observer has waited for the load of the suite.
-    func startLoaded(_ observer: any AnyObserver, isLate: Bool = false) {
-        let registered = session.registered
+    func startAfterLoad(_ observer: any AnyObserver, isLate: Bool = false) {
+        let registered = session.registeredDefaults
         let withoutSource = (observer.keys ?? Array(registered.keys)).filter {
-            registered[$0] != nil && session.visible($0).source == nil
+            registered[$0] != nil && session.visibleSetting($0).source == nil
         }
         if withoutSource.isEmpty { return addBeginning(of: observer, isLate: isLate) }
         session.startTask { [self] in

@@ -82,6 +82,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     }
 }
 
+/// Runs a function, and converts its error into a `DefaultsError`.
 private func throwingUnusableSchema<Result>(_ body: () throws(SchemaError) -> Result) throws(DefaultsError) -> Result {
     do {
         return try body()
@@ -97,7 +98,7 @@ extension AdapterCore {
     ) async throws(DefaultsError) -> Bool {
         let isChange = try await throwingDefaultsError { () async throws(BackendError) in
             if try await session.backend.schema()?.document == schema.document { return false }
-            // The daemon checks the stored values against the schema, so the queued writes must reach it first.
+            // The daemon checks the stored values against the schema, so the queued writes must reach the daemon first.
             try await session.flush(until: session.deadline)
             let summary = try await session.backend.setSchema(
                 schema.document, onConflict: policy, requestKey: .unique())
@@ -148,7 +149,7 @@ extension DefaultsReference {
     /// client must first fetch the schema. Returns no differences if the suite is not loaded, and during the pause
     /// after a request without an answer.
     func knownDifferences() -> [SchemaDifference]? {
-        guard let cursor = core.session.schema else { return [] }
+        guard let cursor = core.session.schemaCursor else { return [] }
         if let known = resolved.schemaComparison.withLock({ $0.schema == cursor ? $0.differences : nil }) {
             return known
         }

@@ -22,8 +22,8 @@ extension DefaultsReference {
             return try read()
         } catch {
             resolved.registerRead()
-            // Observation does not announce a load of the suite between the failure and the registration of the read,
-            // so the key is read again after such a load.
+            // If another thread has loaded the suite between the failure and the registration of the read, Observation
+            // does not announce this load. The key is then read again.
             if core.session.cursor != nil, let cell = resolved.cell, case .success = resolved.codec {
                 return readReplica(cell, until: .now)
             }
@@ -44,7 +44,7 @@ extension DefaultsReference {
     /// The registered default of the key. Nil if there is no registered default, or if it is not a valid value of the
     /// key.
     private var registeredDefault: Value? {
-        guard let json = resolved.name.flatMap(core.registered), case .success(let codec) = resolved.codec else {
+        guard let json = resolved.name.flatMap(core.registeredDefault), case .success(let codec) = resolved.codec else {
             return nil
         }
         return try? codec.decode(json)
@@ -61,7 +61,7 @@ extension DefaultsReference {
         for cell in resolved.formerCells { cell.tracker.registerRead() }
         var keyState = keyState(cell.name)
         if keyState.needsSource {
-            keyState.update(from: core.settingWithSource(keyState.origin, cell.name, until: deadline))
+            keyState.update(from: core.settingWithSource(keyState.settingToRead, cell.name, until: deadline))
         }
         let reading = reading(of: keyState)
         if keyState.isCacheable {
@@ -79,9 +79,9 @@ extension DefaultsReference {
         guard let key = resolved.name, case .success = resolved.codec else { return Reading() }
         if let reading = readingWithoutRequest() { return reading }
         try await core.load()
-        if let schema = core.session.schema, knownDifferences() == nil {
+        if let cursor = core.session.schemaCursor, knownDifferences() == nil {
             _ = try await throwingDefaultsError { () async throws(BackendError) in
-                try await core.session.fetchSchema(at: schema)
+                try await core.session.fetchSchema(at: cursor)
             }
         }
         try compareWithSchema().throwIfTypesDiffer()
@@ -93,7 +93,7 @@ extension DefaultsReference {
 
     /// Reads a key without a request. Returns nil if a request is necessary.
     private func readingWithoutRequest() -> Reading<Value>? {
-        guard let key = resolved.name, core.session.isLoaded, !isMoveOpen,
+        guard let key = resolved.name, core.session.isLoaded, !nextReaderMovesValue,
             knownDifferences()?.isEmpty ?? false
         else { return nil }
         if let cached = resolved.cachedReading { return cached.reading(as: Value.self) }
@@ -103,7 +103,7 @@ extension DefaultsReference {
 
     /// Reads a key from its state.
     func reading(of keyState: KeyState) -> Reading<Value> {
-        var reading = reading(of: keyState.origin, over: keyState.registered)
+        var reading = reading(of: keyState.settingToRead, over: keyState.registered)
         reading.replicaJSON = keyState.visible.value
         return reading
     }
@@ -111,26 +111,26 @@ extension DefaultsReference {
     /// Returns the state from which a key is read. Until the value of a renamed key has been moved to its new name, the
     /// key is read under its former name.
     func keyState(_ key: KeyName) -> KeyState {
-        let registered = core.registered(key)
-        let formerNames = resolved.valueMove?.openNames ?? []
+        let registered = core.registeredDefault(key)
+        let formerNames = resolved.valueMove?.formerNamesInUse ?? []
         guard !formerNames.isEmpty else {
-            let visible = core.session.visible(key)
+            let visible = core.session.visibleSetting(key)
             // While the effective value depends on an unknown source, each read must try again to get the source.
             return KeyState(
-                visible: visible, origin: visible, registered: registered,
+                visible: visible, settingToRead: visible, registered: registered,
                 isCacheable: registered == nil || visible.source != nil)
         }
         // The settings of all names are read at one moment. Otherwise a move of the value between two reads could hide
         // the value under both names.
-        let settings = core.session.visible([key] + formerNames)
+        let settings = core.session.visibleSettings([key] + formerNames)
         let visible = settings[key] ?? .unset
-        var origin = visible
+        var settingToRead = visible
         if !seemsStored(visible), let former = formerNames.lazy.compactMap({ settings[$0] }).first(where: \.mayBeStored)
         {
-            origin = ReplicaSetting(value: former.value, source: .stored, revision: nil)
+            settingToRead = ReplicaSetting(value: former.value, source: .stored, revision: nil)
         }
         // A value that appears under a former name does not change the version of the key.
-        return KeyState(visible: visible, origin: origin, registered: registered, isCacheable: false)
+        return KeyState(visible: visible, settingToRead: settingToRead, registered: registered, isCacheable: false)
     }
 
     /// Returns true if the key has a value on the command line, a stored value or a registered default.
@@ -140,7 +140,7 @@ extension DefaultsReference {
         // again.
         defer { resolved.registerRead() }
         guard let key = resolved.name else { return false }
-        return resolved.argument != nil || core.registered(key) != nil || isSet()
+        return resolved.argument != nil || core.registeredDefault(key) != nil || isSet()
     }
 
     /// Returns true if a value is stored for the key. Returns false and reports the error if the suite cannot be
@@ -165,7 +165,7 @@ extension DefaultsReference {
 
     nonisolated(nonsending) func hasValue() async throws(DefaultsError) -> Bool {
         if resolved.argument != nil { return true }
-        if let key = resolved.name, core.registered(key) != nil { return true }
+        if let key = resolved.name, core.registeredDefault(key) != nil { return true }
         return try await isStored()
     }
 }
@@ -174,8 +174,8 @@ extension DefaultsReference {
 struct KeyState: Sendable {
     /// The setting under the present name of the key, with the program's pending writes applied.
     var visible: ReplicaSetting
-    /// The setting from which the value is read: the setting under the present name or under a former name.
-    var origin: ReplicaSetting
+    /// The setting under the present name or under a former name, from which the value is read.
+    var settingToRead: ReplicaSetting
     /// The registered default.
     let registered: JSONValue?
     /// True if the state is valid until the version of the key changes.
@@ -183,13 +183,13 @@ struct KeyState: Sendable {
 
     /// True if the effective value depends on the source of the value, and the source is unknown. A stored value
     /// overrides the registered default. The registered default overrides a default of the schema.
-    var needsSource: Bool { registered != nil && origin.source == nil }
+    var needsSource: Bool { registered != nil && settingToRead.source == nil }
 
     /// Replaces the setting by the answer to the request for its source. If the daemon did not answer the request, the
     /// setting still has no source.
     mutating func update(from answer: ReplicaSetting) {
         visible = answer
-        origin = answer
+        settingToRead = answer
         isCacheable = answer.source != nil
     }
 
@@ -245,13 +245,13 @@ extension AdapterCore {
         _ key: KeyName, until deadline: ContinuousClock.Instant, seemsStored: (ReplicaSetting) -> Bool = { _ in true }
     ) throws(DefaultsError) -> Bool {
         try load(for: key, until: deadline)
-        let setting = settingWithSource(session.visible(key), key, until: deadline)
+        let setting = settingWithSource(session.visibleSetting(key), key, until: deadline)
         return setting.source?.isStored ?? seemsStored(setting)
     }
 
     nonisolated(nonsending) func isStored(_ key: KeyName) async throws(DefaultsError) -> Bool {
         try await load()
-        if let source = session.visible(key).source { return source.isStored }
+        if let source = session.visibleSetting(key).source { return source.isStored }
         return try await fetchSource(key).source?.isStored ?? true
     }
 
@@ -282,7 +282,7 @@ extension AdapterCore {
 
     /// Returns true if none of the keys has changed since its state was read.
     func areUnchanged(_ keyStates: [KeyName: KeyState]) -> Bool {
-        let current = session.visible(Array(keyStates.keys))
+        let current = session.visibleSettings(Array(keyStates.keys))
         return keyStates.allSatisfy { key, keyState in keyState.isUnchanged(comparedTo: current[key] ?? .unset) }
     }
 }

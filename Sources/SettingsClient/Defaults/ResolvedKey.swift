@@ -25,8 +25,8 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
     /// The problem of the last reading, with the JSON in the replica at the time of the reading.
     private let reported = Mutex<(problem: DefaultsError, replicaJSON: JSONValue?)?>(nil)
 
-    /// - Parameter model: the codec of another key, which has the same type and no rules either. Nil if there is no
-    ///   such codec.
+    /// - Parameter model: the codec of another key with the same type, if neither key has rules. Nil if there is no such
+    ///   codec.
     init(
         _ key: DefaultsKey<Value>, sharingSchemaOf model: KeyCodec<Value>?, session: SuiteSession,
         arguments: LaunchArguments
@@ -110,6 +110,7 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
         }
     }
 
+    /// Returns the JSON of a value, or the error of the encoding.
     func encoded(_ value: Value) -> Result<JSONValue?, DefaultsError> {
         Result { () throws(DefaultsError) in try encode(value) }
     }

@@ -18,7 +18,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     public nonisolated(nonsending) func flush() async throws(DefaultsError) {
         let deadline = core.session.deadline
         let result = await Result { () async throws(BackendError) in try await core.session.flush(until: deadline) }
-        await core.issues.waitUntilLoggedInBackground(until: deadline)
+        await core.issues.waitUntilLoggedWithoutBlocking(until: deadline)
         if case .failure(let error) = result { throw DefaultsError(error) }
     }
 

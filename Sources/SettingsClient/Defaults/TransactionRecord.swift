@@ -13,14 +13,14 @@ struct TransactionRecord {
     }
 
     let core: AdapterCore
-    /// The keys whose ``preparations`` ran after an earlier run, and do not run again. If the source of such a key is
-    /// still unknown, the run continues without the source.
-    let prepared: Set<KeyName>
-    /// For each key with an uncertain value, the function that makes the value certain: it moves the value of a renamed
-    /// key, and fetches an unknown source from the daemon. The body of the transaction cannot suspend, so the functions run after the body, and
-    /// then the body runs again.
-    private(set) var preparations: [KeyName: @Sendable () async -> Void] = [:]
-    /// The state of each key at its first read.
+    /// The keys about which the client has asked the daemon after an earlier run. The client does not ask again. If the
+    /// source of such a key is still unknown, the run continues without the source.
+    let askedKeys: Set<KeyName>
+    /// For each key with an uncertain value, the function that asks the daemon: it moves the value of a renamed key,
+    /// and fetches an unknown source. The body of the transaction cannot suspend, so the functions run after the body,
+    /// and then the body runs again.
+    private(set) var uncertainKeys: [KeyName: @Sendable () async -> Void] = [:]
+    /// The state of each key at its first read. The transaction has the condition that these keys are unchanged.
     private(set) var read: [KeyName: KeyState] = [:]
     /// The JSON that was written last under each key. Nil for a removal.
     private var written: [KeyName: JSONValue?] = [:]
@@ -29,9 +29,9 @@ struct TransactionRecord {
     /// The first error of the run.
     private var failure: DefaultsError?
 
-    init(_ core: AdapterCore, prepared: Set<KeyName>) {
+    init(_ core: AdapterCore, askedKeys: Set<KeyName>) {
         self.core = core
-        self.prepared = prepared
+        self.askedKeys = askedKeys
     }
 
     /// Returns the transaction to send. Throws the first error of the run.
@@ -50,10 +50,10 @@ struct TransactionRecord {
         guard let key = reference.resolved.name else { return reference.defaultValue }
         recordError { () throws(DefaultsError) in try reference.compareWithSchema().throwIfTypesDiffer() }
         let keyState = read[key] ?? reference.keyState(key)
-        if keyState.needsSource || reference.isMoveOpen { prepare(reference, key) }
+        if keyState.needsSource || reference.nextReaderMovesValue { recordUncertainKey(reference, key) }
         if let written = written[key] {
             let setting = ReplicaSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
-            return reference.reading(of: setting, over: core.registered(key)).value ?? reference.defaultValue
+            return reference.reading(of: setting, over: core.registeredDefault(key)).value ?? reference.defaultValue
         }
         read[key] = keyState
         let reading = reference.reading(of: keyState)
@@ -66,14 +66,14 @@ struct TransactionRecord {
         guard recordError({ () throws(DefaultsError) in json = try reference.resolved.encode(value) }),
             let key = reference.resolved.name
         else { return }
-        if reference.isMoveOpen { prepare(reference, key) }
+        if reference.nextReaderMovesValue { recordUncertainKey(reference, key) }
         write(key, json)
         for name in reference.formerNamesToRemove { write(name, nil) }
     }
 
-    private mutating func prepare<Value>(_ reference: DefaultsReference<Value>, _ key: KeyName) {
-        guard !prepared.contains(key) else { return }
-        preparations[key] = {
+    private mutating func recordUncertainKey<Value>(_ reference: DefaultsReference<Value>, _ key: KeyName) {
+        guard !askedKeys.contains(key) else { return }
+        uncertainKeys[key] = {
             await reference.moveValueAndWait()
             if reference.keyState(key).needsSource { _ = try? await reference.core.fetchSource(key) }
         }
@@ -87,22 +87,23 @@ struct TransactionRecord {
     }
 
     mutating func value(ofName name: String) -> JSONValue? {
-        guard let key = key(name) else { return nil }
+        guard let key = keyName(name) else { return nil }
         if let written = written[key] { return written }
         if let keyState = read[key] { return keyState.visible.value }
-        // A name without a typed key has neither former names nor a registered default.
-        let visible = core.session.visible(key)
-        read[key] = KeyState(visible: visible, origin: visible, registered: nil)
+        // An access by name ignores former names and registered defaults.
+        let visible = core.session.visibleSetting(key)
+        read[key] = KeyState(visible: visible, settingToRead: visible, registered: nil)
         return visible.value
     }
 
     mutating func set(_ name: String, to json: JSONValue?) {
-        guard let key = key(name) else { return }
+        guard let key = keyName(name) else { return }
         recordError { [core] () throws(DefaultsError) in try core.refuseNonFinite(json, name) }
         write(key, json)
     }
 
-    private mutating func key(_ name: String) -> KeyName? {
+    /// Returns the name as a key name. If it is not a valid name, records the error and returns nil.
+    private mutating func keyName(_ name: String) -> KeyName? {
         do {
             return try KeyName(name)
         } catch {

@@ -33,10 +33,10 @@ extension AdapterCore {
             try load(for: key, until: deadline)
         } catch {
             reportReadFailure(error, name)
-            return registered(key)
+            return registeredDefault(key)
         }
-        let visible = session.visible(key)
-        guard let registered = registered(key) else { return visible.value }
+        let visible = session.visibleSetting(key)
+        guard let registered = registeredDefault(key) else { return visible.value }
         return untypedValue(of: settingWithSource(visible, key, until: deadline), over: registered)
     }
 
@@ -48,10 +48,11 @@ extension AdapterCore {
 
     /// Returns true if a name has a value on the command line, a stored value or a registered default.
     package func hasKey(named name: String) -> Bool {
+        // As in `readUntyped`, a change during the wait for the daemon replaces the tracker.
         registerRead(named: name)
         defer { registerRead(named: name) }
         guard let key = keyName(name, .read) else { return false }
-        return !arguments.candidates(for: name).isEmpty || registered(key) != nil
+        return !arguments.candidates(for: name).isEmpty || registeredDefault(key) != nil
             || isSet(key, until: session.deadline)
     }
 
@@ -95,12 +96,12 @@ extension AdapterCore {
 
     /// Changes the value of a name in place. The daemon carries out the operation, so concurrent changes are not lost.
     ///
-    /// - Parameter first: the value to store if nothing is stored and there is no registered default.
-    package func changeUntyped(_ name: String, by operation: InPlaceOperation, orStore first: JSONValue) {
-        writeUntyped(name, first) { key throws(DefaultsError) in
-            let registered = registered(key)
-            let visible = session.visible(key)
-            let value = registered.flatMap { try? operation.applied(to: $0) } ?? first
+    /// - Parameter initialValue: the value to store if nothing is stored and there is no registered default.
+    package func changeUntyped(_ name: String, by operation: InPlaceOperation, orStore initialValue: JSONValue) {
+        writeUntyped(name, initialValue) { key throws(DefaultsError) in
+            let registered = registeredDefault(key)
+            let visible = session.visibleSetting(key)
+            let value = registered.flatMap { try? operation.applied(to: $0) } ?? initialValue
             let plan = PendingChange.MergePlan(
                 base: nil, new: value, delta: MergeDelta(operation), valueIfUnset: registered)
             // If the suite is not loaded, the daemon probably has a value. If the daemon has no value, it refuses the

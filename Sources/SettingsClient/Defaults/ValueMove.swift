@@ -42,7 +42,7 @@ final class ValueMove: Sendable {
     /// True if the next reader makes an attempt or waits for the attempt in progress.
     ///
     /// - Parameter schema: the cursor of the suite's schema.
-    func isOpen(under schema: Cursor?) -> Bool {
+    func nextReaderMovesValue(under schema: Cursor?) -> Bool {
         progress.withLock { progress in
             switch progress {
             case .open, .running: true
@@ -52,9 +52,9 @@ final class ValueMove: Sendable {
         }
     }
 
-    /// The former names under which the key is still read. Empty after the move has succeeded, and after the value was
-    /// refused: the refused value then stays, and writes do not remove it.
-    var openNames: [KeyName] {
+    /// The former names under which the key is still read. Empty after the move has succeeded, and after the daemon or
+    /// the key has refused the value: the refused value then stays, and writes do not remove it.
+    var formerNamesInUse: [KeyName] {
         progress.withLock { progress in
             switch progress {
             case .open, .running, .waiting: formerNames
@@ -116,21 +116,26 @@ final class ValueMove: Sendable {
 
 extension DefaultsReference {
     /// True if the next reader of the key makes an attempt to move the value, or waits for the attempt in progress.
-    var isMoveOpen: Bool { resolved.valueMove?.isOpen(under: core.session.schema) ?? false }
+    var nextReaderMovesValue: Bool {
+        resolved.valueMove?.nextReaderMovesValue(under: core.session.schemaCursor) ?? false
+    }
 
     /// The former names under which a value may be stored. A write also removes these values: until the move has ended,
-    /// a program that starts later may move a value from a former name, so the value would return after a removal of the
-    /// new value. The other former names stay out of the write, because a schema may refuse the removal of a name
+    /// a program that starts later may move a value from a former name, so the value would return after a removal of
+    /// the new value. The other former names stay out of the write, because a schema may refuse the removal of a name
     /// without a value.
     var formerNamesToRemove: [KeyName] {
+        // A stale replica is from the cache file, and may lack a value that the daemon has.
         let isUncertain = !core.session.isLoaded || core.session.isStale
-        return resolved.valueMove?.openNames.filter { isUncertain || core.session.visible($0).mayBeStored } ?? []
+        return resolved.valueMove?.formerNamesInUse.filter {
+            isUncertain || core.session.visibleSetting($0).mayBeStored
+        } ?? []
     }
 
     /// Loads the suite and moves the value if the move has not ended, so that a query such as `isSet` finds the moved
     /// value.
     func loadAndMoveValue(until deadline: ContinuousClock.Instant) {
-        guard isMoveOpen, let key = resolved.name else { return }
+        guard nextReaderMovesValue, let key = resolved.name else { return }
         if (try? core.load(for: key, until: deadline)) != nil { moveValue(until: deadline) }
     }
 
@@ -162,7 +167,7 @@ extension DefaultsReference {
     @discardableResult
     func startMove() -> Promise<Void>? {
         guard let move = resolved.valueMove, let key = resolved.name else { return nil }
-        let schema = core.session.schema
+        let schema = core.session.schemaCursor
         guard let (promise, isNew) = move.beginAttempt(under: schema) else { return nil }
         guard isNew else { return promise }
         let confirmations = core.session.confirmations
@@ -224,15 +229,15 @@ private enum MoveAttempt {
     }
 }
 
-/// Begins attempts to move the value of a key. Has no reference to the adapter: an attempt may wait as long as an outage
-/// lasts, and must not retain the adapter.
+/// Begins attempts to move the value of a key. Has no reference to the adapter: an attempt may wait as long as an
+/// outage lasts, and must not retain the adapter.
 private struct ValueMover<Value: DefaultsSerializable> {
     let resolved: ResolvedKey<Value>
     let session: SuiteSession
 
     /// Begins an attempt to move the value.
     func makeAttempt(_ move: ValueMove, _ key: KeyName) -> MoveAttempt {
-        let setting = session.visible(key)
+        let setting = session.visibleSetting(key)
         if resolved.key.hasMigration {
             if let value = setting.value, let attempt = convert(value, of: key, if: .value(value)) { return attempt }
             // The schema does not allow the stored value, so the replica lacks the value, and the client must fetch it.
@@ -241,10 +246,10 @@ private struct ValueMover<Value: DefaultsSerializable> {
         let isStored = setting.source?.isStored ?? false
         // A replica from the cache file may lack a value that the daemon has. The move then waits until the daemon has
         // confirmed the replica.
-        guard !isStored, let former = move.formerNames.first(where: { session.visible($0).mayBeStored }) else {
+        guard !isStored, let former = move.formerNames.first(where: { session.visibleSetting($0).mayBeStored }) else {
             return .ended(session.isStale ? .waiting : .done)
         }
-        if let visible = session.visible(former).value {
+        if let visible = session.visibleSetting(former).value {
             return moveToNewName(visible, from: former, to: key, if: [.stored(true), .value(visible)])
         }
         // The schema does not allow the stored value, so the replica lacks the value, and the client must fetch it.

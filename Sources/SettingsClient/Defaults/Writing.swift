@@ -142,10 +142,11 @@ struct InPlaceChange<Value: DefaultsSerializable> {
             if let operation = plan.delta?.operation { return change(.change(operation), if: nil) }
             return change(set, if: .stored(false))
         }
-        // If other writes wait, another program may change the value before this write is sent. An operation, such as
-        // `add`, avoids a conflict, because the daemon applies the operation to its own value. The client uses the
-        // operation only if it has the computed value as its result for the value in the replica. The results differ if
-        // the change was computed from a registered default, which the daemon does not know.
+        // `plan.base` is the JSON in the replica. If other writes wait, another program may change the value before
+        // this write is sent. An operation, such as `add`, avoids a conflict, because the daemon applies the operation
+        // to its own value. The client uses the operation only if it has the computed value as its result for the value
+        // in the replica. The results differ if the change was computed from a registered default, which the daemon
+        // does not know.
         if core.session.hasUnsentWrites, let base = plan.base, let operation = plan.delta?.operation,
             plan.delta?.applied(to: base) == new
         {
@@ -154,6 +155,7 @@ struct InPlaceChange<Value: DefaultsSerializable> {
         return change(set, if: plan.base.map { .value($0) } ?? .stored(false))
     }
 
+    /// Returns the data with which the client repeats the change after a conflict, see ``PendingChange/MergePlan``.
     private func mergePlan(to new: JSONValue?) -> PendingChange.MergePlan {
         var delta: MergeDelta?
         var valueIfUnset: JSONValue?
@@ -163,7 +165,7 @@ struct InPlaceChange<Value: DefaultsSerializable> {
             let isSetType = codec.schema.document["uniqueItems"] == true
             delta = MergeDelta(rule, ofSet: isSetType, from: before, to: new)
             valueIfUnset =
-                resolved.name.flatMap(core.registered) ?? (try? resolved.encode(reference.defaultValue)) ?? nil
+                resolved.name.flatMap(core.registeredDefault) ?? (try? resolved.encode(reference.defaultValue)) ?? nil
         }
         let newWithUnknownElements =
             (try? resolved.codec.get())?.keepingUnknownElements(of: reading.replicaJSON, in: new) ?? new

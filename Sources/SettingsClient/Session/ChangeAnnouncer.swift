@@ -22,7 +22,8 @@ final class ChangeAnnouncer: Sendable {
     /// The queue that makes the announcements, except the first announcement of a change that is announced on the
     /// calling thread.
     private let queue = DispatchQueue(label: "changes for Observation")
-    private static let interval = Duration.milliseconds(500)
+    /// The time between two rounds. A round announces the changes in `older`, and moves the trackers in `recent` there.
+    private static let roundInterval = Duration.milliseconds(500)
     /// The maximum number of recent trackers. If there are more, the older trackers are announced before the next
     /// round, to limit the memory.
     private static let maxRecentTrackers = 2048
@@ -57,7 +58,7 @@ final class ChangeAnnouncer: Sendable {
     }
 
     private func scheduleRound() {
-        ClientThread.shared.schedule(at: .now + Self.interval) { self.queue.async { self.runRound() } }
+        ClientThread.shared.schedule(at: .now + Self.roundInterval) { self.queue.async { self.runRound() } }
     }
 
     private func runRound() {

@@ -50,6 +50,7 @@ final class ClientThread: TaskExecutor {
         withExtendedLifetime(removed) {}
     }
 
+    /// Adds work with the body, and starts or wakes the thread.
     private func add<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         let (result, mustStart) = state.withLock { state in
             let result = body(&state)

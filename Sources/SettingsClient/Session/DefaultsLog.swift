@@ -48,7 +48,7 @@ public struct DefaultsLog: Sendable {
 
     private static let processLog = Mutex(standardError)
 
-    /// The log of all adapters of the process that were created without a log, and of the ready-made `Defaults`.
+    /// The log of all adapters of the process that were created without a log, and of the global `Defaults`.
     ///
     /// A new value applies to all later messages, also to messages of existing adapters. The first value is
     /// ``standardError``.

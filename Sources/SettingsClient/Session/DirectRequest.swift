@@ -102,9 +102,10 @@ extension DirectRequest where Output == WriteSummary {
             if let deadline {
                 request.deadlines = try WriteRequest.Deadlines(
                     confirmText: deadline.confirm?.text, until: deadline.until, effective: deadline.effective)
+                // The daemon can revert only a single commit.
                 request.takesOneCommit = true
             }
-            return try staged.summary(of: request, at: now)
+            return try staged.writeAndSummarize(request, at: now)
         }
     }
 }

@@ -54,7 +54,9 @@ package final class InMemoryBackend: SuiteBackend {
             preconditionFailure("digits in base 36 are an epoch")
         }
         shared = Mutex(Shared(staged: StagedState(State(epoch: epoch))))
-        if let schema { _ = try? write(.setSchema(suite, schema, onConflict: .refuse), "", requestKey: .unique()) }
+        if let schema {
+            _ = try? write(.setSchema(suite, schema, onConflict: .refuse), digest: "", requestKey: .unique())
+        }
     }
 
     var followerCount: Int {
@@ -62,7 +64,7 @@ package final class InMemoryBackend: SuiteBackend {
     }
 
     package func load() throws(BackendError) -> ObservedState {
-        shared.withLock { $0.staged.state.watchReader.all(of: subject, isReset: false) }
+        shared.withLock { $0.staged.state.watchReader.currentState(of: subject, isReset: false) }
     }
 
     package func changes(since cursor: Cursor) throws(BackendError) -> SettingsObservation {
@@ -79,8 +81,8 @@ package final class InMemoryBackend: SuiteBackend {
     package func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
         switch change.action {
         case .transaction(let transaction):
-            try write(.transaction(transaction), transaction.jsonText(), requestKey: change.requestKey)
-        case .removeAll: try write(.resetSuite(suite, prefix: ""), "reset", requestKey: change.requestKey)
+            try write(.transaction(transaction), digest: transaction.jsonText(), requestKey: change.requestKey)
+        case .removeAll: try write(.resetSuite(suite, prefix: ""), digest: "reset", requestKey: change.requestKey)
         }
     }
 
@@ -101,7 +103,7 @@ package final class InMemoryBackend: SuiteBackend {
         } catch {
             throw .refused(Problem(.invalidSchema, error.description))
         }
-        return try write(.setSchema(suite, schema, onConflict: policy), "schema", requestKey: requestKey)
+        return try write(.setSchema(suite, schema, onConflict: policy), digest: "schema", requestKey: requestKey)
     }
 
     package func send<Output>(_ call: DirectRequest<Output>) throws(BackendError) -> Output {
@@ -121,7 +123,7 @@ package final class InMemoryBackend: SuiteBackend {
         return Subscription(backend: self, id: id)
     }
 
-    /// The suite as a list with one suite, because the engine does not refuse a list if a suite does not exist.
+    /// The watched suite as a list with one suite, because the engine does not refuse a list if a suite does not exist.
     private var subject: WatchSubject { WatchSubject([suite]) }
 }
 
@@ -130,18 +132,20 @@ extension InMemoryBackend {
     package func store(_ value: JSONValue?, for key: KeyName) throws(BackendError) {
         let operation = Transaction.Operation(suite: suite, key: key, value.map { .set($0) } ?? .delete)
         let change = Transaction(if: [], do: [operation])
-        _ = try write(.transaction(change), change.jsonText(), requestKey: .unique())
+        _ = try write(.transaction(change), digest: change.jsonText(), requestKey: .unique())
     }
 
     /// - Parameter digest: identifies the contents of the request, so that a request key cannot be used for another
     ///   request.
     private func write(
-        _ command: WriteCommand, _ digest: String, requestKey: RequestKey
+        _ command: WriteCommand, digest: String, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary {
         var request = WriteRequest(command)
         request.requestKey = requestKey
         request.digest = digest
-        return try withStagedState { [request] staged throws(Problem) in try staged.summary(of: request, at: now()) }
+        return try withStagedState { [request] staged throws(Problem) in
+            try staged.writeAndSummarize(request, at: now())
+        }
     }
 
     /// Runs a function that may write, publishes the staged commits, and notifies the followers.
@@ -185,7 +189,7 @@ extension InMemoryBackend {
             guard let next = shared.staged.state.pending.byDeadline.first?.action.deadline, next != shared.nextCheck
             else { return nil }
             shared.nextCheck = next
-            // Without a minimum, an action that cannot be carried out would be tried again without a pause.
+            // Without a minimum of 100 ms, an action that cannot be carried out would be tried again without a pause.
             return Int(max(100, next.milliseconds - now().milliseconds))
         }
         guard let delay else { return }
@@ -218,7 +222,7 @@ extension InMemoryBackend {
 
 extension StagedState {
     /// Carries out a write at the given time. Returns the summary that the daemon would send.
-    mutating func summary(of request: WriteRequest, at now: Timestamp) throws(Problem) -> WriteSummary {
+    mutating func writeAndSummarize(_ request: WriteRequest, at now: Timestamp) throws(Problem) -> WriteSummary {
         let answer = try write(request, at: now).answer
         guard case .summary(var summary) = answer.body else {
             throw Problem(.storageFailed, "internal error: a write has no summary; this is a bug, please report it")
@@ -236,7 +240,7 @@ extension Timestamp {
 
 extension WatchReader {
     /// Returns the state of the watched suites. If no suite exists, the state contains no settings.
-    fileprivate func all(of subject: WatchSubject, isReset: Bool) -> ObservedState {
+    fileprivate func currentState(of subject: WatchSubject, isReset: Bool) -> ObservedState {
         observed(subject, isReset: isReset)
             ?? ObservedState(.several([], missing: subject.suites), cursor: state.cursor)
     }
@@ -245,7 +249,7 @@ extension WatchReader {
     /// if there is no change.
     fileprivate func observation(of subject: WatchSubject, since cursor: Cursor) -> SettingsObservation? {
         switch find(subject, since: .cursor(cursor)) {
-        case .state(let isReset): .state(all(of: subject, isReset: isReset))
+        case .state(let isReset): .state(currentState(of: subject, isReset: isReset))
         case .commits(let commits): .changes(observed(subject, commits, from: cursor.revision))
         // A list of suites is never missing, and a search without a limit is never too costly.
         case .missingSuite, .nothing, .tooCostly: nil

@@ -68,7 +68,7 @@ final class IssueReporter: Sendable {
     }
 
     /// Waits without blocking a thread until the log has all issues, at most until the deadline.
-    nonisolated(nonsending) func waitUntilLoggedInBackground(until deadline: ContinuousClock.Instant) async {
+    nonisolated(nonsending) func waitUntilLoggedWithoutBlocking(until deadline: ContinuousClock.Instant) async {
         _ = await deliveryOfPresentIssues().value(until: deadline)
     }
 

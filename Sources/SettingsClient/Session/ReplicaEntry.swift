@@ -128,6 +128,7 @@ struct PendingWrites: Sendable {
 
     init() {}
 
+    /// Creates the pending writes of a key for which the program has made only these removals of all keys.
     init(removing requestKeys: [RequestKey]) {
         for requestKey in requestKeys { append(requestKey, .delete, expected: nil, over: .unset) }
     }

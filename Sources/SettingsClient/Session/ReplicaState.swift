@@ -8,7 +8,7 @@ struct ReplicaState: Sendable {
     private(set) var entries: [KeyName: ReplicaEntry] = [:]
     /// The last commit that set or removed the schema. The revision is zero if the suite never had a schema. Nil if the
     /// suite is not loaded.
-    private(set) var schema: Cursor?
+    private(set) var schemaCursor: Cursor?
     /// Increases with each change of the confirmed state, which the cache file contains.
     private(set) var version = 0
     /// The registered defaults. A stored value overrides the registered default.
@@ -26,6 +26,7 @@ struct ReplicaState: Sendable {
         entries[key]?.visible ?? .unset
     }
 
+    /// Returns a snapshot of a key for observers.
     func observed(_ key: KeyName) -> ObservedSetting {
         ObservedSetting(key: key, visible: visible(key), registered: registered[key])
     }
@@ -78,6 +79,7 @@ struct ReplicaState: Sendable {
             guard let key = conflict.key else { continue }
             settings[key] = ReplicaSetting(value: nil, source: .invalid, revision: nil)
         }
+        // The state contains the names, but not the values, of secrets that this program may not read.
         for key in contents.secrets where settings[key] == nil {
             settings[key] = ReplicaSetting(value: nil, source: nil, revision: nil)
         }
@@ -88,11 +90,12 @@ struct ReplicaState: Sendable {
     /// Records the revision of the commit that has set the schema. If the schema has changed, invalidates the cached
     /// values of all keys.
     private mutating func setSchema(to revision: Revision) {
-        guard let newSchema = cursor.map({ Cursor(epoch: $0.epoch, revision: revision) }), newSchema != schema else {
+        guard let newSchema = cursor.map({ Cursor(epoch: $0.epoch, revision: revision) }), newSchema != schemaCursor
+        else {
             return
         }
-        let isFirst = schema == nil
-        schema = newSchema
+        let isFirst = schemaCursor == nil
+        schemaCursor = newSchema
         invalidateAllKeys()
         // If the former schema refused to move the value of a renamed key, the next read tries again, so the readers of
         // all keys get an announcement.
@@ -304,7 +307,7 @@ struct ReplicaState: Sendable {
 extension ReplicaState {
     /// Returns the confirmed state for the cache file. Returns nil if the suite is not loaded.
     func confirmed(of suite: SuiteName) -> ObservedState? {
-        guard let cursor, let schema else { return nil }
+        guard let cursor, let schemaCursor else { return nil }
         var values: [SuiteContents.Entry] = []
         var invalid: [SchemaConflict] = []
         var secrets: [KeyName] = []
@@ -314,11 +317,12 @@ extension ReplicaState {
             } else if entry.confirmed.source == .invalid {
                 invalid.append(SchemaConflict(key: key, stored: nil, errors: []))
             } else if entry.confirmed.source != .unset {
+                // The value is a secret that this program may not read.
                 secrets.append(key)
             }
         }
         let contents = SuiteContents(
-            suite: suite, schemaRevision: schema.revision, values: values, invalid: invalid, secrets: secrets)
+            suite: suite, schemaRevision: schemaCursor.revision, values: values, invalid: invalid, secrets: secrets)
         return ObservedState(.one(contents), cursor: cursor)
     }
 }

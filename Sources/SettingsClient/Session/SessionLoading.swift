@@ -232,7 +232,7 @@ extension SuiteSession {
         do {
             firstState = try await loadState()
             // The first read of each key compares the key with the schema, and must not wait for the schema.
-            if let cursor = schema { _ = try? await fetchSchema(at: cursor) }
+            if let cursor = schemaCursor { _ = try? await fetchSchema(at: cursor) }
         } catch {
             guard !error.isFinal, let cached = cache?.read() else { throw error }
             mutate { state in
@@ -283,7 +283,7 @@ extension SuiteSession {
             if !isConfirmed { state.loading.onConfirmed.append(body) }
             return isConfirmed
         }
-        if isConfirmed { callAndInvalidate([body]) }
+        if isConfirmed { callThenInvalidateAllKeys([body]) }
     }
 
     /// Records that the daemon has confirmed the replica, and calls the waiting functions.
@@ -294,12 +294,12 @@ extension SuiteSession {
             defer { state.loading.onConfirmed = [] }
             return state.loading.onConfirmed
         }
-        callAndInvalidate(functions)
+        callThenInvalidateAllKeys(functions)
     }
 
-    /// Calls functions that may allow another attempt to move the value of a renamed key. The next read of the key makes
-    /// the attempt, so no read may use a cached value.
-    private func callAndInvalidate(_ functions: [@Sendable () -> Void]) {
+    /// Calls functions that may allow another attempt to move the value of a renamed key. The next read of the key
+    /// makes the attempt, so no read may use a cached value.
+    private func callThenInvalidateAllKeys(_ functions: [@Sendable () -> Void]) {
         guard !functions.isEmpty else { return }
         for function in functions { function() }
         change { $0.invalidateAllKeys() }
@@ -326,7 +326,7 @@ extension SuiteSession {
         try await load(until: deadline)
         try await flush(until: deadline)
         try await catchUp()
-        if let cursor = schema { _ = try? await fetchSchema(at: cursor) }
+        if let cursor = schemaCursor { _ = try? await fetchSchema(at: cursor) }
         markConfirmed()
     }
 

@@ -28,7 +28,7 @@ struct ServerSchema: Sendable {
 extension SuiteSession.State {
     /// True if the schema of the suite was fetched, or the suite is not loaded.
     var isSchemaKnown: Bool {
-        replica.schema.map { schema.known.isSet(at: $0) } ?? true
+        replica.schemaCursor.map { schema.known.isSet(at: $0) } ?? true
     }
 }
 
@@ -38,7 +38,9 @@ extension SuiteSession {
 
     /// Fetches the current schema, unless the session is fetching it, or pauses after a request without an answer.
     func fetchSchemaInBackground() {
-        guard let cursor = schema, !isPaused, state.withLock({ $0.schema.fetching?.cursor != cursor }) else { return }
+        guard let cursor = schemaCursor, !isPaused, state.withLock({ $0.schema.fetching?.cursor != cursor }) else {
+            return
+        }
         startTask { _ = try? await self.fetchSchema(at: cursor) }
     }
 
@@ -84,7 +86,7 @@ extension SuiteSession {
         }
         state.withLock { [fetched] state in
             // A late answer must not replace a newer schema.
-            if state.isSchemaKnown, state.replica.schema != cursor { return }
+            if state.isSchemaKnown, state.replica.schemaCursor != cursor { return }
             let isChange = state.schema.known.schema != nil || fetched.schema != nil
             state.schema.known = fetched
             if state.schema.fetching?.cursor == cursor { state.schema.fetching = nil }

@@ -59,14 +59,15 @@ extension SuiteSession {
         }
     }
 
-    /// Waits before the next attempt. Returns false if the task ends because the adapter was released.
+    /// Waits before the next attempt, and informs the callers that must not wait longer. Returns false if the task ends
+    /// because the adapter was released.
     private func pause(for delay: SendDelay) async -> Bool {
-        typealias Plan = (
+        typealias PauseStart = (
             pause: Promise<Void>, duration: Duration, stall: String?, flushes: [Promise<Result<Void, BackendError>>],
             waiters: [Promise<WriteResult>]
         )
         var generator = SystemRandomNumberGenerator()
-        let plan = state.withLock { state -> Plan? in
+        let start = state.withLock { state -> PauseStart? in
             guard !state.isClosed else { return nil }
             let duration = state.availability.recordFailure(
                 isAnswer: delay.isAnswer, atLeast: delay.atLeast, at: options.clock.now, using: &generator)
@@ -80,14 +81,14 @@ extension SuiteSession {
                 delay.needsIntervention || !state.mayAnswerInTime(options) ? state.sending.removeWaiters() : []
             )
         }
-        guard let plan else {
+        guard let start else {
             stopTask(because: delay.reason)
             return false
         }
-        for flush in plan.flushes { flush.fulfill(.failure(.queued(delay.reason))) }
-        for waiter in plan.waiters { waiter.fulfill(.failure(.queued(delay.reason))) }
-        if let stall = plan.stall { report(.kept(stall), nil, .write) }
-        await options.clock.wait(for: plan.pause, until: options.clock.now + plan.duration)
+        for flush in start.flushes { flush.fulfill(.failure(.queued(delay.reason))) }
+        for waiter in start.waiters { waiter.fulfill(.failure(.queued(delay.reason))) }
+        if let stall = start.stall { report(.kept(stall), nil, .write) }
+        await options.clock.wait(for: start.pause, until: options.clock.now + start.duration)
         let mayContinue = state.withLock { state in
             state.sending.pause = nil
             return !state.isClosed
@@ -137,8 +138,8 @@ extension SuiteSession {
         for flush in flushes { flush.fulfill(.success(())) }
     }
 
-    /// Replaces the change of a write after a conflict. If the plan of the write has no change for the current value,
-    /// ends the write as refused.
+    /// Replaces the change of a write after a conflict. If the merge plan of the write has no change for the current
+    /// value, ends the write as refused.
     private func resolveConflict(of write: QueuedWrite, after problem: Problem, _ current: SettingState?) async -> Step
     {
         guard write.conflicts < Self.maxConflicts, let key = write.change.key else {

@@ -138,7 +138,8 @@ extension SuiteSession {
     private nonisolated(nonsending) func waitForResult(of waiter: Promise<WriteResult>) async -> WriteResult {
         if let result = mayAnswerInTime ? await waiter.value(until: deadline) : waiter.value { return result }
         let isRemoved = state.withLock { $0.sending.removeWaiter(waiter) }
-        // The sending task has removed the waiter and is about to fulfill the promise, or the write has no number yet.
+        // If this call did not remove the waiter, the sending task has removed it and is about to fulfill the promise,
+        // or the write has no number yet.
         if !isRemoved, !Task.isCancelled, let result = await waiter.value(until: .now + .seconds(1)) { return result }
         await waitUntilStored()
         // The write has its number now, so its waiter can be removed. If the daemon refuses the write later, the
@@ -162,7 +163,7 @@ extension SuiteSession {
         try enqueue(change, waiter: waiter, holdsLock: holdsLock, isAllowed: isAllowed)
         guard let result = mayAnswerInTime ? waiter.wait(until: deadline) : waiter.value else {
             let isRemoved = state.withLock { $0.sending.removeWaiter(waiter) }
-            // The sending task has removed the waiter and is about to fulfill the promise.
+            // If this call did not remove the waiter, the sending task has, and is about to fulfill the promise.
             if !isRemoved, let result = waiter.wait(until: .now + .seconds(1)) { return try result.get() }
             throw queued
         }

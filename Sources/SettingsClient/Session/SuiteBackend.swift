@@ -177,6 +177,7 @@ extension Problem {
         case .unauthorized: true
         // The refusal by a quota contains the limit, and a retry fails. A full disk may have room later.
         case .insufficientStorage: self.limit == nil
+        // 501 and 505 say that the server will never carry out such a request.
         default: isTransient || self.status >= 500 && self.status != 501 && self.status != 505 || self.codeName.isEmpty
         }
     }

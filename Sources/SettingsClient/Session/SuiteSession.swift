@@ -74,6 +74,7 @@ final class SuiteSession: Sendable {
     ) {
         suite = backend.suite
         self.backend = backend
+        // A queue without a directory has no file, so its owner is not used.
         let owner = FileOwner(server: "", suite: backend.suite)
         let store = outbox ?? OutboxStore(in: nil, of: owner)
         outboxFillLevel = store.fillLevel
@@ -139,21 +140,23 @@ extension SuiteSession {
 /// Reads of the replica, which never wait.
 extension SuiteSession {
     /// Returns a setting with the program's pending writes applied.
-    func visible(_ key: KeyName) -> ReplicaSetting {
+    func visibleSetting(_ key: KeyName) -> ReplicaSetting {
         state.withLock { $0.replica.visible(key) }
     }
 
     /// Returns several settings at one moment, with the program's pending writes applied.
-    func visible(_ keys: [KeyName]) -> [KeyName: ReplicaSetting] {
+    func visibleSettings(_ keys: [KeyName]) -> [KeyName: ReplicaSetting] {
         state.withLock { state in
             Dictionary(keys.map { ($0, state.replica.visible($0)) }, uniquingKeysWith: { $1 })
         }
     }
 
-    var registered: [KeyName: JSONValue] {
+    /// The values of ``DefaultsAdapter/register(defaults:)``.
+    var registeredDefaults: [KeyName: JSONValue] {
         state.withLock { $0.replica.registered }
     }
 
+    /// Returns true if the key can be read before the suite is loaded.
     func isKnown(_ key: KeyName) -> Bool {
         state.withLock { $0.replica.isKnown(key) }
     }
@@ -171,9 +174,9 @@ extension SuiteSession {
         state.withLock { $0.replica.forgetUnusedEntries() }
     }
 
-    /// The commit that set the current schema. Nil if it is not known.
-    var schema: Cursor? {
-        state.withLock { $0.replica.schema }
+    /// The commit that set the current schema. Nil if the suite is not loaded.
+    var schemaCursor: Cursor? {
+        state.withLock { $0.replica.schemaCursor }
     }
 
     /// The cursor up to which the replica contains every change. Nil if the suite is not loaded.
@@ -238,7 +241,7 @@ extension SuiteSession {
     /// Applies an answer of the daemon to the replica, and tracks the handlers of the new state.
     func apply(_ observation: SettingsObservation) {
         trackHandlers { replica in
-            let (cursor, schema) = (replica.cursor, replica.schema)
+            let (cursor, schema) = (replica.cursor, replica.schemaCursor)
             switch observation {
             case .state(let state):
                 replica.adopt(state)
@@ -246,7 +249,7 @@ extension SuiteSession {
                 return replica.cursor != cursor
             case .changes(let changes):
                 replica.apply(changes)
-                return !changes.changes.isEmpty || replica.schema != schema
+                return !changes.changes.isEmpty || replica.schemaCursor != schema
             }
         }
     }

@@ -34,7 +34,7 @@ struct TimerQueue: Sendable {
     mutating func remove(_ id: UInt64) -> Action? {
         guard let action = actions.removeValue(forKey: id) else { return nil }
         if heap.count > 2 * actions.count + 64 {
-            // A sorted array is a heap.
+            // A sorted array is a heap. The addend 64 prevents that a short heap is sorted often.
             heap = heap.filter { actions[$0.id] != nil }.sorted { $0.precedes($1) }
         }
         dropRemovedTimers()

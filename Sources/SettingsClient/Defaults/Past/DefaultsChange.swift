@@ -51,8 +51,8 @@ public struct DefaultsChange<Value: Sendable>: Sendable {
     /// The name of the key. For a renamed key, the name at the time of the change.
     public let key: String
     /// The effective value before the change. Nil if the value is not a valid value of the key, or if it is a secret
-    /// that this program may not read. If there was no value, a change with the type of a key has the default of the
-    /// key, and a change with JSON has nil.
+    /// that this program may not read. If there was no value, the property has the default of the key, or nil if
+    /// `Value` is `JSONValue`.
     public let oldValue: Value?
     /// The effective value after the change. Nil for the same reasons as ``oldValue``.
     public let newValue: Value?

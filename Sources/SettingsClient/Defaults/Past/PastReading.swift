@@ -48,20 +48,20 @@ extension DefaultsReference {
     }
 
     private func reading(of setting: ReplicaSetting) -> Reading<Value> {
-        readingWithoutArgument(of: setting, over: resolved.name.flatMap(core.registered))
+        readingWithoutArgument(of: setting, over: resolved.name.flatMap(core.registeredDefault))
     }
 
     /// Returns the setting under the first of the names that had a stored value. If no name had a stored value, returns
     /// the setting under the present name. Returns nil if there was no setting.
     private nonisolated(nonsending) func setting(at requestMoment: Moment) async throws(DefaultsError) -> SettingState?
     {
-        var first: SettingState?
+        var presentNameSetting: SettingState?
         for name in names {
             let found = try await core.setting(name, at: requestMoment)
             if let found, found.source.isStored { return found }
-            if name == resolved.name { first = found }
+            if name == resolved.name { presentNameSetting = found }
         }
-        return first
+        return presentNameSetting
     }
 }
 

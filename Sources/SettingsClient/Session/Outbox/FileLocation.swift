@@ -68,6 +68,7 @@ extension FileLocation {
     /// long name by a hash of the whole text. Two long texts may get the same name, so the files contain their owner.
     static func encoded(_ text: String) -> String {
         var name = ""
+        // The hash is FNV-1a with 64 bits.
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in text.utf8 {
             hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
@@ -80,6 +81,7 @@ extension FileLocation {
                 name += digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
             }
         }
+        // The hash has at most 16 hexadecimal digits.
         if name.utf8.count > maxNameLength { return "\(name.prefix(maxNameLength - 17))~\(String(hash, radix: 16))" }
         // `.` and `..` have a special meaning in a path.
         return name.utf8.allSatisfy({ $0 == UInt8(ascii: ".") }) ? "%2E\(name.dropFirst())" : name

@@ -239,14 +239,14 @@ extension OutboxStore {
         }
         let digits = String((numbers.max() ?? 0) + 1)
         let zeros = String(repeating: "0", count: max(0, 10 - digits.utf8.count))
-        return "\(directory)/\(zeros)\(digits)-\(Self.random)\(Self.suffix)"
+        return "\(directory)/\(zeros)\(digits)-\(Self.randomText)\(Self.suffix)"
     }
 
     /// Creates and locks a draft. Other programs do not adopt a file with the suffix of a draft. Another program that
     /// removes old drafts may lock the draft first. This method then creates another draft.
     private func openDraft(of path: String, in directory: String) throws(FileError) -> (OpenFile, name: String) {
         for _ in 0..<Self.maxDrafts {
-            let name = "\(directory)/\(Self.random)\(Self.draftSuffix)"
+            let name = "\(directory)/\(Self.randomText)\(Self.draftSuffix)"
             let draft = try OpenFile(name, .new, in: files, reportedAs: path)
             do throws(FileError) {
                 if try draft.lock(), try draft.isLocated(at: name) { return (draft, name) }
@@ -259,7 +259,7 @@ extension OutboxStore {
         throw FileError(.lock, path, code: SystemErrorCode.wouldBlock)
     }
 
-    private static var random: String { String(UInt64.random(in: .min ... .max), radix: 36) }
+    private static var randomText: String { String(UInt64.random(in: .min ... .max), radix: 36) }
 }
 
 /// The files of other programs.

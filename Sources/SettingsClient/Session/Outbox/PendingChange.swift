@@ -88,6 +88,7 @@ extension PendingChange {
     /// change that removes the value.
     var expectedValue: JSONValue? { merge?.plan.new }
 
+    /// True if the change is a change in place of a secret.
     var isMergeOfSecret: Bool { merge?.plan.isSecret ?? false }
 
     /// The plan of a change in place, with its only operation. Nil for other changes.
@@ -253,7 +254,8 @@ enum MergeDelta: Equatable, Sendable {
         return .array(current + elements.filter { !known.contains($0) })
     }
 
-    /// Returns the elements of a set in canonical order. Returns nil if the difference is not about a set.
+    /// Returns the elements of a set in the order in which the client stores every set. Returns nil if the difference
+    /// is not about a set.
     func inCanonicalOrder(_ value: JSONValue) -> JSONValue? {
         guard case .union = self, case .array(let elements) = value else { return nil }
         return try? Set<JSONValue>.defaultsBridge.encode(Set(elements))

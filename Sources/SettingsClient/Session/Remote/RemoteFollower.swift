@@ -120,6 +120,7 @@ final class RemoteFollower: Sendable {
     /// The maximum time for which the next request waits for the handlers of the last state, so that the request can
     /// report the state. A later report needs a request of its own.
     private static let maxHandlerWait = Duration.milliseconds(20)
+    // See the parameters of the initializer.
     private let pace: Duration
     private let longPause: Duration
 
@@ -171,6 +172,7 @@ final class RemoteFollower: Sendable {
     }
 
     private func remove(_ id: UInt64) {
+        // Nil if the follower has other subscriptions, and `.some(nil)` if it ends without a request in progress.
         let poll = state.withLock { state -> LongPoll?? in
             state.subscriptions[id] = nil
             guard state.subscriptions.isEmpty, !state.isStopped else { return nil }
@@ -294,7 +296,7 @@ final class RemoteFollower: Sendable {
 
     private func pollAgain(afterFailure pause: Duration, isUnreachable: Bool) {
         guard reader.isRunning else {
-            // The system could not create the thread of the reader, which would wait for the end of the pause.
+            // The system could not create the thread of the reader, so the reader cannot wait for the end of a pause.
             DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + 1) { [self] in poll() }
             return
         }

@@ -72,6 +72,7 @@ final class SharedServer: Sendable {
     }
 }
 
+/// The answer to a request, or the reason why there is none.
 struct ServerAnswer<Output: Sendable>: Sendable {
     let result: Result<Output, SettingsError>
     /// The epoch of the history that the daemon had when it answered. Nil if there was no answer, or if the answer has
@@ -80,6 +81,7 @@ struct ServerAnswer<Output: Sendable>: Sendable {
 }
 
 extension SharedServer {
+    /// Sends a request once.
     func send<Output>(_ call: Endpoint<Output>, by deadline: ContinuousClock.Instant) async -> ServerAnswer<Output> {
         do throws(SettingsError) {
             let reply = try await pool.exchange(call.request, by: deadline)
@@ -195,8 +197,8 @@ struct WriteRetries: Sendable {
             return attempts == 1 && mayBeDone ? .zero : backOff.next(using: &generator)
         case .problem(let problem, _):
             guard problem.isTransient else { return nil }
-            let asked = BackOff.requestedPause(milliseconds: problem.retryAfterMs)
-            return backOff.next(notBefore: asked, using: &generator)
+            let requestedPause = BackOff.requestedPause(milliseconds: problem.retryAfterMs)
+            return backOff.next(notBefore: requestedPause, using: &generator)
         case .timedOut, .unusableToken, .malformedAnswer, .cancelled: return nil
         }
     }
