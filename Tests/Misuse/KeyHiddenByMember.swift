@@ -10,6 +10,7 @@ extension DefaultsKeys {
     var transaction: DefaultsKey<Int> { .init("transaction", defaultValue: 0) }
 }
 
+// The adapter has methods with these names, which hide the keys.
 func hidden() {
     Defaults[\.update] += 1
     // error: to expected argument type 'Int'
