@@ -8,9 +8,9 @@ struct Command {
 
         Measures the time and memory that the Swift client costs its program. Prints a JSON object on each line.
 
-          reads MILLISECONDS [PART]   nanoseconds per read: on one thread, while a second thread reads another key, and
-                                      while a second thread reads the same key. Each of the three measurements takes
-                                      MILLISECONDS. With PART, only the reads whose names contain PART
+          reads MILLISECONDS [PART]   nanoseconds per read, in three measurements: without a second thread, while a second
+                                      thread reads another key, and while a second thread reads the same key. Each
+                                      measurement takes MILLISECONDS. With PART, only the reads whose names contain PART
           decodes                     how often the client decodes a Codable value that is read many times after each
                                       of its changes
           writes PORT ROUNDS          microseconds for setting a value at the daemon on 127.0.0.1:PORT, and for sending

@@ -7,14 +7,15 @@ final class RawExchange {
     private var buffer = [UInt8](repeating: 0, count: 65536)
 
     init(port: UInt16) throws {
-        socket = try Self.connected(to: port)
+        socket = try Self.connectedSocket(to: port)
     }
 
     deinit {
         close(socket)
     }
 
-    static func connected(to port: UInt16) throws -> Int32 {
+    /// Returns a socket that is connected to a port of 127.0.0.1.
+    static func connectedSocket(to port: UInt16) throws -> Int32 {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { throw CostFailure("cannot create a socket") }
         var on: Int32 = 1

@@ -23,7 +23,7 @@ final class Relay: Sendable {
         Thread.detachNewThread { [self] in
             while true {
                 let client = accept(listener, nil, nil)
-                guard client >= 0, let server = try? RawExchange.connected(to: server) else { return }
+                guard client >= 0, let server = try? RawExchange.connectedSocket(to: server) else { return }
                 let connection = sent.withLock { sent in
                     sent.append([])
                     return sent.count - 1
