@@ -33,7 +33,7 @@ public let Defaults = DefaultsAdapter<DefaultsKeys>(
     arguments: DefaultsAdapter<DefaultsKeys>.processArguments, writes: .background)
 
 /// The environment variables and the name of the program. They determine the daemon, the suite and the client name of
-/// an adapter if the program does not determine them.
+/// an adapter unless the program does.
 struct ProgramEnvironment: Sendable {
     static let suiteVariable = "SETTINGS_SUITE"
     static let clientVariable = "SETTINGS_CLIENT"

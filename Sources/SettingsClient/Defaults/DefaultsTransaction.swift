@@ -98,8 +98,8 @@ extension DefaultsScope {
         try await transaction(nil, body).result
     }
 
-    /// Runs a transaction, and runs it again while another program changes a value that the transaction has read before
-    /// the daemon stores the writes.
+    /// Runs a transaction. Runs the transaction again if another program changes a value after the transaction has read
+    /// the value and before the daemon has stored the writes.
     nonisolated(nonsending) func transaction<Result>(
         _ deadline: DefaultsDeadline?, _ body: (inout DefaultsTransaction<KeyStore>) throws -> Result
     ) async throws -> (result: Result, pending: DefaultsPendingAction?) {

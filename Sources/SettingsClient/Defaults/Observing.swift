@@ -14,8 +14,8 @@ extension KeyedAccess {
     /// The handlers of an adapter run one after the other on a queue of the adapter, in the order of the changes. A
     /// write of the program causes an update before the daemon has confirmed the write. If the adapter rolls the write
     /// back, the rollback causes another update. A handler may read and write settings, and may cancel its observation.
-    /// A slow handler gets every update unless more than about a thousand changes wait. It then gets only the newest
-    /// change of each key.
+    /// A slow handler gets every update unless more than about a thousand changes wait. The handler then gets only the
+    /// newest change of each key.
     ///
     /// If the suite is not loaded, the method first loads the suite, as a getter does. If the load fails, the adapter
     /// reports an issue and loads the suite in the background. If the loaded value is not the default, the handler then
@@ -110,14 +110,16 @@ extension DefaultsReference {
         core.updates([conversion(options) { $0 }], options)
     }
 
+    /// Returns the conversion of notices about this key into updates. `makeUpdate` converts an update into the type
+    /// that the observer delivers.
     fileprivate func conversion<Update: Sendable>(
-        _ options: ObservingOptions, _ make: @escaping @Sendable (DefaultsUpdate<Value>) -> Update
+        _ options: ObservingOptions, _ makeUpdate: @escaping @Sendable (DefaultsUpdate<Value>) -> Update
     ) -> NoticeConversion<Update> {
         // The value of a renamed key may still be under a former name (see `ValueMove`).
         if core.session.isLoaded { startMove() }
         let converter = KeyNoticeConverter(self, options)
         return NoticeConversion(keys: resolved.name.map { [$0] } ?? []) { notice in
-            converter.update(for: notice).map { [make($0)] } ?? []
+            converter.update(for: notice).map { [makeUpdate($0)] } ?? []
         }
     }
 }

@@ -71,6 +71,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         if !differences.isEmpty { throw .disagreement(differences) }
     }
 
+    /// Returns the keys at the listed key paths.
     private func listed(_ keys: [ListedKey<KeyStore>]) throws(DefaultsError) -> [any AnyDefaultsKey] {
         let store = Self.scope(of: self).keyStore
         return try throwingUnusableSchema { () throws(SchemaError) in try listedKeys(keys, of: store) }

@@ -129,7 +129,8 @@ extension DefaultsReference {
         {
             settingToRead = ReplicaSetting(value: former.value, source: .stored, revision: nil)
         }
-        // A value that appears under a former name does not change the version of the key.
+        // A value that appears under a former name does not change the version of the key, so the reading is not
+        // cached.
         return KeyState(visible: visible, settingToRead: settingToRead, registered: registered, isCacheable: false)
     }
 
@@ -193,8 +194,9 @@ struct KeyState: Sendable {
         isCacheable = answer.source != nil
     }
 
-    /// The conditions of a write that was computed from the state. They compare the value and not the revision: if the
-    /// data of the daemon is replaced while the transaction waits, the same revision may mean another value.
+    /// The conditions of a write that was computed from the state. The conditions compare the value and not the
+    /// revision: if the data of the daemon is replaced while the transaction waits, the same revision may mean another
+    /// value.
     var tests: [Transaction.Condition.Test] {
         // With a registered default, a comparison of the value is not enough. A stored value overrides the registered
         // default, but an equal default of the schema does not.

@@ -17,7 +17,7 @@ extension AdapterCore {
         for candidate in arguments.candidates(for: name) {
             if let value = read(candidate) { return value }
         }
-        return untypedWithoutArguments(name).flatMap(read)
+        return untypedValueWithoutArguments(name).flatMap(read)
     }
 
     /// Registers a read for Swift's Observation. The key table retains the resolved key, and so the cell with the
@@ -26,7 +26,7 @@ extension AdapterCore {
         if (try? KeyName(name)) != nil { keys.resolve(DefaultsKey<JSONValue?>(name)).registerRead() }
     }
 
-    private func untypedWithoutArguments(_ name: String) -> JSONValue? {
+    private func untypedValueWithoutArguments(_ name: String) -> JSONValue? {
         guard let key = keyName(name, .read) else { return nil }
         let deadline = session.deadline
         do {
@@ -84,6 +84,8 @@ extension AdapterCore {
         }
     }
 
+    /// Returns true if the client knows of no stored value. Returns false and reports an error if the suite cannot be
+    /// read.
     private func seemsAbsent(_ name: String) -> Bool {
         guard let key = keyName(name, .write) else { return false }
         do {

@@ -109,7 +109,7 @@ public final class DefaultsObservation: Sendable {
 ///
 /// Only one loop can use the sequence, because only the first iterator gets updates. Observing ends when the task of
 /// the loop is cancelled or the iterator is released. A slow loop gets every update unless more than about a thousand
-/// changes wait. It then gets only the newest change of each key.
+/// changes wait. The loop then gets only the newest change of each key.
 public struct DefaultsUpdates<Update: Sendable>: AsyncSequence, Sendable {
     private let observer: Observer<Update>
     /// Ends observing when the program releases the sequence without having made an iterator.

@@ -46,7 +46,7 @@ final class ValueMove: Sendable {
         progress.withLock { progress in
             switch progress {
             case .open, .running: true
-            case .refused(let former): former != schema
+            case .refused(let refusingSchema): refusingSchema != schema
             case .waiting, .done: false
             }
         }
@@ -70,7 +70,7 @@ final class ValueMove: Sendable {
             switch progress {
             case .running(let attempt): return (attempt, false)
             case .waiting, .done: return nil
-            case .refused(let former) where former == schema: return nil
+            case .refused(let refusingSchema) where refusingSchema == schema: return nil
             case .open, .refused:
                 let attempt = Promise<Void>()
                 progress = .running(attempt)
@@ -79,6 +79,7 @@ final class ValueMove: Sendable {
         }
     }
 
+    /// Records the outcome of the attempt in progress, and wakes the callers that wait for it.
     fileprivate func endAttempt(_ outcome: Outcome, under schema: Cursor?) {
         let attempt = progress.withLock { progress -> Promise<Void>? in
             defer {

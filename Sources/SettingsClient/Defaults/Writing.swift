@@ -112,9 +112,9 @@ struct InPlaceChange<Value: DefaultsSerializable> {
             guard !isSameJSON(before, after), let key = resolved.name else { return }
             // Another program may have stored elements that this program does not know. The write must keep them.
             let new = try after.get().map { codec.keepingUnknownElements(of: reading.replicaJSON, in: $0) ?? $0 }
-            try core.submit(change(to: new, of: key), since: start, holdsLock: holdsLock) { merged in
-                (try? codec.decode(merged)) != nil
-            }
+            try core.submit(
+                makePendingChange(to: new, of: key), since: start, holdsLock: holdsLock,
+                isAllowed: { merged in (try? codec.decode(merged)) != nil })
         }
     }
 
@@ -125,9 +125,9 @@ struct InPlaceChange<Value: DefaultsSerializable> {
         core.session.announceLocalChanges()
     }
 
-    private func change(to new: JSONValue?, of key: KeyName) throws(DefaultsError) -> PendingChange {
+    private func makePendingChange(to new: JSONValue?, of key: KeyName) throws(DefaultsError) -> PendingChange {
         let plan = mergePlan(to: new)
-        func change(
+        func pendingChange(
             _ action: Transaction.Operation.Action, if test: Transaction.Condition.Test?
         ) -> PendingChange {
             PendingChange(action, to: key, in: core.suite, if: test, requestKey: .unique(), plan)
@@ -139,20 +139,20 @@ struct InPlaceChange<Value: DefaultsSerializable> {
             // The suite is not loaded, so the change was computed from a default. If the merge rule allows an
             // operation, the daemon applies the operation to the stored value. Otherwise the daemon makes the change
             // only if nothing is stored.
-            if let operation = plan.delta?.operation { return change(.change(operation), if: nil) }
-            return change(set, if: .stored(false))
+            if let operation = plan.delta?.operation { return pendingChange(.change(operation), if: nil) }
+            return pendingChange(set, if: .stored(false))
         }
         // `plan.base` is the JSON in the replica. If other writes wait, another program may change the value before
         // this write is sent. An operation, such as `add`, avoids a conflict, because the daemon applies the operation
-        // to its own value. The client uses the operation only if it has the computed value as its result for the value
-        // in the replica. The results differ if the change was computed from a registered default, which the daemon
+        // to its own value. The client uses the operation only if the operation on the value in the replica results in
+        // the computed value. The results differ if the change was computed from a registered default, which the daemon
         // does not know.
         if core.session.hasUnsentWrites, let base = plan.base, let operation = plan.delta?.operation,
             plan.delta?.applied(to: base) == new
         {
-            return change(.change(operation), if: nil)
+            return pendingChange(.change(operation), if: nil)
         }
-        return change(set, if: plan.base.map { .value($0) } ?? .stored(false))
+        return pendingChange(set, if: plan.base.map { .value($0) } ?? .stored(false))
     }
 
     /// Returns the data with which the client repeats the change after a conflict, see ``PendingChange/MergePlan``.

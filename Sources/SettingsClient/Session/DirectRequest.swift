@@ -4,8 +4,8 @@ internal import SettingsHTTP
 internal import SettingsModel
 
 /// A request that uses neither the replica nor the queue of writes: a read of the history, a write that restores a past
-/// state, a write with a deadline, or a request about a pending action. Such a write must not stay in the outbox,
-/// because it would be wrong to carry it out after an outage.
+/// state, a write with a deadline, or a request about a pending action. A write of these kinds must not wait in the
+/// outbox, because it would be wrong to carry out the write after an outage.
 ///
 /// The request has two forms: an endpoint for a daemon, and a function for a suite in memory.
 package struct DirectRequest<Output: Sendable>: Sendable {
@@ -37,6 +37,7 @@ extension DirectRequest where Output == SuiteHistory {
     static func history(of suite: SuiteName, _ keys: [KeyName], before: Revision?, limit: Int) -> DirectRequest {
         let pages = Endpoint<Answer<SuiteHistory>>.history(of: suite, keys: keys, before: before, limit: limit)
         return DirectRequest(endpoint: pages.map { $0.body }) { staged, _ throws(Problem) in
+            // `readLimits` is nil, because a suite in memory has no access control.
             try staged.state.recentPast.history(
                 HistoryQuery(
                     suite: suite, filter: KeyFilter(keys: keys, prefixes: []), by: nil, before: before, limit: limit,

@@ -125,6 +125,7 @@ struct ReplicaState: Sendable {
         setSchema(to: observed.schemaRevision)
     }
 
+    /// Moves the replica to a newer cursor, and removes the acknowledged writes that the replica now contains.
     private mutating func advance(to newCursor: Cursor, isSameHistory: Bool) {
         cursor = newCursor
         version += 1

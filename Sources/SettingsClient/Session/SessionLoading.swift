@@ -193,8 +193,8 @@ extension SuiteSession {
         return step
     }
 
-    /// Makes attempts until an attempt succeeds, the daemon refuses the suite and no observers wait for it, or the
-    /// adapter is released. Runs on the client thread.
+    /// Makes attempts until an attempt succeeds, the daemon refuses the suite and no observers wait for the suite, or
+    /// the adapter is released. Runs on the client thread.
     private func loadUntilSuccess() async {
         var backOff = BackOff()
         var generator = SystemRandomNumberGenerator()

@@ -104,6 +104,7 @@ extension SuiteSession {
 
     private func endConfirmedWrite(_ write: QueuedWrite, _ summary: WriteSummary) async {
         let original = write.original
+        // `removedKeys` is empty if the write removes no value, and nil if it removes all values.
         let leavesValuesUnknown = state.withLock { state in
             original.removedKeys?.isEmpty != true
                 && state.replica.leavesValuesUnknown(summary, removalOf: original.removedKeys)
@@ -125,6 +126,8 @@ extension SuiteSession {
         end(write, .failure(problem))
     }
 
+    /// Ends a write after its answer: updates the replica, removes the write from the queue, and informs waiting
+    /// callers.
     private func end(_ write: QueuedWrite, _ result: Result<WriteSummary, Problem>) {
         let waiter = mutate { state in
             state.replica.endWrite(write.original, result)
@@ -157,7 +160,7 @@ extension SuiteSession {
                 setting = try await fetch(key)
             }
             guard let setting, let next = write.change.resolved(over: setting, requestKey: .unique()) else {
-                endRefusedWrite(write, setting.map { write.change.explained(problem, $0) } ?? problem)
+                endRefusedWrite(write, setting.map { write.change.explainingConflict(problem, with: $0) } ?? problem)
                 return .next
             }
             if let merged = next.mergedValue(over: setting), !state.withLock({ $0.sending.validator })(merged) {
@@ -187,7 +190,7 @@ extension SuiteSession {
     /// Reports the refusal of a write that no caller waits for.
     private func reportRefusal(of write: PendingChange, _ problem: Problem) {
         if case .keepStoredValue = write.onConflict, problem.code == .preconditionFailed { return }
-        report(.refused(Refusal(write.explained(problem))), write.key, .write)
+        report(.refused(Refusal(write.namingChangedKeys(in: problem))), write.key, .write)
     }
 }
 

@@ -280,6 +280,7 @@ extension SuiteSession {
         outboxOpening.fulfill(())
     }
 
+    /// Does the same as ``openOutbox()``, and waits without blocking a thread.
     nonisolated(nonsending) func openOutboxInBackground() async {
         if outboxOpening.value != nil { return }
         ClientThread.shared.execute { self.openOutbox() }

@@ -190,8 +190,8 @@ extension SuiteSession {
     /// Changes the state. Then, without the lock, calls the listeners, announces the changes to Swift's Observation,
     /// and schedules a save of the cache.
     ///
-    /// - Parameter isLocalChange: true if this program makes the change. The caller then announces it with
-    ///   ``announceLocalChanges()``. A remote change is announced by this method, on another thread.
+    /// - Parameter isLocalChange: true if this program makes the change. The caller then announces the change
+    ///   with ``announceLocalChanges()``. A remote change is announced by this method, on another thread.
     func mutate<Result: Sendable>(isLocalChange: Bool = false, _ body: (inout State) -> Result) -> Result {
         let (result, cells, isDeliverer, pause, needsSchema) = state.withLock { state in
             let version = state.replica.version

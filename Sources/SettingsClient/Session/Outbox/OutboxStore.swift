@@ -4,8 +4,8 @@ internal import SettingsModel
 /// The queue of the writes of a session that the daemon has not answered, in memory and in a file.
 ///
 /// Each program has its own file in the directory of a suite, and locks the file. If a file has no lock, its program
-/// has ended, and the file is *abandoned*. The next program that finds the file adopts its writes: it adds them to its
-/// own queue and file, and removes the abandoned file.
+/// has ended, and the file is *abandoned*. The next program that finds the file adopts the writes: it adds the writes
+/// to its own queue and file, and removes the abandoned file.
 ///
 /// Lines are written without a sync. A write therefore survives the end of the program, but may be lost in a crash of
 /// the machine. If a line cannot be written, the write is not refused but stays in the queue in memory, because the
@@ -300,6 +300,7 @@ extension OutboxStore {
         return abandonedWrites
     }
 
+    /// Locks and reads one file, unless its program has not ended.
     private mutating func collect(_ path: String, _ abandonedWrites: inout AbandonedWrites) throws(FileError) {
         let abandonedFile = try OpenFile(path, .writing, in: files)
         guard try abandonedFile.lockIfPresent() else {

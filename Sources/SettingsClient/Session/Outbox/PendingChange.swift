@@ -3,7 +3,8 @@ internal import SettingsKeys
 internal import SettingsModel
 
 /// A write of the program that the daemon has not answered: the action with its conditions, the reaction to a conflict,
-/// and the request key. If the daemon gets several requests with the same request key, it carries out one of them.
+/// and the request key. If the daemon gets several requests with the same request key, it carries out only one of these
+/// requests.
 package struct PendingChange: Equatable, Sendable {
     enum Action: Equatable, Sendable {
         case transaction(Transaction)
@@ -153,7 +154,7 @@ extension PendingChange {
 extension PendingChange {
     /// Returns the refusal of a change in place with a detail that contains the value that the program has read, the
     /// current value and a remedy. Returns other refusals unchanged.
-    func explained(_ problem: Problem, _ current: SettingState) -> Problem {
+    func explainingConflict(_ problem: Problem, with current: SettingState) -> Problem {
         guard let plan = merge?.plan, problem.code == .preconditionFailed, current.source != .invalid else {
             return problem
         }
@@ -170,7 +171,7 @@ extension PendingChange {
 
     /// Returns the refusal of a transaction with a detail that names the keys that another program has changed. Returns
     /// other refusals unchanged.
-    func explained(_ problem: Problem) -> Problem {
+    func namingChangedKeys(in problem: Problem) -> Problem {
         guard onConflict == .fail, problem.code == .preconditionFailed else { return problem }
         let keys = problem.failed.compactMap { failed in
             if case .setting(let current) = failed.current { current.key.text } else { nil }

@@ -65,8 +65,9 @@ struct ClientReporting: Sendable {
 }
 
 extension RemoteFollower.State {
-    /// The report for all subscriptions together, because the daemon regards them as one client: the oldest state that
-    /// a subscription has applied last, and the failure of the first subscription that has failed.
+    /// The report for all subscriptions together, because the daemon regards all subscriptions as one client: the
+    /// oldest of the states that the subscriptions have applied last, and the failure of the first subscription that
+    /// has failed.
     var report: ClientReport {
         let reports = subscriptions.sorted { $0.key < $1.key }.map(\.value.report)
         var report = reports.first { $0.failed != nil } ?? ClientReport()
@@ -104,8 +105,8 @@ extension RemoteFollower.State {
 
 extension RemoteFollower {
     /// Records the report of a subscription. The next long poll contains the report. If a long poll waits for handlers,
-    /// it is replaced by a long poll with the report. If a long poll waits for its answer, a separate request sends the
-    /// report.
+    /// a long poll with the report replaces this long poll. If a long poll waits for its answer, a separate request
+    /// sends the report.
     func record(_ report: ClientReport, of id: UInt64) {
         let (poll, mustSend) = state.withLock { state -> (LongPoll?, Bool) in
             state.subscriptions[id]?.report = report

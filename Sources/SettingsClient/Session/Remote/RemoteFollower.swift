@@ -67,7 +67,8 @@ final class RemoteFollower: Sendable {
         /// The failure that the subscriptions were told about. Nil after an answer.
         var reportedFailure: SettingsError?
 
-        /// Returns true if a failure must be reported, because a retry is not likely to succeed soon.
+        /// Returns true if a failure must be reported: a retry is not likely to succeed soon, and this is the first
+        /// failure of the outage. The step `again` means that a retry may succeed soon.
         mutating func mustReport(_ step: ObservationProgress.Step, _ error: SettingsError) -> Bool {
             if case .again = step, error.code != .tooManyWatchers { return false }
             defer { reportedFailure = error }
@@ -82,8 +83,8 @@ final class RemoteFollower: Sendable {
                 ?? newestCursor
         }
 
-        /// Records an answer, and returns the subscriptions that get the answer: they have all changes before it. The
-        /// other subscriptions get the next answer.
+        /// Records an answer, and returns the subscriptions that get the answer, because they have all changes before
+        /// this answer. The other subscriptions get the next answer.
         mutating func recordObservation(_ observation: SettingsObservation) -> [Subscription] {
             newestCursor = observation.cursor
             var receivers: [Subscription] = []
@@ -164,13 +165,14 @@ final class RemoteFollower: Sendable {
             return (subscription, isBehind ? state.poll : nil, state.reportedFailure, !state.isStarted)
         }
         guard let (subscription, outdatedPoll, failure, isFirst) = started else { return nil }
-        if isFirst { poll(waitsForHandlers: true) }
+        if isFirst { sendPoll(waitsForHandlers: true) }
         // If the request in progress asks for changes after a later cursor, another request replaces it.
         outdatedPoll?.cancel()
         if let failure { onFailure(failure) }
         return subscription
     }
 
+    /// Removes a subscription. The follower ends with its last subscription.
     private func remove(_ id: UInt64) {
         // Nil if the follower has other subscriptions, and `.some(nil)` if it ends without a request in progress.
         let poll = state.withLock { state -> LongPoll?? in
@@ -206,7 +208,7 @@ final class RemoteFollower: Sendable {
     ///     answer.
     ///   - waitsForHandlers: true to wait up to ``maxHandlerWait`` for the handlers of the newest state.
     ///     ``record(_:of:)`` ends this wait when the handlers have returned.
-    private func poll(after pause: Duration = .zero, isUnreachable: Bool = false, waitsForHandlers: Bool = false) {
+    private func sendPoll(after pause: Duration = .zero, isUnreachable: Bool = false, waitsForHandlers: Bool = false) {
         // The request names a list with one suite, because the daemon does not refuse a list if a suite does not exist.
         let watched = ObservedSubject(scope: .several([suite]))
         let next = state.withLock { state -> (Endpoint<SettingsObservation>, LongPoll)? in
@@ -268,7 +270,7 @@ final class RemoteFollower: Sendable {
         if let failure { for subscription in receivers { subscription.onFailure(failure) } }
         switch (step, result) {
         case (nil, _): return
-        case (.again(let pause), .failure(.cancelled)): poll(after: pause)
+        case (.again(let pause), .failure(.cancelled)): sendPoll(after: pause)
         case (_, .success(let observation)):
             if let error = state.withLock({ $0.reporting.removeNameChangeError() }) {
                 // Several adapters may share the follower, so the log of the process gets the message.
@@ -289,17 +291,18 @@ final class RemoteFollower: Sendable {
     private func continuePolling(after pause: Duration, hasMore: Bool) {
         if pause == .zero { server.recordAnswer() }
         let next = hasMore ? .now : state.withLock { $0.requestTime } + pace
-        poll(
+        sendPoll(
             after: max(pause, next - .now, .zero), isUnreachable: pause > .zero,
             waitsForHandlers: pause == .zero && !hasMore)
     }
 
+    /// Sends the next request after a failure.
     private func pollAgain(afterFailure pause: Duration, isUnreachable: Bool) {
         guard reader.isRunning else {
             // The system could not create the thread of the reader, so the reader cannot wait for the end of a pause.
-            DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + 1) { [self] in poll() }
+            DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + 1) { [self] in sendPoll() }
             return
         }
-        poll(after: pause, isUnreachable: isUnreachable)
+        sendPoll(after: pause, isUnreachable: isUnreachable)
     }
 }

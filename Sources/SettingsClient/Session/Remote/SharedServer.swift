@@ -4,7 +4,7 @@ internal import SettingsModel
 internal import Synchronization
 
 /// The connections to one server, and the followers of its suites. All sessions of the process with the same server,
-/// token and client name share them. The last session releases them.
+/// token and client name share these connections and followers. The last session releases them.
 final class SharedServer: Sendable {
     let address: ServerAddress
     /// Nil for the token of the environment: `SETTINGS_TOKEN_FILE` or `SETTINGS_TOKEN`.
