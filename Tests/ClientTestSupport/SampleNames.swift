@@ -3,8 +3,10 @@ package import SettingsModel
 /// Names of suites and keys for tests.
 package struct SampleNames {
     package let app: SuiteName
+    /// A suite that does not affect `app`.
     package let net: SuiteName
     package let theme: KeyName
+    /// The key `launchCount`.
     package let count: KeyName
     /// A key with characters that a client has to escape in a path.
     package let strange: KeyName
