@@ -63,7 +63,8 @@ struct Command {
         // The first read of a key creates objects that later reads use. It must not be timed.
         for read in Read.all { _ = read.body() }
         for read in Read.all where part.isEmpty || read.name.contains(part) {
-            // A read of another key: of `launchCount` for reads of `theme`, otherwise of `theme`.
+            // The second thread reads another key: `launchCount` (index 0) beside a read of `theme`, otherwise `theme`
+            // (index 3).
             let other = read.name.contains("theme") ? Read.all[0] : Read.all[3]
             let timing = try ReadTiming(read, other: other, milliseconds: milliseconds)
             write([

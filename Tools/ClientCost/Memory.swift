@@ -29,8 +29,10 @@ struct Memory {
         defaults.libraries.append("a library")
         defaults.player.volume = 1
         defaults.window = Window(title: "The window", width: 800, height: 600)
-        let read = defaults.volume + Double(defaults.player.equalizer.bands.count)
-        guard defaults.theme == .light, defaults.username == nil, defaults[key: LooseKeys.bass] == 0, read == 0.5 else {
+        let sumOfDefaults = defaults.volume + Double(defaults.player.equalizer.bands.count)
+        guard defaults.theme == .light, defaults.username == nil, defaults[key: LooseKeys.bass] == 0,
+            sumOfDefaults == 0.5
+        else {
             throw CostFailure("a new adapter has another value than the default")
         }
         return defaults
