@@ -37,6 +37,7 @@ package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
         do {
             _ = try resolved.codec.get()
             let deadline = core.session.deadline
+            // A value under a former name of the key moves to the present name, and so counts as stored.
             loadAndMoveValue(until: deadline)
             guard let key = resolved.name else { return false }
             return try core.isAbsent(key, until: deadline, seemsStored: seemsStored)

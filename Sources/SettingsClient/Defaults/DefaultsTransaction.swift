@@ -120,7 +120,7 @@ extension DefaultsScope {
                 }
                 let result = try outcome.get()
                 return try core.submit(
-                    record.makeTransaction(), deadline, isCurrent: core.areUnchanged(record.read), result)
+                    record.makeTransaction(), deadline, isCurrent: core.areUnchanged(record.firstReads), result)
             }
             switch submission {
             case .needsAnswers(let uncertainKeys):
@@ -140,6 +140,7 @@ extension DefaultsScope {
                 }
                 if let summary { return (result, DefaultsPendingAction(summary.pending, in: core)) }
             }
+            // Another program has changed a value, so the next run may ask the daemon about every key again.
             askedKeys = []
         }
         throw DefaultsError.refused(

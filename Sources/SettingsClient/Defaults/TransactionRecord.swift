@@ -21,7 +21,7 @@ struct TransactionRecord {
     /// and then the body runs again.
     private(set) var uncertainKeys: [KeyName: @Sendable () async -> Void] = [:]
     /// The state of each key at its first read. The transaction has the condition that these keys are unchanged.
-    private(set) var read: [KeyName: KeyState] = [:]
+    private(set) var firstReads: [KeyName: KeyState] = [:]
     /// The JSON that was written last under each key. Nil for a removal.
     private var written: [KeyName: JSONValue?] = [:]
     /// The keys in `written`, in the order of their first writes.
@@ -37,7 +37,7 @@ struct TransactionRecord {
     /// Returns the transaction to send. Throws the first error of the run.
     func makeTransaction() throws(DefaultsError) -> Transaction {
         if let failure { throw failure }
-        let conditions = read.sorted { $0.key < $1.key }.flatMap { key, keyState in
+        let conditions = firstReads.sorted { $0.key < $1.key }.flatMap { key, keyState in
             keyState.tests.map { Transaction.Condition.setting(core.suite, key, $0) }
         }
         return Transaction(
@@ -49,13 +49,13 @@ struct TransactionRecord {
         recordError { () throws(DefaultsError) in _ = try reference.resolved.codec.get() }
         guard let key = reference.resolved.name else { return reference.defaultValue }
         recordError { () throws(DefaultsError) in try reference.compareWithSchema().throwIfTypesDiffer() }
-        let keyState = read[key] ?? reference.keyState(key)
+        let keyState = firstReads[key] ?? reference.keyState(key)
         if keyState.needsSource || reference.nextReaderMovesValue { recordUncertainKey(reference, key) }
         if let written = written[key] {
             let setting = ReplicaSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
             return reference.reading(of: setting, over: core.registeredDefault(key)).value ?? reference.defaultValue
         }
-        read[key] = keyState
+        firstReads[key] = keyState
         let reading = reference.reading(of: keyState)
         if reading.isReplicaValueUnreadable, let problem = reading.problem { failure = failure ?? problem }
         return reading.value ?? reference.defaultValue
@@ -89,10 +89,10 @@ struct TransactionRecord {
     mutating func value(ofName name: String) -> JSONValue? {
         guard let key = keyName(name) else { return nil }
         if let written = written[key] { return written }
-        if let keyState = read[key] { return keyState.visible.value }
+        if let keyState = firstReads[key] { return keyState.visible.value }
         // An access by name ignores former names and registered defaults.
         let visible = core.session.visibleSetting(key)
-        read[key] = KeyState(visible: visible, settingToRead: visible, registered: nil)
+        firstReads[key] = KeyState(visible: visible, settingToRead: visible, registered: nil)
         return visible.value
     }
 

@@ -46,8 +46,10 @@ extension SuiteSession {
 
     /// Returns the schema that the commit at this cursor has set. Concurrent callers share a request.
     nonisolated(nonsending) func fetchSchema(at cursor: Cursor) async throws(BackendError) -> ServerSchema {
-        typealias Join = (known: ServerSchema?, result: Promise<Result<ServerSchema, BackendError>>, isFirst: Bool)
-        let join = state.withLock { state -> Join in
+        typealias SharedRequest = (
+            known: ServerSchema?, result: Promise<Result<ServerSchema, BackendError>>, isFirst: Bool
+        )
+        let request = state.withLock { state -> SharedRequest in
             let known = state.schema.known
             if known.isSet(at: cursor) { return (known, Promise(), false) }
             if let fetching = state.schema.fetching, fetching.cursor == cursor { return (nil, fetching.result, false) }
@@ -55,9 +57,9 @@ extension SuiteSession {
             state.schema.fetching = (cursor, result)
             return (nil, result, true)
         }
-        if let known = join.known { return known }
-        if join.isFirst { startTask { join.result.fulfill(await self.requestSchema(at: cursor)) } }
-        guard let result = await join.result.value() else { throw .cancelled }
+        if let known = request.known { return known }
+        if request.isFirst { startTask { request.result.fulfill(await self.requestSchema(at: cursor)) } }
+        guard let result = await request.result.value() else { throw .cancelled }
         return try result.get()
     }
 

@@ -83,8 +83,9 @@ final class RemoteFollower: Sendable {
                 ?? newestCursor
         }
 
-        /// Records an answer, and returns the subscriptions that get the answer, because they have all changes before
-        /// this answer. The other subscriptions get the next answer.
+        /// Records an answer, and returns the subscriptions that get the answer. Changes are for the subscriptions that
+        /// have all earlier changes, and a state is for the subscriptions that need the whole state. The other
+        /// subscriptions get the next answer.
         mutating func recordObservation(_ observation: SettingsObservation) -> [Subscription] {
             newestCursor = observation.cursor
             var receivers: [Subscription] = []
