@@ -126,6 +126,8 @@ struct InPlaceChange<Value: DefaultsSerializable> {
     }
 
     private func makePendingChange(to new: JSONValue?, of key: KeyName) throws(DefaultsError) -> PendingChange {
+        // `plan.base` is the JSON in the replica, and `plan.delta` is the difference between this JSON and the new
+        // JSON.
         let plan = mergePlan(to: new)
         func pendingChange(
             _ action: Transaction.Operation.Action, if test: Transaction.Condition.Test?
@@ -142,7 +144,7 @@ struct InPlaceChange<Value: DefaultsSerializable> {
             if let operation = plan.delta?.operation { return pendingChange(.change(operation), if: nil) }
             return pendingChange(set, if: .stored(false))
         }
-        // `plan.base` is the JSON in the replica. If other writes wait, another program may change the value before
+        // If other writes wait, another program may change the value before
         // this write is sent. An operation, such as `add`, avoids a conflict, because the daemon applies the operation
         // to its own value. The client uses the operation only if the operation on the value in the replica results in
         // the computed value. The results differ if the change was computed from a registered default, which the daemon

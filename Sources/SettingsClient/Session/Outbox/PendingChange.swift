@@ -29,7 +29,8 @@ package struct PendingChange: Equatable, Sendable {
         let base: JSONValue?
         /// The value that the program has computed. Nil if the change removes the value.
         let new: JSONValue?
-        /// The difference between `base` and `new`. Nil if the key has no merge rule.
+        /// The difference between the value that the program has read and `new`. Nil if no merge rule allows the
+        /// change.
         let delta: MergeDelta?
         /// The value that the program reads while nothing is stored: the registered default or the default of the key.
         let valueIfUnset: JSONValue?

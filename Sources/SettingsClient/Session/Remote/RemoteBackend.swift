@@ -27,7 +27,7 @@ final class RemoteBackend: SuiteBackend {
         }
         // The follower may have begun another history after the last check of `sendWithinHistory`.
         guard subscription.map({ $0.history.isAt(state.cursor.epoch) }) ?? true else {
-            throw failure(Self.otherHistory)
+            throw failure(Self.otherHistoryReason)
         }
         return state
     }
@@ -126,7 +126,7 @@ final class RemoteBackend: SuiteBackend {
                 }
                 if !subscription.history.isAt(epoch) {
                     // Revisions of two histories cannot be compared, so the answer cannot be used.
-                    guard ContinuousClock.now < deadline else { throw failure(Self.otherHistory) }
+                    guard ContinuousClock.now < deadline else { throw failure(Self.otherHistoryReason) }
                     continue
                 }
             }
@@ -147,7 +147,7 @@ final class RemoteBackend: SuiteBackend {
         }
     }
 
-    private static let otherHistory = "the daemon has a new history, and the client could not load it in time"
+    private static let otherHistoryReason = "the daemon has a new history, and the client could not load it in time"
 
     private func failure(_ reason: String, outcome: Problem.Outcome = .unknown) -> BackendError {
         .unreachable("\(server.address): \(reason)", outcome: outcome)
