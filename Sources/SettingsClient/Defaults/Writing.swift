@@ -126,8 +126,8 @@ struct InPlaceChange<Value: DefaultsSerializable> {
     }
 
     private func makePendingChange(to new: JSONValue?, of key: KeyName) throws(DefaultsError) -> PendingChange {
-        // `plan.base` is the JSON in the replica, and `plan.delta` is the difference between this JSON and the new
-        // JSON.
+        // `plan.base` is the JSON in the replica. `plan.delta` is the difference between the value that was read, which
+        // may be a registered default, and the new value.
         let plan = mergePlan(to: new)
         func pendingChange(
             _ action: Transaction.Operation.Action, if test: Transaction.Condition.Test?
