@@ -1,8 +1,8 @@
 #include "page.h"
 
+// `#embed` of C23 puts the bytes of a file into the program.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
-// The compiler puts the files into the program as they are.
 static const unsigned char index_html[] = {
 #embed "page/index.html"
 };

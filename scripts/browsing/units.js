@@ -1,18 +1,19 @@
 // Unit tests of the modules of the page. scripts/check-page evaluates this text as the body of an async function, which
 // returns the number of tests that passed and the messages of the tests that failed.
-const { parse, print, mistake, offsetOf, typeOf, membersOf, readNumber, numberMistake } = await import("./exact.js");
-const { Caller, Problem, Watch, daemonTime, persist, send } = await import("./api.js");
+const { parse, print, jsonMistake, typeOf, membersOf, readNumber, numberMistake } = await import("./exact.js");
+const { Caller, Problem, Watch, daemonTime, retryRead, send } = await import("./api.js");
 const { readDraft, saveDraft } = await import("./drafts.js");
-const { paced } = await import("./dom.js");
+const { throttled } = await import("./dom.js");
 const { instantText } = await import("./formats.js");
 const { Store } = await import("./store.js");
 const { fitsForm, kindOf, memberSchema } = await import("./schema.js");
-const { naturalOrder, rowsOf } = await import("./tree.js");
+const { naturalSortKey, treeRows } = await import("./tree.js");
 const { nearNames } = await import("./absent.js");
 const { markedTexts, steps } = await import("./textdiff.js");
-const { mayEnd, remaining, whyNot } = await import("./pending.js");
+const { mayEnd, durationText, whyNotEnded } = await import("./pending.js");
+const { offsetOf } = await import("./schemas.js");
 const { difference } = await import("./difference.js");
-const { held } = await import("./words.js");
+const { shownValue } = await import("./words.js");
 
 let passed = 0;
 const failed = [];
@@ -31,9 +32,10 @@ function equal(found, wanted, what = "") {
   if (one !== other) throw new Error(`${what} found ${one}, not ${other}`);
 }
 
+// An array in an array in an array, and so on.
 const nested = depth => "[".repeat(depth) + "]".repeat(depth);
 
-await test("A number and the order of members keep their spelling", () => {
+await test("parse and print keep the spelling of numbers and the order of members", () => {
   for (const text of ['{"b":1,"10":1.0,"9":{"z":9007199254740993,"1":2.5}}', "[1e2,-0,1.50,0.1]", '{"__proto__":{"a":1}}'])
     equal(print(parse(text)), text);
   equal(membersOf(parse('{"b":1,"10":2}')).map(([name]) => name), ["b", "10"]);
@@ -41,21 +43,22 @@ await test("A number and the order of members keep their spelling", () => {
   equal(typeOf(parse("9007199254740993")), "integer");
 });
 
-await test("A text that is not JSON is refused with its line and column", () => {
+await test("jsonMistake names the line and the column of a text that is not JSON", () => {
   for (const [text, position] of [['{"a": 1,\n "a": 2}', "line 2, column 2"], ["[1,\n2,,3]", "line 2, column 3"],
     ["1e999", "line 1, column 1"], ["99999999999999999999", "line 1, column 1"], ['"\\ud800"', "line 1, column 1"],
     ['{"a"', "line 1, column 5"]])
-    if (!mistake(text)?.words.includes(position)) throw new Error(`${text}: ${mistake(text)?.words}`);
-  equal(mistake('{"a": [true, null]}'), null);
+    if (!jsonMistake(text)?.message.includes(position)) throw new Error(`${text}: ${jsonMistake(text)?.message}`);
+  equal(jsonMistake('{"a": [true, null]}'), null);
 });
 
-await test("The deepest answer of the daemon is parsed; a person may write values that are as deep as a commit may have", () => {
+await test("parse reads an answer with a value of 128 levels; a value that a person writes has at most 125 levels", () => {
   const answer = `{"keys":[{"value":${nested(128)}}]}`;
   equal(print(parse(answer)), answer);
-  equal(mistake(nested(125)), null);
-  if (!mistake(nested(126))?.words.includes("125 levels")) throw new Error(String(mistake(nested(126))?.words));
+  equal(jsonMistake(nested(125)), null);
+  if (!jsonMistake(nested(126))?.message.includes("125 levels")) throw new Error(String(jsonMistake(nested(126))?.message));
 });
 
+// The text of nodes.
 const text = parts => [parts].flat(Infinity).map(part => part?.textContent ?? "").join("");
 
 await test("A secret is hidden in a row and in a difference, whatever its length and form", () => {
@@ -67,26 +70,26 @@ await test("A secret is hidden in a row and in a difference, whatever its length
         if (!/^from hidden→to (hidden|no value)$/.test(found)) throw new Error(found);
       }
     }
-    equal(text(held({ value, source: "invalid", isSecret: true })), "hidden");
+    equal(text(shownValue({ value, source: "invalid", isSecret: true })), "hidden");
   }
 });
 
 await test("A difference shows a change of type, and values that differ although their texts look the same", () => {
-  const sides = (one, other) => text(difference({ value: one, source: "stored" }, { value: other, source: "stored" }));
-  equal(sides("Off", false), 'from "Off"→to falseThe type changes from text to true or false.');
-  equal(sides(["a", "b"], ["a, b"]), 'from ["a","b"]→to ["a, b"]');
-  equal(sides(1, parse("1.0")), "from 1→to 1.0");
-  equal(sides("a", "a "), 'from "a"→to "a "');
-  equal(sides("one\ntwo\nthree", "one\n2\nthree"), "  one\n− two\n+ 2\n  three\n");
+  const shown = (one, other) => text(difference({ value: one, source: "stored" }, { value: other, source: "stored" }));
+  equal(shown("Off", false), 'from "Off"→to falseThe type changes from text to true or false.');
+  equal(shown(["a", "b"], ["a, b"]), 'from ["a","b"]→to ["a, b"]');
+  equal(shown(1, parse("1.0")), "from 1→to 1.0");
+  equal(shown("a", "a "), 'from "a"→to "a "');
+  equal(shown("one\ntwo\nthree", "one\n2\nthree"), "  one\n− two\n+ 2\n  three\n");
   const same = "the same line\n".repeat(30);
-  equal(sides(`${same}one`, `${same}two`), "  the same line\n  the same line\n− one\n+ two\n");
+  equal(shown(`${same}one`, `${same}two`), "  the same line\n  the same line\n− one\n+ two\n");
   const long = number => Array.from({ length: 2000 }, (_, index) => `${number} ${index}`).join("\n");
-  if (!sides(long(1), long(2)).includes("and 3,000 more lines")) throw new Error("too many lines are shown");
+  if (!shown(long(1), long(2)).includes("and 3,000 more lines")) throw new Error("too many lines are shown");
 });
 
-await test("A paced function runs even if calls never stop, one run at a time, and once more for the last call", async () => {
+await test("A throttled function runs even if calls never stop, one run at a time, and once more for the last call", async () => {
   let runs = 0, running = 0;
-  const call = paced(5, async () => {
+  const call = throttled(5, async () => {
     if (running += 1, running > 1) throw new Error("two runs at a time");
     await new Promise(resolve => setTimeout(resolve, 5));
     [runs, running] = [runs + 1, running - 1];
@@ -103,7 +106,7 @@ await test("A paced function runs even if calls never stop, one run at a time, a
   if (runs === before) throw new Error("no run after the last call");
 });
 
-await test("A text that is no number has a reason", () => {
+await test("readNumber reads numbers as people type them, and numberMistake says why a text is no number", () => {
   equal([readNumber("+.5"), readNumber("-.5"), readNumber("1e3")].map(String), ["0.5", "-0.5", "1e3"]);
   for (const [text, reason] of [["", "Enter a number"], ["loud", "is not a number"], ["1e999", "too large"],
     ["9223372036854775808", "between"]]) {
@@ -145,6 +148,7 @@ async function replacing(name, replacement, body) {
   }
 }
 
+// The answer to a request for an event stream; it stays open after the text.
 const stream = text => new Response(new ReadableStream({
   start: controller => controller.enqueue(new TextEncoder().encode(text)),
 }));
@@ -194,9 +198,9 @@ await test("A read is repeated after a failure of the network, but not after a r
     if (reads === 1) throw new Problem(0, { code: "network", detail: "no answer" });
     return reads;
   };
-  equal([await persist(read, reason => reasons.push(reason), () => false), reasons], [2, ["no answer", ""]]);
-  const refuse = async () => { throw new Problem(403, { detail: "no access" }); };
-  equal([await persist(refuse, reason => reasons.push(reason), () => false) ?? "none", reasons.at(-1)],
+  equal([await retryRead(read, reason => reasons.push(reason), () => false), reasons], [2, ["no answer", ""]]);
+  const refusedRead = async () => { throw new Problem(403, { detail: "no access" }); };
+  equal([await retryRead(refusedRead, reason => reasons.push(reason), () => false) ?? "none", reasons.at(-1)],
     ["none", "no access"]);
 });
 
@@ -216,24 +220,25 @@ await test("A draft keeps the spelling of numbers and the order of members", () 
 });
 
 await test("Names that share the text before a dot form a group, and a chain of groups is one group", () => {
-  const rows = keys => rowsOf(keys.map(key => ({ key })), () => true).map(({ label, level, size }) =>
+  const rows = keys => treeRows(keys.map(key => ({ key })), () => true).map(({ label, level, size }) =>
     `${" ".repeat(level - 1)}${label}${size ? ` (${size})` : ""}`);
   equal(rows(["a.b.c", "a.b.d", "a.e", "f", "g.h"]), ["a (3)", " b (2)", "  c", "  d", " e", "f", "g.h"]);
   equal(rows(["x.y.a", "x.y.b"]), ["x.y (2)", " a", " b"]);
 });
 
 await test("The steps between two lists remove and add as few elements as possible", () => {
-  const script = (one, other) => steps([...one], [...other]).map(([kind, text]) =>
+  const stepsText = (one, other) => steps([...one], [...other]).map(([kind, text]) =>
     ({ span: "", del: "-", ins: "+" })[kind] + text).join("");
-  equal(script("abcdef", "abxdyf"), "ab-c+xd-e+yf");
-  equal(script("", "ab"), "+a+b");
-  equal(script("ab", ""), "-a-b");
-  equal(script("same", "same"), "same");
+  equal(stepsText("abcdef", "abxdyf"), "ab-c+xd-e+yf");
+  equal(stepsText("", "ab"), "+a+b");
+  equal(stepsText("ab", ""), "-a-b");
+  equal(stepsText("same", "same"), "same");
   const long = Array.from({ length: 1500 }, (_, index) => String(index));
   equal(steps(["a", ...long, "z"], ["a", ...long.toReversed(), "z"]).filter(([kind]) => kind === "span").length, 2);
 });
 
 await test("A difference marks the words that differ within a text, and nothing in texts that have little in common", () => {
+  // Marked words are in brackets.
   const marks = (one, other) => markedTexts(one, other)?.map(side =>
     side.map(node => typeof node === "string" ? node : `[${node.textContent}]`).join(""));
   equal(marks("http://old.example/x", "http://new.example/x/y"), ["http://[old].example/x", "http://[new].example/x[/y]"]);
@@ -257,30 +262,31 @@ await test("Lines that differ are shown with the two lines before and after them
 
 await test("Names are sorted by their numbers, the names of a group stay together, and no two names are equal in the order", () => {
   const names = ["svc29", "svc3", "a.b", "a-b", "a", "svc03", "svc12", "svc3.z", "svc03.a", "a.c", "v1.10", "v1.9"];
-  const sorted = [...names].sort((one, other) => naturalOrder(one) < naturalOrder(other) ? -1 : 1);
+  const sorted = [...names].sort((one, other) => naturalSortKey(one) < naturalSortKey(other) ? -1 : 1);
   equal(sorted, ["a", "a.b", "a.c", "a-b", "svc3", "svc3.z", "svc03", "svc03.a", "svc12", "svc29", "v1.9", "v1.10"]);
-  equal(new Set(names.map(naturalOrder)).size, names.length);
+  equal(new Set(names.map(naturalSortKey)).size, names.length);
 });
 
 await test("A long text and base64 are shortened, and a difference shows the characters that differ first", () => {
   const content = `a+b/${"QUJD".repeat(40)}Zm9v`, other = `a+b/${"QUJD".repeat(40)}YmE=`;
-  equal(text(held({ value: `${content.slice(0, -4)}YmE=`, source: "stored" })), "a+b/QUJDQUJD… (125 bytes as base64)");
+  equal(text(shownValue({ value: `${content.slice(0, -4)}YmE=`, source: "stored" })), "a+b/QUJDQUJD… (125 bytes as base64)");
   const found = text(difference({ value: content, source: "stored" }, { value: other, source: "stored" }));
+  // Both sides together are much shorter than the two texts of 168 characters.
   if (found.length > 140 || !found.includes("Zm9v") || !found.includes("YmE=")) throw new Error(found);
-  equal(text(held({ value: "a1".repeat(45), source: "stored" })), "a1".repeat(45), "a text of hexadecimal digits");
+  equal(text(shownValue({ value: "a1".repeat(45), source: "stored" })), "a1".repeat(45), "a text of hexadecimal digits");
   const [lines] = difference({ value: `${"word ".repeat(99)}red`, source: "stored" }, { value: `${"word ".repeat(99)}blue`, source: "stored" });
   equal([...lines.querySelectorAll("mark")].map(each => each.textContent), ["red", "blue"], "the words that differ in a long line");
   if (text(lines).length > 420) throw new Error(text(lines));
 });
 
-await test("A part of a JSON text is found by its pointer", () => {
+await test("offsetOf returns the offset of a part of a JSON text, or of the nearest part that contains the pointer", () => {
   const json = '{"a/b": [1, {"~c": true}],\n "d": 2}';
   for (const [pointer, beginning] of [["", '{"a/b"'], ["/a~1b", '"a/b"'], ["/a~1b/1/~0c", '"~c"'], ["/d", '"d"'], ["/d/e", '"d"'],
     ["/a~1b/0", "1,"]])
     if (!json.slice(offsetOf(pointer, json)).startsWith(beginning)) throw new Error(`${pointer}: ${offsetOf(pointer, json)}`);
 });
 
-await test("A form is chosen for a schema that describes the parts, and for a value that the form can show", () => {
+await test("kindOf chooses a form for a schema that describes the parts; fitsForm refuses other types and large values", () => {
   for (const [schema, kind] of [[{ type: "array", items: { type: "object" } }, "list"], [{ type: "array", items: {} }, "json"],
     [{ type: "array", prefixItems: [{}], items: { type: "string" } }, "json"], [{ type: "object", additionalProperties: true }, "json"],
     [{ type: "object", additionalProperties: { type: "integer" } }, "form"]])
@@ -305,7 +311,7 @@ await test("The time until a deadline has seconds in the last two minutes, and i
   for (const [span, wanted] of [[-5, "0 s"], [1, "1 s"], [119.2 * second, "2 min"], [118.9 * second, "119 s"], [2 * minute, "2 min"],
     [2 * minute + 1, "3 min"], [119 * minute, "119 min"], [2 * hour, "2 h"], [2 * hour + minute, "2 h 1 min"],
     [48 * hour, "2 d"], [51 * hour, "2 d 3 h"]])
-    equal(remaining(span), wanted, `${span} ms:`);
+    equal(durationText(span), wanted, `${span} ms:`);
 });
 
 await test("The time of the daemon follows the field Date of an answer, unless the clocks differ by less than two seconds", async () => {
@@ -327,29 +333,30 @@ await test("A caller may end an action with the right to write every key that th
 });
 
 await test("The reason why an action cannot be ended names its outcome, or says what to do", () => {
-  const told = (status, body) => text([whyNot(new Problem(status, body))].flat(Infinity).map(each => each.textContent === undefined
+  const reason = (status, body) => text([whyNotEnded(new Problem(status, body))].flat(Infinity).map(each => each.textContent === undefined
     ? new Text(each) : each));
-  equal(told(409, { code: "pending_ended", pending: { outcome: "confirmed", endedBy: "token:ci" } }), "This has ended already. The change is kept by token:ci.");
-  equal(told(409, { code: "pending_ended", pending: { outcome: "reverted" } }), "This has ended already. The change was reverted.");
-  equal(told(404, { code: "unknown_pending", detail: "there is no p9" }), "This has ended already. The history shows the commits.");
-  equal(told(0, { code: "network" }), "The daemon does not answer. Try again: nothing is done twice.");
-  equal(told(403, { code: "forbidden", detail: "no right" }), "no right");
+  equal(reason(409, { code: "pending_ended", pending: { outcome: "confirmed", endedBy: "token:ci" } }), "This has ended already. The change is kept by token:ci.");
+  equal(reason(409, { code: "pending_ended", pending: { outcome: "reverted" } }), "This has ended already. The change was reverted.");
+  equal(reason(404, { code: "unknown_pending", detail: "there is no p9" }), "This has ended already. The history shows the commits.");
+  equal(reason(0, { code: "network" }), "The daemon does not answer. Try again: nothing is done twice.");
+  equal(reason(403, { code: "forbidden", detail: "no right" }), "no right");
 });
 
 await test("A store marks the settings that a pending revert restores, and no setting that was changed later", () => {
-  const told = [];
-  const store = new Store("s", keys => told.push(...keys));
+  const changedKeys = [];
+  const store = new Store("s", keys => changedKeys.push(...keys));
   for (const [key, revision] of [["a", 3], ["b", 4], ["c", 9]])
     store.settings.set(key, { suite: "s", key, value: 1, source: "stored", revision, writable: true });
   const action = { id: "p3", kind: "confirm", action: "revert", commit: 3, deadline: "2026-11-26T10:00:00Z" };
+  // The pending actions at revision 8. The setting `c` is newer.
   store.setPending([action, { id: "p4", kind: "effective", action: "write" }, { ...action, id: "p9", commit: 9 }], 8);
   equal(["a", "b", "c"].map(key => store.at(key).pending?.id ?? "none"), ["p3", "none", "none"]);
-  equal(told, ["a"]);
+  equal(changedKeys, ["a"]);
   store.setPending([action], 8);
-  equal(told, ["a"], "nothing changed:");
+  equal(changedKeys, ["a"], "nothing changed:");
   store.setPending([{ ...action, deadline: "2026-11-26T11:00:00Z" }], 8);
   store.setPending([], 8);
-  equal([told, store.at("a").pending ?? "none"], [["a", "a", "a"], "none"]);
+  equal([changedKeys, store.at("a").pending ?? "none"], [["a", "a", "a"], "none"]);
 });
 
 return [passed, failed];

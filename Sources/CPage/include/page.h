@@ -2,11 +2,12 @@
 
 #include <stddef.h>
 
-/// A file of the page for people, under `/ui/`.
+/// A file of the web page, which the daemon serves under `/ui/`.
 struct page_file {
-    /// The name, as `main.js`.
+    /// The name, such as `main.js`.
     const char *_Nonnull name;
     const unsigned char *_Nonnull bytes;
+    /// The number of bytes.
     size_t count;
 };
 

@@ -3,9 +3,9 @@ import { bdi, button, el } from "./dom.js";
 import { panelHead } from "./setting.js";
 import { texts } from "./texts.js";
 
-const most = 5;
+const maxNames = 5;
 
-// The number of letters to insert, remove or replace between two texts.
+// The Levenshtein distance of two texts.
 function distance(one, other) {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let i = 1; i <= one.length; i += 1) {
@@ -29,27 +29,26 @@ export function nearNames(name, names) {
     if (score <= limit || isPart) found.push([Math.min(score, isPart ? limit : Infinity), each]);
   }
   found.sort((one, other) => one[0] - other[0] || (one[1] < other[1] ? -1 : 1));
-  return found.slice(0, most).map(([, each]) => each);
+  return found.slice(0, maxNames).map(([, each]) => each);
 }
 
-function absent(title, note, near, link, ...buttons) {
-  return el("div.empty", el("h2", { tabindex: -1 }, title), note && el("p", note),
-    near.length > 0 && [el("p", texts.absent.near),
+function absentView(title, note, near, link, ...buttons) {
+  return el("div.empty", el("h2", { tabindex: -1 }, title), note && el("p", note), near.length > 0 && [el("p", texts.absent.near),
       el("ul", near.map(name => el("li", el("a", { href: link(name) }, bdi(name)))))],
     el("div.buttons", buttons));
 }
 
-// The part of the view of a suite that does not exist.
+// The view of a suite that does not exist.
 export function absentSuite(app, store, create) {
-  const element = absent(texts.absent.suite(store.suite), "", store.near, name => app.link(name),
+  const element = absentView(texts.absent.suite(store.suite), "", store.similarNames, name => app.link(name),
     el("a", { href: "#/" }, texts.absent.all),
     app.caller.may("write", store.suite) && button(texts.absent.createSuite, create));
   return { element, change() {}, leave() {} };
 }
 
-// The panel of a key without a setting.
+// The panel of a key that does not exist.
 export function absentSetting(app, store, key, { back, create }) {
-  const element = el("div.panel-body", panelHead(back), absent(texts.absent.setting(key), texts.absent.noSetting,
+  const element = el("div.panel-body", panelHead(back), absentView(texts.absent.setting(key), texts.absent.noSetting,
     nearNames(key, store.settings.keys()), name => app.link(store.suite, name),
     el("a", { href: app.link(store.suite, null, { history: "", key }) }, texts.common.history),
     app.caller.may("write", store.suite, key) && button(texts.absent.createSetting, create)));

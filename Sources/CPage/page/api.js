@@ -11,7 +11,7 @@ let token = sessionStorage.getItem("settingsd-token");
 export const isToken = text => /^[\x21-\x7e]+$/.test(text);
 
 export const on = (event, listener) => listeners[event].push(listener);
-// Calls the listeners of the state of the connection, of an answer from a daemon that is behind, or of a refused token.
+// Events: `status` (isReachable, problem), `stale` (seconds behind the other daemons, or null), `unauthorized` (problem).
 export const emit = (event, ...values) => listeners[event].forEach(listener => listener(...values));
 
 export const hasToken = () => token !== null;
@@ -23,7 +23,7 @@ export function setToken(text) {
   else sessionStorage.setItem("settingsd-token", text);
 }
 
-// Removes the request parameters that the daemon names for programs.
+// Removes the advice of the daemon about request parameters, which is for programs.
 const withoutParameters = text => text.replace(/; [^;]*(\?\w+=|"\w+":)[^;]*/g, "");
 
 // An error with the message of the daemon. The code is "network" if there was no answer.
@@ -36,7 +36,8 @@ export class Problem extends Error {
   }
   // True if the same request may succeed later.
   get isTransient() { return this.code === "network" || [408, 429, 502, 503, 504].includes(this.status); }
-  get isLost() { return this.code === "network" || this.body.outcome === "unknown"; }
+  // True if the daemon may have carried out the request.
+  get mayHaveSucceeded() { return this.code === "network" || this.body.outcome === "unknown"; }
 }
 
 export const path = (...names) => names.map(encodeURIComponent).join("/");
@@ -51,10 +52,10 @@ export function address(target, query) {
 }
 
 // A command that reads a target. The shell of the person replaces the token, so that the page shows no token.
-export const curl = target => `curl ${token ? '-H "Authorization: Bearer $TOKEN" ' : ""}'`
+export const curlCommand = target => `curl ${token ? '-H "Authorization: Bearer $TOKEN" ' : ""}'`
   + `${address(target).replaceAll("'", "%27")}'`;
 
-// fetch takes one byte for each character of a header, so the text becomes the bytes of its UTF-8.
+// `fetch` sends a byte for each character of a header, so each byte of the UTF-8 text becomes a character.
 const headerText = text => String.fromCharCode(...new TextEncoder().encode(text));
 
 function headersOf({ note, match, noneMatch, key, confirm }) {
@@ -68,10 +69,11 @@ function headersOf({ note, match, noneMatch, key, confirm }) {
   return headers;
 }
 
-// How far the clock of the daemon is ahead of the clock of the browser. The field `Date` has whole seconds.
+// The milliseconds by which the clock of the daemon is ahead of the browser's. Less than 2 s counts as 0, because the
+// header field `Date` has whole seconds.
 let ahead = 0;
 
-// The time of the daemon, by which it keeps deadlines.
+// The time by the clock of the daemon, which decides about deadlines.
 export const daemonTime = () => Date.now() + ahead;
 
 // Sends a request. Returns the body, the cursor and the entity tag of the answer, or throws a Problem.
@@ -93,19 +95,19 @@ export async function send(method, target, options = {}) {
   const isJSON = text !== "" && /json/.test(response.headers.get("Content-Type") || "");
   let content = text;
   if (isJSON && !options.isText) content = parse(text);
-  if (!response.ok) throw refused(response, isJSON ? parse(text) : { detail: text });
+  if (!response.ok) throw problemOf(response, isJSON ? parse(text) : { detail: text });
   return { body: content, cursor: response.headers.get("Settings-Cursor"), tag: response.headers.get("ETag") };
 }
 
-function refused(response, body) {
+function problemOf(response, body) {
   const problem = new Problem(response.status, body);
   if (response.status === 401) emit("unauthorized", problem);
   return problem;
 }
 
-// Repeats a read until it succeeds. `fail` gets the reason of each failure, and no text after the success. Returns
-// undefined if the daemon refuses the read, or if the view is gone.
-export async function persist(read, fail, isGone) {
+// Repeats a read until it succeeds. `fail` gets the reason of each failure, and an empty text after the success. Returns
+// undefined if the daemon refuses the read, or if `isGone()`, because the person has left the view.
+export async function retryRead(read, fail, isGone) {
   for (let delay = 1000; ; delay = Math.min(10_000, delay * 1.6)) {
     try {
       const result = await read();
@@ -127,7 +129,7 @@ export async function persist(read, fail, isGone) {
 export const get = (target, query, options) => send("GET", target, { query, ...options });
 
 // Reads all pages of a list, whose elements are in a member of each body. Returns the elements, and the first and the
-// last answer: a stream from the cursor of the first answer has all changes since any page was read.
+// last answer. A stream from the cursor of the first answer has all changes after each page was read.
 export async function getAll(target, member, query) {
   const all = [];
   let first, last, after;
@@ -142,10 +144,10 @@ export async function getAll(target, member, query) {
 
 export const getSuites = () => getAll("v1/suites", "suites", { limit: 10_000 });
 
-export const newKey = () =>
+export const newRequestKey = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, "0")).join("");
 
-const silence = 40_000;
+const maxSilence = 40_000;
 
 // Follows a stream of events until it is closed, and reconnects after each failure. A hidden tab closes its connection,
 // because a browser opens only six connections to a host for all tabs.
@@ -180,8 +182,8 @@ export class Watch {
       if (error instanceof Problem) problem = error;
       if (problem?.status === 401) return this.close();
     } finally {
-      clearTimeout(this.quiet);
-      // A stream that failed on this side is still open, and a browser opens only six connections to a host.
+      clearTimeout(this.silenceTimer);
+      // After an error of the page, the stream is still open and would occupy a connection.
       abort.abort();
       this.abort = null;
     }
@@ -196,9 +198,8 @@ export class Watch {
     const headers = { ...headersOf({}), Accept: "text/event-stream" };
     if (this.cursor) headers["Last-Event-ID"] = this.cursor;
     this.#restartSilenceTimer(abort);
-    const response = await fetch(address(this.target, this.query),
-      { headers, cache: "no-store", signal: abort.signal });
-    if (!response.ok) throw refused(response, parse(await response.text()));
+    const response = await fetch(address(this.target, this.query), { headers, cache: "no-store", signal: abort.signal });
+    if (!response.ok) throw problemOf(response, parse(await response.text()));
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     while (true) {
@@ -217,8 +218,8 @@ export class Watch {
 
   // Closes a connection that is silent for too long, because the network may have dropped it.
   #restartSilenceTimer(abort) {
-    clearTimeout(this.quiet);
-    this.quiet = setTimeout(() => abort.abort(), silence);
+    clearTimeout(this.silenceTimer);
+    this.silenceTimer = setTimeout(() => abort.abort(), maxSilence);
   }
 
   #readBlock(block) {
@@ -247,7 +248,6 @@ export class Watch {
   }
 }
 
-// The rights of a caller.
 export class Caller {
   constructor({ name, grants, expires }) {
     Object.assign(this, { name, expires });
@@ -260,7 +260,6 @@ export class Caller {
     });
   }
 
-  // True if the caller has a right on a suite, or on a key of the suite.
   may(right, suite, key) {
     return this.grants.some(grant => grant.rights.includes(right) && fits(grant.suites, suite)
       && (grant.keys === undefined || key === undefined || fits(grant.keys, key)));

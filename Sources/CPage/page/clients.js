@@ -1,32 +1,32 @@
 // The clients of a suite: the programs that report which commit of the suite they have applied.
 import { get } from "./api.js";
-import { alarm, bdi, el, openDialog } from "./dom.js";
+import { errorLine, bdi, el, openDialog } from "./dom.js";
 import { clientInterval } from "./suite.js";
-import { remaining } from "./pending.js";
+import { durationText } from "./pending.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
 import { time } from "./words.js";
 
-// Clients that are shown. The clients that need the attention of a person come first.
-const mostClients = 500, order = ["failed", "behind", "current", "gone"];
+// The limit of the list, and its order: clients that need the attention of a person come first.
+const maxClients = 500, order = ["failed", "behind", "current", "gone"];
 
-const marks = { failed: "bad", behind: "due", current: "", gone: "faint" };
+// The CSS classes of the states.
+const markClasses = { failed: "bad", behind: "due", current: "", gone: "faint" };
 
 function row({ name, status, applied, missingCommits, secondsBehind, lastSeen, failure, caller, address, user, daemon }) {
   const facts = [
     applied ? texts.clients.revision(applied.split(".").pop()) : texts.clients.nothing,
-    missingCommits > 0 && texts.clients.behind(missingCommits, remaining((secondsBehind ?? 0) * 1000)),
+    missingCommits > 0 && texts.clients.behind(missingCommits, durationText((secondsBehind ?? 0) * 1000)),
     [texts.clients.seen, time(lastSeen)], ...[caller, address, user, daemon].map(text => text && bdi(text)),
   ].filter(Boolean);
-  return el("li", el("strong", bdi(name)), el("span", { class: `mark ${marks[status]}` }, texts.clients.states[status]),
+  return el("li", el("strong", bdi(name)), el("span", { class: `mark ${markClasses[status]}` }, texts.clients.states[status]),
     el("span.facts.faint", facts.map((fact, index) => [index > 0 && " · ", fact])),
     status === "failed" && failure?.reason && el("p.error", { dir: "auto" }, failure.reason));
 }
 
-// Shows the clients in a dialog, and reads them again until the dialog is closed.
 export function showClients(suite) {
-  const failure = alarm(), rest = el("p.faint");
-  // A list that scrolls must be able to have the focus.
+  const failure = errorLine(), rest = el("p.faint");
+  // The keyboard scrolls the list if it has the focus.
   const list = el("ul.changes.clients", { tabindex: 0, "aria-label": texts.clients.title(suite) });
   const dialog = openDialog(texts.clients.title(suite), [failure, list, rest], texts.common.close);
 
@@ -42,11 +42,11 @@ export function showClients(suite) {
   }
 
   function show(clients) {
-    const place = ({ status }) => order.indexOf(status);
-    const sorted = clients.toSorted((one, other) => place(one) - place(other));
-    list.replaceChildren(...sorted.slice(0, mostClients).map(row));
+    const rank = ({ status }) => order.indexOf(status);
+    const sorted = clients.toSorted((one, other) => rank(one) - rank(other));
+    list.replaceChildren(...sorted.slice(0, maxClients).map(row));
     rest.textContent = !clients.length ? texts.clients.none
-      : clients.length > mostClients ? texts.clients.more(clients.length - mostClients) : "";
+      : clients.length > maxClients ? texts.clients.more(clients.length - maxClients) : "";
   }
 
   read();

@@ -1,21 +1,22 @@
-// The list of commits that the history of a suite and the changes of all suites share.
-import { persist } from "./api.js";
+// The list of commits in the history of a suite and in the changes of all suites, and the message about a new commit.
+import { get, newRequestKey, retryRead, send } from "./api.js";
 import { newSide, oldSide } from "./changes.js";
 import { difference } from "./difference.js";
-import { alarm, bdi, button, el, loading } from "./dom.js";
+import { bdi, button, el, errorLine, loading, toast } from "./dom.js";
 import { menu } from "./menu.js";
+import { decisionButtons, hasEnded, pendingInterval, whenDue, whyNotEnded } from "./pending.js";
 import { texts } from "./texts.js";
 import { time } from "./words.js";
 
-export const page = 50;
-const step = 100, mostInRow = 3;
+export const pageSize = 50;
+const maxMore = 100, maxInRow = 3;
 
-// A list of changes, each with its key and both values; a button shows the changes after `first`. `name` makes the
-// element for a key.
-export function changeList(changes, { action, name, first = step } = {}) {
+// A list of changes, each with its key and both values. A button shows the changes after the first `first` changes.
+// `name(key, suite)` makes the element for a key, and `action(change)` a button for a change.
+export function changeList(changes, { action, name, first = maxMore } = {}) {
   let shown = 0;
   const more = button("", () => {
-    const next = show(step)[0];
+    const next = show(maxMore)[0];
     if (shown === changes.length) next.focus();
   }, { class: "quiet" });
   const last = el("li.more", more);
@@ -36,53 +37,51 @@ export function changeList(changes, { action, name, first = step } = {}) {
   return list;
 }
 
-// The settings whose values a schema does not allow, with the reasons. A mistake without a key concerns the whole suite.
+// The settings whose values a schema does not allow, with the reasons. A mistake without a key is in the whole suite.
 export const mistakeList = all => el("ul.mistakes", all.map(({ key, errors = [] }) =>
   el("li", key ? bdi(key, "strong") : texts.schemas.wholeSuite, ": ", errors.map(error => error.detail).join("; "))));
 
-// A row of the list, with a menu of actions. `dialogs` are the dialogs of the suite of the commit, and `place` leads to
-// the suite if the list has several. `keys()` chooses the settings of "Go back".
-export function commitRow(app, suite, commit, dialogs, { place, name, keys = () => undefined } = {}) {
+// A row of the list, with a menu of actions. `dialogs`: the `undoDialogs` of the suite. `suiteLink`: a link to the suite if
+// the list has several suites. `keys()` returns the settings of "Go back": all, `{ key }` or `{ prefix }`.
+export function commitRow(app, suite, commit, dialogs, { suiteLink, name, keys = () => undefined } = {}) {
   const { revision, changes, by, note } = commit;
-  const trouble = alarm("p.error");
+  const failure = errorLine("p.error");
   const mayWrite = app.caller.may("write", suite);
-  return el("li.commit",
-    el("div.commit-head", place, time(commit.time), el("span.faint", texts.history.revision(revision)),
+  return el("li.commit", el("div.commit-head", suiteLink, time(commit.time), el("span.faint", texts.history.revision(revision)),
       by && el("span", texts.common.by, bdi(by))),
     el("div.commit-body", commit.dropped && el("strong", texts.history.dropped), note && bdi(note, "q"),
       commit.schema && dialogs.schemaChange(revision),
-      changes.length ? changeList(changes, { name, first: mostInRow })
+      changes.length ? changeList(changes, { name, first: maxInRow })
         : !commit.schema && !commit.dropped && el("span.faint", texts.history.noChanges),
-      trouble),
-    menu(texts.history.actions(revision, place && suite), () => [
-      mayWrite && [texts.history.undoThis, () => dialogs.undo(commit, trouble.show)],
-      mayWrite && [texts.history.goBackHere, () => dialogs.restore(revision, keys(), trouble.show)],
+      failure),
+    menu(texts.history.actions(revision, suiteLink && suite), () => [
+      mayWrite && [texts.history.undoThis, () => dialogs.undo(commit, failure.show)],
+      mayWrite && [texts.history.goBackHere, () => dialogs.restore(revision, keys(), failure.show)],
       [texts.history.compareWithNow, () => app.go(suite, null, { compare: "", from: revision })]]));
 }
 
-// `read(next, count)` returns `{ commits, next }`: the newest commits, or the commits before `next`. `none()` is the
-// text of an empty list, and `waiting()` the number of new commits after a reading. New commits wait behind the button
-// `newer`, so that no row moves under the pointer.
+// `read(next, count)` returns `{ commits, next }`: the newest commits, or the commits before `next`; `count` commits are
+// listed. `none()` returns the text of an empty list, `waiting()` the number of newer commits. The button `newer` lists
+// them, so that no row moves under the pointer.
 export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
-  // `reading` is the turn of the reading that runs, or 0.
-  let commits = [], next, turn = 0, reading = 0;
-  // The element of each commit. A row stays the same element, so that the focus and the pointer stay on the commit.
+  // The number of the newest call of `load`, and the number of the call that waits for its answer, or 0.
+  let commits = [], next, newestLoad = 0, runningLoad = 0;
+  // The element of each commit. It stays the same, so that the focus and the pointer stay on the commit.
   const rows = new Map();
   const id = ({ suite, revision }) => `${suite} ${revision}`;
-  const failure = alarm();
-  // The button is at the end of the list, and stays in view there.
+  const failure = errorLine();
   const newer = button("", () => load(false), { class: "newer" });
   const list = el("ol.commits", loading("li"));
   const more = button(texts.history.older, () => load(true), { hidden: true });
 
   async function load(isMore) {
-    // A reading of the changes of all suites takes its commits out of the feed, so it must not be discarded.
-    if (isMore && reading) return;
-    const mine = turn += 1;
-    reading = mine;
-    const body = await persist(() => read(isMore ? next : undefined, commits.length), failure.tell,
-      () => isGone() || mine !== turn);
-    if (reading === mine) reading = 0;
+    // `Feed.read` removes commits from the feed, so its answer must not be discarded.
+    if (isMore && runningLoad) return;
+    const thisLoad = newestLoad += 1;
+    runningLoad = thisLoad;
+    const body = await retryRead(() => read(isMore ? next : undefined, commits.length), failure.tell,
+      () => isGone() || thisLoad !== newestLoad);
+    if (runningLoad === thisLoad) runningLoad = 0;
     if (!body) return;
     commits = isMore ? [...commits, ...body.commits] : body.commits;
     next = body.next;
@@ -90,17 +89,17 @@ export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
     draw();
   }
 
-  // Counts the commits of `readNewest` that the list does not show yet.
+  // Counts the newest commits that the list does not have.
   async function countNewer(readNewest) {
-    const mine = turn;
-    const body = await persist(readNewest, failure.tell, () => isGone() || mine !== turn);
+    const thisLoad = newestLoad;
+    const body = await retryRead(readNewest, failure.tell, () => isGone() || thisLoad !== newestLoad);
     if (!body) return;
     if (!commits.length) return load(false);
-    showNewer(body.commits.filter(commit => !rows.has(id(commit))).length, page);
+    showNewer(body.commits.filter(commit => !rows.has(id(commit))).length, pageSize);
   }
 
-  function showNewer(number, most) {
-    newer.textContent = texts.history.newer(number, most);
+  function showNewer(number, limit) {
+    newer.textContent = texts.history.newer(number, limit);
     newer.hidden = !number;
   }
 
@@ -122,4 +121,38 @@ export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
   showNewer(0);
   load(false);
   return { load, countNewer, showNewer, elements: [failure, list, more, newer] };
+}
+
+// Says which commit was made and `what` it did. Offers to undo the commit, or to end its pending revert.
+export function tellCommit(app, revision, what, pending) {
+  const content = [el("strong", texts.edits.committed(revision)), el("span", what)];
+  if (pending) return tellPending(app, content, pending);
+  const undo = button(texts.history.undo, async () => {
+    undo.disabled = true;
+    try {
+      const note = texts.edits.undoNote(revision);
+      const { body } = await send("POST", "v1/undo", { body: { revision }, note, key: newRequestKey() });
+      tellCommit(app, body.revision, texts.edits.undone(revision));
+    } catch (problem) {
+      toast(el("p.error", texts.history.cannotUndo(problem.message)));
+    }
+  }, texts.history.undoRevision(revision));
+  toast(el("p", content), undo);
+}
+
+// Says that a commit will be reverted, and follows the action until it ends or another message comes.
+function tellPending(app, content, action) {
+  const about = el("p", content, el("span", whenDue(action)));
+  const timer = about.querySelector("[data-deadline]");
+  toast(decisionButtons(app, action, { about, onEnd: changes => app.endPending?.(changes) }));
+  const follow = async () => {
+    if (!timer.isConnected) return;
+    try {
+      timer.dataset.deadline = (await get(`v1/pending/${action.id}`)).body.deadline;
+    } catch (problem) {
+      if (hasEnded(problem) && timer.isConnected) return toast(el("p", el("strong", whyNotEnded(problem))));
+    }
+    setTimeout(follow, pendingInterval);
+  };
+  setTimeout(follow, pendingInterval);
 }

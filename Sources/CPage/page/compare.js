@@ -1,14 +1,15 @@
 // The comparison of a suite with another suite, or with itself at another moment.
 import { get, getAll } from "./api.js";
 import { changeList } from "./commits.js";
-import { alarm, bdi, button, el, field, newID, say } from "./dom.js";
+import { errorLine, bdi, button, el, field, newID, announce } from "./dom.js";
 import { isSame } from "./exact.js";
 import { isSecret, isStored, pageOfKeys, suitePath } from "./store.js";
 import { texts } from "./texts.js";
 import { schemaDifference, undoDialogs } from "./undo.js";
 
-const mostSuggestions = 1000;
+const maxSuggestions = 1000;
 
+// In this file, a side is `[suite, at]`; `at` is a revision, a time, or undefined: now.
 async function settingsAt(suite, at) {
   const { all } = await getAll(suitePath(suite, "keys"), "keys", { at, limit: pageOfKeys });
   return new Map(all.map(setting => [setting.key, setting]));
@@ -31,14 +32,14 @@ async function compareSuites(from, to) {
   return { changes: changes.sort((a, b) => a.key < b.key ? -1 : 1), hidden };
 }
 
-export function compareView(app, store, first) {
+export function compareView(app, store, route) {
   const { suite } = store;
-  let isGone = false, turn = 0;
+  let isGone = false, newestRun = 0;
   const suites = el("datalist", { id: newID() });
   const from = el("input", { list: suites.id, placeholder: suite });
   const at = el("input", { placeholder: texts.compare.now });
   const to = el("input", { placeholder: texts.compare.now });
-  const failure = alarm("p.error");
+  const failure = errorLine("p.error");
   const result = el("section.comparison", { hidden: true });
   const dialogs = undoDialogs(app, suite, () => isGone, () => compare());
   const isOther = () => ![suite, ""].includes(from.value.trim());
@@ -60,7 +61,7 @@ export function compareView(app, store, first) {
   }
 
   async function compare(isAsked) {
-    const mine = turn += 1;
+    const thisRun = newestRun += 1;
     const [one, other] = [[isOther() ? from.value.trim() : suite, at.value.trim() || undefined],
       [suite, to.value.trim() || undefined]];
     failure.tell();
@@ -70,35 +71,32 @@ export function compareView(app, store, first) {
       const found = isOther() ? await compareSuites(one, other)
         : (await get(suitePath(suite, "diff"), { from: one[1] ?? store.revision, to: other[1] })).body;
       const schemas = await schemaDifference(one, other);
-      if (isGone || mine !== turn) return;
+      if (isGone || thisRun !== newestRun) return;
       show(one, other, found, schemas);
     } catch (error) {
-      if (!isGone && mine === turn) failure.show(error.message);
+      if (!isGone && thisRun === newestRun) failure.show(error.message);
     }
   }
 
   function show(one, other, { changes, hidden }, schemas) {
     const isCopy = isOther();
     const hasValue = ({ oldSource }) => oldSource === "stored" || isCopy && oldSource === "default";
-    // Only the present suite can get values. An edit of a secret would show its value.
+    // Only the present state can get values. An edit of a secret would show its value.
     const mayUse = change => !other[1] && !change.secret && change.oldSource !== "invalid"
-      && store.at(change.key).writable && app.caller.may("write", suite, change.key)
-      && (hasValue(change) || isStored(change));
-    const useAll = all => {
+      && store.at(change.key).writable && app.caller.may("write", suite, change.key) && (hasValue(change) || isStored(change));
+    const useValues = all => {
       for (const change of all)
-        app.tray.propose(store.at(change.key), hasValue(change) ? { value: change.old } : { remove: true });
-      say(texts.compare.willUse(all.length));
+        app.tray.edit(store.at(change.key), hasValue(change) ? { value: change.old } : { remove: true });
+      announce(texts.compare.willUse(all.length));
     };
     const usable = changes.filter(mayUse);
     result.replaceChildren(el("h2", { tabindex: -1 }, texts.compare.differences(texts.compare.place(...one),
       texts.compare.place(...other), changes.length)),
     hidden ? el("p.faint", texts.compare.hidden(hidden)) : "",
     Array.isArray(schemas) ? el("details", el("summary", texts.compare.schemas), schemas) : "",
-    changeList(changes, { name: key => el("a", { href: app.link(suite, key) }, bdi(key)),
-      action: change => mayUse(change)
-        && button(texts.compare.use(isCopy), () => useAll([change]), texts.compare.useKey(isCopy, change.key)) }),
-    usable.length > 1 ? el("div.buttons",
-      button(texts.compare.useAll(isCopy, usable.length), () => useAll(usable))) : "");
+    changeList(changes, { name: key => el("a", { href: app.link(suite, key) }, bdi(key)), action: change => mayUse(change)
+        && button(texts.compare.use(isCopy), () => useValues([change]), texts.compare.useKey(isCopy, change.key)) }),
+    usable.length > 1 ? el("div.buttons", button(texts.compare.useAll(isCopy, usable.length), () => useValues(usable))) : "");
     result.hidden = false;
     result.querySelector("h2").focus();
   }
@@ -109,8 +107,8 @@ export function compareView(app, store, first) {
     compare();
   }
 
-  get("v1/suites", { limit: mostSuggestions }).then(({ body }) =>
+  get("v1/suites", { limit: maxSuggestions }).then(({ body }) =>
     suites.append(...body.suites.map(each => el("option", { value: each.suite }))), () => {});
-  follow(first);
+  follow(route);
   return { element, follow, change: () => {}, leave: () => { isGone = true; } };
 }

@@ -3,29 +3,28 @@ import { el, sign } from "./dom.js";
 import { print, typeOf } from "./exact.js";
 import { changedLines, markedTexts } from "./textdiff.js";
 import { texts } from "./texts.js";
-import { brief, held } from "./words.js";
+import { shortText, shownValue } from "./words.js";
 
 const isLong = value => typeof value === "string" ? value.includes("\n") || value.length > 80
   : typeof value === "object" && value !== null && print(value).length > 40;
 const typeWord = value => texts.values.types[typeOf(value)];
 
-// Shows an old and a new side. If both are long, the lines that differ are shown with two lines around them.
+// Shows an old and a new side. If a side is long, only the lines that differ are shown, with two lines around each.
 export function difference(before, after) {
   const isHidden = before.isSecret || after.isSecret;
   const hasValues = [before, after].every(({ value, source }) => value !== undefined && source !== "unset");
-  const isOtherType = !isHidden && hasValues && typeWord(before.value) !== typeWord(after.value);
+  const isTypeChange = !isHidden && hasValues && typeWord(before.value) !== typeWord(after.value);
   const hasLines = !isHidden && hasValues && (isLong(before.value) || isLong(after.value));
-  const plain = value => !hasLines ? brief(value) : typeof value === "string" ? value : print(value, 2);
-  // JSON tells "Off" from false, and "1, 2" from [1, 2].
-  const asJSON = isOtherType || !isHidden && hasValues && plain(before.value).trim() === plain(after.value).trim();
-  const note = isOtherType
-    && el("p.faint", texts.values.typeChange(typeWord(before.value), typeWord(after.value)));
+  const textOf = value => !hasLines ? shortText(value) : typeof value === "string" ? value : print(value, 2);
+  // As JSON, the text "Off" differs from false, and the text "1, 2" from the list [1, 2].
+  const asJSON = isTypeChange || !isHidden && hasValues && textOf(before.value).trim() === textOf(after.value).trim();
+  const note = isTypeChange && el("p.faint", texts.values.typeChange(typeWord(before.value), typeWord(after.value)));
   if (hasLines) {
-    const linesOf = value => value === "" && !asJSON ? [] : (asJSON ? print(value, 2) : plain(value)).split("\n");
+    const linesOf = value => value === "" && !asJSON ? [] : (asJSON ? print(value, 2) : textOf(value)).split("\n");
     return [changedLines(linesOf(before.value), linesOf(after.value)), note];
   }
-  const values = [before, after].map(state => held({ ...state, isSecret: isHidden }, { asJSON }));
-  if (!isHidden && hasValues && !isOtherType && ["string", "object", "array"].includes(typeOf(before.value))) {
+  const values = [before, after].map(state => shownValue({ ...state, isSecret: isHidden }, { asJSON }));
+  if (!isHidden && hasValues && !isTypeChange && ["string", "object", "array"].includes(typeOf(before.value))) {
     const places = values.map(each => each.querySelector("bdi"));
     const marked = markedTexts(...places.map(each => each.textContent));
     marked?.forEach((nodes, index) => places[index].replaceChildren(...nodes));

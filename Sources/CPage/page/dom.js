@@ -9,8 +9,7 @@ export function el(kind, ...rest) {
   const isPlain = Object.getPrototypeOf(rest[0] ?? "") === Object.prototype;
   const [properties, children] = isPlain ? [rest[0], rest.slice(1)] : [{}, rest];
   const [name, ...classes] = kind.split(".");
-  const element = svgNames.has(name)
-    ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  const element = svgNames.has(name) ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
   if (name === "input" || name === "textarea") {
     element.autocomplete = "off";
     element.spellcheck = false;
@@ -26,10 +25,10 @@ export function el(kind, ...rest) {
   return element;
 }
 
-// A sign that screen readers skip.
+// A symbol that screen readers skip.
 export const sign = (text, kind = "span") => el(kind, { "aria-hidden": "true" }, text);
 
-// A text that is not of the page, in its own direction.
+// A text from the daemon, such as a key. Its direction follows its letters.
 export const bdi = (text, kind = "bdi") => el(kind, { dir: "auto" }, text);
 
 // A button. `more` has properties, or is the name of the button for screen readers.
@@ -42,7 +41,7 @@ export const searchInput = (label, more) =>
 let lastID = 0;
 export const newID = () => `id-${lastID += 1}`;
 
-// An input with its label, a hint and a place for errors.
+// An input with its label, a hint and a place for errors. `fail(text)` shows an error; an empty text removes the error.
 export function field(label, input, hint) {
   const id = input.id || (input.id = newID());
   const errors = el("p.error", { id: `${id}-error`, hidden: true });
@@ -58,42 +57,39 @@ export function field(label, input, hint) {
 }
 
 // Has a screen reader read a message, without moving the focus.
-export function say(text) {
-  const place = document.getElementById("said");
-  place.textContent = "";
-  requestAnimationFrame(() => { place.textContent = text; });
+export function announce(text) {
+  const announcer = document.getElementById("announcer");
+  announcer.textContent = "";
+  requestAnimationFrame(() => { announcer.textContent = text; });
 }
 
 let toastTimer = 0;
 
 // Shows a message below the view, with its buttons, for 20 seconds or until the next message. The message stays while
-// the pointer is over it, a button has the focus, or a deadline is in it. It covers nothing, because its place could
-// have a button.
+// the pointer is over it, a button has the focus, or it contains a deadline.
 export function toast(...content) {
   const place = document.getElementById("toast");
   const close = () => { clearTimeout(toastTimer); place.replaceChildren(); };
   const leave = () => { if (place.matches(":hover, :focus-within, :has([data-deadline])")) wait(); else close(); };
   const wait = () => { clearTimeout(toastTimer); toastTimer = setTimeout(leave, 20_000); };
-  place.replaceChildren(el("div.toast", content,
-    button("✕", close, { class: "quiet", "aria-label": texts.common.close })));
+  place.replaceChildren(el("div.toast", content, button("✕", close, { class: "quiet", "aria-label": texts.common.close })));
   wait();
 }
 
-// Downloads content as a file.
-export function save(name, content, type = "application/octet-stream") {
+export function download(name, content, type = "application/octet-stream") {
   const url = URL.createObjectURL(new Blob([content], { type }));
   el("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-// A line for an error: `tell(text)` shows the text, and screen readers read the text.
-export function alarm(kind = "p.notice.bad") {
+// A line for an error. `tell(text)` shows the text to the person and to screen readers; no text hides the line.
+export function errorLine(kind = "p.notice.bad") {
   const element = el(kind, { role: "alert", hidden: true });
   element.tell = text => {
     element.replaceChildren(...[text || ""].flat(Infinity));
     element.hidden = !text;
   };
-  // Also scrolls to the message. An action of the person calls this function.
+  // Shows the text and scrolls to it, as the result of an action of the person.
   element.show = text => {
     element.tell(text);
     if (text) element.scrollIntoView({ block: "nearest" });
@@ -101,49 +97,48 @@ export function alarm(kind = "p.notice.bad") {
   return element;
 }
 
-// A placeholder for content that the daemon has not sent yet. The style sheet shows it after a moment, and hides it
-// beside an error message.
+// A placeholder for content that the daemon has not sent yet.
 export const loading = (kind = "p") => el(`${kind}.loading`, texts.common.loading);
 
-// Opens a dialog. Escape and the first button close the dialog, and the focus returns to the element that had it.
-export function openDialog(title, content, leave, buttons = [], properties = {}) {
+// Opens a dialog. Escape and the button `closeLabel` close the dialog, and the focus returns to the element that had it.
+export function openDialog(title, content, closeLabel, buttons = [], properties = {}) {
   const id = newID();
-  const before = document.activeElement;
-  const dialog = el("dialog", { "aria-labelledby": id, ...properties },
-    el("h2", { id }, title), el("div.dialog-body", content),
-    el("div.buttons", leave && button(leave, () => dialog.close()), buttons));
+  const focused = document.activeElement;
+  const dialog = el("dialog", { "aria-labelledby": id, ...properties }, el("h2", { id }, title), el("div.dialog-body", content),
+    el("div.buttons", closeLabel && button(closeLabel, () => dialog.close()), buttons));
   dialog.addEventListener("close", () => {
     dialog.remove();
-    if (before?.isConnected) before.focus();
+    if (focused?.isConnected) focused.focus();
   });
   document.body.append(dialog);
   dialog.showModal();
   return dialog;
 }
 
-// Asks before an action. `act` returns an error message, or nothing if the action succeeded.
+// Asks before an action. `act` returns an error message, or nothing if the action succeeded. `kind`: the class of the
+// button.
 export function confirm(title, content, label, kind, act) {
-  const trouble = alarm("p.error");
-  const dialog = openDialog(title, [content, trouble], texts.common.cancel, [button(label, async event => {
+  const message = errorLine("p.error");
+  const dialog = openDialog(title, [content, message], texts.common.cancel, [button(label, async event => {
     event.target.disabled = true;
-    const wrong = await act();
-    trouble.tell(wrong);
+    const failure = await act();
+    message.tell(failure);
     event.target.disabled = false;
-    if (!wrong) dialog.close();
+    if (!failure) dialog.close();
   }, { class: kind })]);
   return dialog;
 }
 
-// Asks for a text, until `act` returns no error message.
+// Asks for a text. `act` gets the text and a function that closes the dialog, and returns an error message or nothing.
 export function ask(title, label, hint, properties, act) {
   const input = el("input", properties);
-  const place = field(label, input, hint);
+  const inputField = field(label, input, hint);
   const form = el("form", { id: newID(), onsubmit: async event => {
     event.preventDefault();
-    const wrong = await act(input.value, () => dialog.close());
-    place.fail(wrong);
-    if (wrong) input.select();
-  } }, place);
+    const failure = await act(input.value, () => dialog.close());
+    inputField.fail(failure);
+    if (failure) input.select();
+  } }, inputField);
   const dialog = openDialog(title, form, properties.name === "token" ? null : texts.common.cancel,
     el("button.primary", { type: "submit", form: form.id }, texts.common.continue));
   input.focus();
@@ -161,9 +156,9 @@ export function drawnOnChange(draw) {
   };
 }
 
-// Calls a function some milliseconds after the first of several calls, and again for calls that came meanwhile. Unlike
-// `debounced` it makes progress while calls never stop.
-export function paced(milliseconds, act) {
+// Returns a function that runs `act` some milliseconds after the first of several calls, and again for calls that came
+// meanwhile. Unlike a debounced function, it makes progress while calls never stop.
+export function throttled(milliseconds, act) {
   let timer = 0, isRunning = false, isWanted = false;
   const run = async () => {
     [timer, isRunning, isWanted] = [0, true, false];
@@ -182,7 +177,7 @@ export function paced(milliseconds, act) {
   return call;
 }
 
-// Calls a function when no call has come for some milliseconds.
+// Returns a function that runs `act` when no call has come for some milliseconds.
 export function debounced(milliseconds, act) {
   let timer = 0;
   const call = (...values) => {

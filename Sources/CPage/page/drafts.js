@@ -1,4 +1,4 @@
-// Drafts that outlast a reload of the tab: edits of settings, and texts of schemas. A caller must not pass a secret.
+// Drafts that survive a reload of the tab: edits of settings, and texts of schemas. A draft must not contain a secret.
 import { parse, print } from "./exact.js";
 
 const prefix = `settingsd-draft ${new URL("../", document.baseURI).pathname} `;
@@ -11,7 +11,7 @@ export function readDraft(name) {
   }
 }
 
-// Keeps a draft; null removes the draft.
+// Stores a draft; null removes it.
 export function saveDraft(name, content) {
   try {
     if (content === null) sessionStorage.removeItem(prefix + name);
@@ -21,10 +21,10 @@ export function saveDraft(name, content) {
   }
 }
 
-export const schemaDraft = suite => `schema ${suite}`;
+export const schemaDraftName = suite => `schema ${suite}`;
 
-export const hasSchemaDraft = suite => sessionStorage.getItem(prefix + schemaDraft(suite)) !== null;
+export const hasSchemaDraft = suite => sessionStorage.getItem(prefix + schemaDraftName(suite)) !== null;
 
 addEventListener("beforeunload", event => {
-  if (Object.keys(sessionStorage).some(name => name.startsWith(prefix + schemaDraft("")))) event.preventDefault();
+  if (Object.keys(sessionStorage).some(name => name.startsWith(prefix + schemaDraftName("")))) event.preventDefault();
 });

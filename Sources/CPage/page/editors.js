@@ -1,43 +1,44 @@
 // Editors for values, by schema. Each is `{ element, set(value), focus(), fail(errors) }` and reports edits to
 // `context.change`: `{ value }`, or `{ mistake }` for a text that is no value yet.
 import { el, field } from "./dom.js";
-import { isNumber, isSame, mistake, numberMistake, parse, readNumber } from "./exact.js";
+import { isNumber, isSame, jsonMistake, numberMistake, parse, readNumber } from "./exact.js";
 import { lazyPart } from "./modules.js";
-import { fitsForm, kindOf, resolve, types } from "./schema.js";
+import { fitsForm, kindOf, resolveRefs, typesOf } from "./schema.js";
 import { texts } from "./texts.js";
-import { brief } from "./words.js";
+import { shortText } from "./words.js";
 
 const makers = { switch: switchEditor, number: numberEditor, choice: choiceEditor, text: textEditor };
 const formats = ["colour", "file", "date-time", "date"];
 
-// Makes the editor for a value. The value of an unset key is undefined.
-export function makeEditor(given, value, context) {
-  const schema = resolve(given, context.root);
+// Makes the editor for a value; the value of an unset key is undefined. `context`: `label`, `root` (the schema of the key),
+// `depth` in other editors, `isDisabled`, `isSecret`, `change`, and `done`, which is called when the person presses Enter.
+export function makeEditor(keySchema, value, context) {
+  const schema = resolveRefs(keySchema, context.root);
   if (context.isSecret) return secretEditor(schema, context);
-  const known = types(schema);
-  const isOpen = known.length === 0 && kindOf(schema) === "json"
+  const allowedTypes = typesOf(schema);
+  const isAnyType = allowedTypes.length === 0 && kindOf(schema) === "json"
     && !["anyOf", "oneOf", "allOf", "$ref", "not"].some(name => name in schema);
-  if (!schema.enum && (isOpen || known.length > 1))
-    return makeLazily("choosing", "./structures.js", schema, value, { ...context, known: isOpen ? null : known });
+  if (!schema.enum && (isAnyType || allowedTypes.length > 1))
+    return makeLazily("typeChoice", "./structures.js", schema, value,
+      { ...context, allowedTypes: isAnyType ? null : allowedTypes });
   // A text area would replace each CR by a line feed.
   const kind = typeof value === "string" && value.includes("\r") ? "json" : kindOf(schema, value);
   const isForm = kind === "form" || kind === "list";
   if (isForm && !context.depth)
     return makeLazily("formOrText", "./structures.js", schema, value, { ...context, kind });
-  const fitting = isForm && !fitsForm(kind, value) ? "json" : kind;
-  if (makers[fitting]) return makers[fitting](schema, value, context);
-  return makeLazily(fitting, formats.includes(fitting) ? "./formats.js" : "./structures.js", schema, value, context);
+  const usableKind = isForm && !fitsForm(kind, value) ? "json" : kind;
+  if (makers[usableKind]) return makers[usableKind](schema, value, context);
+  return makeLazily(usableKind, formats.includes(usableKind) ? "./formats.js" : "./structures.js", schema, value, context);
 }
 
-// An editor of a module that the first view does not need.
 const makeLazily = (kind, file, schema, value, context) =>
   lazyPart(file, module => module.makers[kind](schema, value, context), "div.field");
 
-export const joined = errors =>
+export const errorText = errors =>
   errors.map(error => (error.pointer ? `${error.pointer}: ` : "") + error.detail).join("\n");
 
 // An editor with one input. Enter ends the edit, unless the text has several lines.
-export function single(input, context, set, hint) {
+export function singleInput(input, context, set, hint) {
   if (context.isDisabled) input.disabled = true;
   if (!input.matches("textarea.code, [type=file]")) input.addEventListener("keydown", event => {
     if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.metaKey || event.isComposing
@@ -46,17 +47,17 @@ export function single(input, context, set, hint) {
     context.done?.();
   });
   const element = field(context.label, input, hint);
-  return { element, set, focus: () => input.focus(), fail: errors => element.fail(joined(errors)), input };
+  return { element, set, focus: () => input.focus(), fail: errors => element.fail(errorText(errors)), input };
 }
 
 function switchEditor(_, value, context) {
-  const word = el("span", { "aria-hidden": "true" });
+  const stateText = el("span", { "aria-hidden": "true" });
   const input = el("input.switch",
-    { type: "checkbox", role: "switch", onchange: () => { tell(); context.change({ value: input.checked }); } });
-  const tell = () => { word.textContent = input.checked ? texts.values.on : texts.values.off; };
-  const set = value => { input.checked = value === true; tell(); };
-  const editor = single(input, context, set);
-  input.after(word);
+    { type: "checkbox", role: "switch", onchange: () => { showState(); context.change({ value: input.checked }); } });
+  const showState = () => { stateText.textContent = input.checked ? texts.values.on : texts.values.off; };
+  const set = value => { input.checked = value === true; showState(); };
+  const editor = singleInput(input, context, set);
+  input.after(stateText);
   editor.element.classList.add("inline");
   set(value);
   return editor;
@@ -71,7 +72,7 @@ function numberEditor(schema, value, context) {
     if (slider && number !== undefined) slider.value = String(number);
   };
   const input = el("input.number", { inputmode: "decimal", oninput: report });
-  const step = isNumber(schema.multipleOf) ? Number(schema.multipleOf) : types(schema)[0] === "integer" ? 1 : hasSlider
+  const step = isNumber(schema.multipleOf) ? Number(schema.multipleOf) : typesOf(schema)[0] === "integer" ? 1 : hasSlider
     ? 10 ** Math.floor(Math.log10((maximum - minimum) / 20)) : 1;
   const slider = hasSlider && el("input", {
     type: "range", min: minimum, max: maximum, step, "aria-label": texts.editors.slider(context.label),
@@ -82,7 +83,7 @@ function numberEditor(schema, value, context) {
     input.value = isNumber(value) ? String(value) : "";
     if (slider) slider.value = isNumber(value) ? String(value) : String(minimum);
   };
-  const editor = single(input, context, set);
+  const editor = singleInput(input, context, set);
   if (slider) input.before(slider);
   set(value);
   return editor;
@@ -104,7 +105,7 @@ function textEditor(schema, value, context) {
     oninput: () => { show(input.value); context.change({ value: input.value }); },
   });
   const set = value => show(typeof value === "string" ? value : "");
-  const editor = single(input, context, set, context.depth ? "" : texts.editors.lines);
+  const editor = singleInput(input, context, set, context.depth ? "" : texts.editors.lines);
   const hint = editor.element.querySelector(".hint");
   const show = text => {
     fill(input, text);
@@ -115,31 +116,30 @@ function textEditor(schema, value, context) {
 }
 
 function secretEditor(schema, context) {
-  const isText = types(schema).length === 0 || types(schema).includes("string");
+  const isText = typesOf(schema).length === 0 || typesOf(schema).includes("string");
   // A password field would drop line ends, which keys and certificates have.
   const input = el("textarea.secret", {
     rows: 1, placeholder: texts.editors.newSecret,
     oninput: () => {
       if (isText) return context.change({ value: input.value });
-      const words = mistake(input.value);
-      context.change(words ? { mistake: words.words } : { value: parse(input.value) });
+      const mistake = jsonMistake(input.value)?.message;
+      context.change(mistake ? { mistake } : { value: parse(input.value) });
     }
   });
-  return single(input, context, () => { input.value = ""; },
+  return singleInput(input, context, () => { input.value = ""; },
     isText ? texts.editors.secretHint : texts.editors.secretJSON);
 }
 
 function choiceEditor(schema, value, context) {
   const choices = schema.enum || [schema.const];
-  const input = el("select",
-    { onchange: () => context.change({ value: choices[Number(input.value)] }) },
+  const input = el("select", { onchange: () => context.change({ value: choices[Number(input.value)] }) },
     el("option", { value: "", disabled: true, hidden: true }, texts.editors.choose),
     choices.map((choice, index) =>
-      el("option", { value: String(index) }, typeof choice === "boolean" ? String(choice) : brief(choice))));
+      el("option", { value: String(index) }, typeof choice === "boolean" ? String(choice) : shortText(choice))));
   const set = value => {
     const index = choices.findIndex(choice => value !== undefined && isSame(choice, value));
     input.value = index < 0 ? "" : String(index);
   };
   set(value);
-  return single(input, context, set);
+  return singleInput(input, context, set);
 }

@@ -1,21 +1,21 @@
 // The changes of all suites: their commits, newest first.
 import { Watch, get, getSuites } from "./api.js";
-import { commitList, commitRow, page } from "./commits.js";
+import { commitList, commitRow, pageSize } from "./commits.js";
 import { bdi, debounced, el, searchInput } from "./dom.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
 import { undoDialogs } from "./undo.js";
 
-// Limits of one reading: suites that are read at the same time, requests, and suites whose commits are in memory.
-const width = 6, mostReads = 60, mostSuites = 200;
-const mostNewer = 1000;
+// Limits of `Feed.read`: suites that are read at the same time, requests, and suites whose commits are in memory.
+const maxParallel = 6, maxReads = 60, maxSuites = 200;
+const maxNewer = 1000;
 const hour = 3_600_000;
 const spans = { hour, day: 24 * hour, week: 168 * hour };
 
 // Merges the histories of all suites by revision. A suite is read only when its next commit can be the newest commit.
 export class Feed {
-  // A suite has its unreturned commits, the revision `bound` that its next commit does not exceed, and the revision
-  // `before` that the next request begins at.
+  // A suite has the `commits` that were read but not returned, the maximum revision `bound` of its next commit, and the
+  // parameter `before` of its next request. `newest` is a revision, and `since` a time in ms.
   constructor(suites, newest, { by, isWanted, since }) {
     Object.assign(this, { by, isWanted, since, found: [], oldestTime: undefined });
     this.suites = suites.map(({ suite, revision }) =>
@@ -26,22 +26,21 @@ export class Feed {
 
   get isAtEnd() { return !this.suites.length; }
 
-  // Returns the next commits that match, fewer than a page if they are hard to find. After an error, the call can be
-  // repeated.
+  // Returns the next commits that match, fewer than a page if few match. The call can be repeated after an error.
   async read() {
     let reads = 0;
-    while (this.found.length < page && this.suites.length) {
+    while (this.found.length < pageSize && this.suites.length) {
       const { suites } = this;
       suites.sort((one, other) => other.bound - one.bound);
       if (suites[0].commits.length) {
         this.#takeCommit(suites[0]);
       } else {
-        if (reads >= mostReads || this.isClosed) break;
-        const unread = suites.filter(each => !each.commits.length).slice(0, width);
+        if (reads >= maxReads || this.isClosed) break;
+        const unread = suites.filter(each => !each.commits.length).slice(0, maxParallel);
         reads += unread.length;
         await Promise.all(unread.map(each => this.#readSuite(each)));
-        // Commits of more suites are not kept. Such a suite is read again from the same commit.
-        for (const each of suites.filter(each => each.commits.length).slice(mostSuites))
+        // Drops the commits of more suites. Such a suite is read again from the same commit.
+        for (const each of suites.filter(each => each.commits.length).slice(maxSuites))
           Object.assign(each, { commits: [], before: each.bound + 1 });
       }
       this.suites = this.suites.filter(each => each.bound > 0);
@@ -51,8 +50,7 @@ export class Feed {
 
   async #readSuite(each) {
     try {
-      const { body } = await get(suitePath(each.suite, "history"),
-        { limit: page, before: each.before, by: this.by });
+      const { body } = await get(suitePath(each.suite, "history"), { limit: pageSize, before: each.before, by: this.by });
       each.commits = body.commits;
       each.before = body.next ?? 1;
     } catch (error) {
@@ -71,15 +69,16 @@ export class Feed {
   }
 }
 
-export function feedView(app, first) {
+export function feedView(app, route) {
+  // `newer`: the revisions of commits that the stream delivered since the list was read.
   let isGone = false, feed = null, watch = null, newer = [];
-  const filter = (name, label) => searchInput(label, { name, oninput: () => begin() });
+  const filter = (name, label) => searchInput(label, { name, oninput: () => applyFilters() });
   const filters = [
-    el("select", { name: "since", "aria-label": texts.feed.time, onchange: () => begin() },
+    el("select", { name: "since", "aria-label": texts.feed.time, onchange: () => applyFilters() },
       texts.feed.times.map(([value, label]) => el("option", { value }, label))),
     filter("by", texts.history.onlyCaller), filter("note", texts.feed.onlyNote)];
   const [since, by, note] = filters;
-  setFilters(first);
+  setFilters(route);
   const caller = () => by.value.trim() || undefined;
   const isWanted = ({ note: text = "" }) => text.toLowerCase().includes(note.value.trim().toLowerCase());
   const count = el("p.count", { "aria-live": "polite" });
@@ -91,8 +90,7 @@ export function feedView(app, first) {
     if (!isGone) watch ||= new Watch("v1/observe", { suitePrefix: "" }, first.cursor, countNewCommit);
     newer = newer.filter(revision => revision > newest);
     feed?.close();
-    feed = new Feed(all, newest,
-      { by: caller(), isWanted, since: Date.now() - (spans[since.value] ?? Infinity) });
+    feed = new Feed(all, newest, { by: caller(), isWanted, since: Date.now() - (spans[since.value] ?? Infinity) });
   }
 
   const commits = commitList({
@@ -108,21 +106,21 @@ export function feedView(app, first) {
     row: commit => {
       const { suite } = commit;
       const dialogs = undoDialogs(app, suite, () => isGone, () => commits.load(false));
-      return commitRow(app, suite, commit, dialogs, { place: el("a", { href: app.link(suite) }, bdi(suite)),
+      return commitRow(app, suite, commit, dialogs, { suiteLink: el("a", { href: app.link(suite) }, bdi(suite)),
         name: key => el("a", { href: app.link(suite, key) }, bdi(key)) });
     },
   });
 
-  // Counts a new commit that may match the filters. A commit of a schema has no caller in the stream.
+  // Counts a new commit, unless the filters exclude it. A commit of a schema has no changes, and counts.
   function countNewCommit(event, { revision, changes = [] }) {
     const isOther = changes.length > 0 && !changes.some(change =>
       (!caller() || change.by === caller()) && isWanted(change));
-    if (event === "state" || isOther || newer.length >= mostNewer) return;
+    if (event === "state" || isOther || newer.length >= maxNewer) return;
     newer.push(revision);
-    commits.showNewer(newer.length, mostNewer);
+    commits.showNewer(newer.length, maxNewer);
   }
 
-  const begin = debounced(250, () => {
+  const applyFilters = debounced(250, () => {
     const query = { changes: "" };
     for (const { name, value } of filters) if (value.trim()) query[name] = value.trim();
     // The address may be that of another view already.
@@ -139,13 +137,12 @@ export function feedView(app, first) {
   }
 
   const element = el("div.view.scrolls", { tabindex: 0, role: "region", "aria-label": texts.feed.title },
-    el("div.head", el("h1", { tabindex: -1 }, texts.feed.title), count,
-      el("div.tools", filters)), commits.elements);
+    el("div.head", el("h1", { tabindex: -1 }, texts.feed.title), count, el("div.tools", filters)), commits.elements);
   return { element, focus: () => element.querySelector("h1").focus(),
     follow: place => {
       if (place.suite !== null || !place.query.has("changes")) return false;
       if (setFilters(place)) commits.load(false);
       return true;
     },
-    leave: () => { isGone = true; begin.cancel(); feed?.close(); watch?.close(); } };
+    leave: () => { isGone = true; applyFilters.cancel(); feed?.close(); watch?.close(); } };
 }

@@ -1,8 +1,8 @@
 // Editors for texts with a format: times, colours and files.
-import { button, el, save } from "./dom.js";
-import { single } from "./editors.js";
+import { button, el, download } from "./dom.js";
+import { singleInput } from "./editors.js";
 import { texts } from "./texts.js";
-import { bytes } from "./words.js";
+import { sizeText } from "./words.js";
 
 export const makers = { colour: colourEditor, file: fileEditor, "date-time": dateEditor, date: dateEditor };
 
@@ -22,15 +22,13 @@ function dateEditor(schema, value, context) {
       return;
     }
     fraction = /\.(\d+)/.exec(value)?.[1] || "";
-    input.value = isDay ? value
-      : new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
+    input.value = isDay ? value : new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
   };
   set(value);
-  return single(input, context, set,
-    isDay ? "" : texts.editors.zone(Intl.DateTimeFormat().resolvedOptions().timeZone));
+  return singleInput(input, context, set, isDay ? "" : texts.editors.zone(Intl.DateTimeFormat().resolvedOptions().timeZone));
 }
 
-// An instant in UTC. If the milliseconds are those of `fraction`, the text has all digits of `fraction`.
+// The text of an instant in UTC. It keeps all digits of the stored `fraction` if the milliseconds are still the same.
 export function instantText(date, fraction) {
   const [seconds, milliseconds] = date.toISOString().slice(0, -1).split(".");
   const digits = fraction.padEnd(3, "0").startsWith(milliseconds) ? fraction : milliseconds.replace(/0+$/, "");
@@ -39,15 +37,13 @@ export function instantText(date, fraction) {
 
 function colourEditor(_, value, context) {
   const report = text => context.change({ value: text });
-  const input = el("input.code",
-    { oninput: () => { show(input.value); report(input.value); } });
-  const well = el("input",
-    { type: "color", "aria-label": texts.editors.colour(context.label), disabled: context.isDisabled,
-    oninput: () => { input.value = well.value; report(well.value); } });
-  const show = text => { if (/^#[0-9a-fA-F]{6}$/.test(text)) well.value = text.toLowerCase(); };
+  const input = el("input.code", { oninput: () => { show(input.value); report(input.value); } });
+  const picker = el("input", { type: "color", "aria-label": texts.editors.colour(context.label), disabled: context.isDisabled,
+    oninput: () => { input.value = picker.value; report(picker.value); } });
+  const show = text => { if (/^#[0-9a-fA-F]{6}$/.test(text)) picker.value = text.toLowerCase(); };
   const set = value => { input.value = typeof value === "string" ? value : ""; show(input.value); };
-  const editor = single(input, context, set);
-  input.before(well);
+  const editor = singleInput(input, context, set);
+  input.before(picker);
   editor.element.classList.add("inline");
   set(value);
   return editor;
@@ -65,16 +61,16 @@ function fileEditor(_, value, context) {
     reader.onerror = () => context.change({ mistake: texts.editors.fileFailure(reader.error.message) });
     reader.readAsDataURL(file);
   } });
-  const load = button(texts.editors.saveFile,
-    () => save("value.bin", Uint8Array.from(atob(content), each => each.charCodeAt(0))));
+  const saveButton = button(texts.editors.saveFile,
+    () => download("value.bin", Uint8Array.from(atob(content), each => each.charCodeAt(0))));
   const set = value => {
     content = typeof value === "string" ? value : undefined;
     size.textContent = content === undefined ? texts.editors.noContent
-      : bytes(Math.floor(content.replace(/[=\s]/g, "").length * 3 / 4));
-    load.hidden = !content;
+      : sizeText(Math.floor(content.replace(/[=\s]/g, "").length * 3 / 4));
+    saveButton.hidden = !content;
   };
-  const editor = single(input, context, set, texts.editors.fileHint);
-  input.after(size, load);
+  const editor = singleInput(input, context, set, texts.editors.fileHint);
+  input.after(size, saveButton);
   set(value);
   return editor;
 }

@@ -1,27 +1,28 @@
 // Editors for lists and objects, which contain the editors of their elements and members.
-import { button, el, field, newID, say } from "./dom.js";
+import { button, el, field, newID, announce } from "./dom.js";
 import { makeEditor } from "./editors.js";
 import { membersOf, objectOf } from "./exact.js";
-import { beginning, memberSchema, resolve } from "./schema.js";
+import { initialValue, memberSchema, resolveRefs } from "./schema.js";
 import { texts } from "./texts.js";
 
-const part = pointer => {
+// Splits a JSON pointer into its first name and the pointer below it.
+const splitPointer = pointer => {
   const [name = "", ...rest] = pointer.split("/").slice(1);
   return { name: name.replaceAll("~1", "/").replaceAll("~0", "~"), pointer: rest.length ? `/${rest.join("/")}` : "" };
 };
 
-// Separates the errors of the whole value from the errors of its parts.
-function spread(errors, editorOf) {
+// Separates the errors of the whole value (`own`) from the errors of its parts.
+function splitErrors(errors, editorOf) {
   const own = [], byName = new Map();
   for (const error of errors) {
-    const { name, pointer } = part(error.pointer || "");
+    const { name, pointer } = splitPointer(error.pointer || "");
     if (name === "" || !editorOf(name)) own.push(error);
     else byName.set(name, [...(byName.get(name) || []), { ...error, pointer }]);
   }
   return { own, byName };
 }
 
-function frame(context, hint) {
+function fieldset(context, hint) {
   const errors = el("p.error", { id: newID(), hidden: true });
   const parts = el("div.parts");
   const element = el("fieldset.group", { "aria-describedby": errors.id, disabled: context.isDisabled },
@@ -34,13 +35,14 @@ function frame(context, hint) {
 }
 
 export function listEditor(schema, value, context) {
-  const { element, parts, fail } = frame(context);
-  const items = resolve(schema.items, context.root);
+  const { element, parts, fail } = fieldset(context);
+  const items = resolveRefs(schema.items, context.root);
   let values = [], mistakes = new Map(), editors = [];
   const report = () => {
-    const wrong = [...mistakes.values()][0];
-    context.change(wrong ? { mistake: wrong } : { value: [...values] });
+    const [mistake] = mistakes.values();
+    context.change(mistake ? { mistake } : { value: [...values] });
   };
+  // `focused`: the index of the element that gets the focus.
   const draw = focused => {
     mistakes = new Map();
     editors = values.map((each, index) => makeEditor(items, each, {
@@ -55,10 +57,9 @@ export function listEditor(schema, value, context) {
     }));
     parts.replaceChildren(...editors.map((editor, index) => el("div.part", editor.element, el("div.part-buttons", {},
       button("↑", () => swap(index, -1), { "aria-label": texts.editors.moveUp(index + 1), disabled: index === 0 }),
-      button("↓", () => swap(index, 1),
-        { "aria-label": texts.editors.moveDown(index + 1), disabled: index === values.length - 1 }),
+      button("↓", () => swap(index, 1), { "aria-label": texts.editors.moveDown(index + 1), disabled: index === values.length - 1 }),
       button("✕", () => { values.splice(index, 1); draw(Math.min(index, values.length - 1)); report();
-        say(texts.editors.removed(index + 1)); }, texts.editors.removeElement(index + 1))))));
+        announce(texts.editors.removed(index + 1)); }, texts.editors.removeElement(index + 1))))));
     if (focused !== undefined) (editors[focused] || { focus: () => add.focus() }).focus();
   };
   const swap = (index, by) => {
@@ -67,7 +68,7 @@ export function listEditor(schema, value, context) {
     report();
   };
   const add = button(texts.editors.addElement, () => {
-    values.push(beginning(items));
+    values.push(initialValue(items));
     draw(values.length - 1);
     report();
   });
@@ -77,7 +78,7 @@ export function listEditor(schema, value, context) {
   return {
     element, set, focus: () => (editors[0] || { focus: () => add.focus() }).focus(),
     fail: errors => {
-      const { own, byName } = spread(errors, name => editors[Number(name)]);
+      const { own, byName } = splitErrors(errors, name => editors[Number(name)]);
       editors.forEach((editor, index) => editor.fail(byName.get(String(index)) || []));
       fail(own);
     },
@@ -85,19 +86,19 @@ export function listEditor(schema, value, context) {
 }
 
 export function formEditor(schema, value, context) {
-  const { element, parts, fail } = frame(context, context.depth && schema.description);
+  const { element, parts, fail } = fieldset(context, context.depth && schema.description);
   const names = membersOf(schema.properties || {}).map(([name]) => name);
   const required = new Set(schema.required || []);
   const mayAdd = schema.additionalProperties !== false || schema.patternProperties;
   const editors = new Map(), mistakes = new Map(), rows = new Map();
   let members = new Map();
   const report = () => {
-    const wrong = [...mistakes.values()][0];
-    context.change(wrong ? { mistake: wrong } : { value: objectOf(members) });
+    const [mistake] = mistakes.values();
+    context.change(mistake ? { mistake } : { value: objectOf(members) });
   };
   const draw = name => {
-    const given = memberSchema(schema, name);
-    const member = resolve(given === false ? {} : given, context.root);
+    const found = memberSchema(schema, name);
+    const member = resolveRefs(found === false ? {} : found, context.root);
     const label = member.title || name;
     if (!rows.has(name)) {
       rows.set(name, el("div.member"));
@@ -108,7 +109,7 @@ export function formEditor(schema, value, context) {
     editors.delete(name);
     if (!members.has(name)) {
       row.replaceChildren(el("span", label, el("span.faint", texts.editors.memberNotSet)),
-        button(texts.editors.set, () => set(name, beginning(member)), texts.editors.setMember(label)));
+        button(texts.editors.set, () => set(name, initialValue(member)), texts.editors.setMember(label)));
       return;
     }
     const editor = makeEditor(member, members.get(name), {
@@ -148,20 +149,20 @@ export function formEditor(schema, value, context) {
   const newName = mayAdd && el("input", { onkeydown: event => {
     if (event.key === "Enter") { event.preventDefault(); add(); }
   } });
-  const place = newName && field(texts.common.name, newName);
+  const nameField = newName && field(texts.common.name, newName);
   const add = () => {
     const name = newName.value;
     const schemaOfName = memberSchema(schema, name);
-    const wrong = members.has(name) || rows.has(name) ? texts.editors.memberExists
+    const mistake = members.has(name) || rows.has(name) ? texts.editors.memberExists
       : schemaOfName === undefined || schemaOfName === false ? texts.editors.memberRefused : "";
-    place.fail(wrong);
-    if (wrong) return newName.focus();
+    nameField.fail(mistake);
+    if (mistake) return newName.focus();
     newName.value = "";
-    set(name, beginning(resolve(schemaOfName, context.root)));
+    set(name, initialValue(resolveRefs(schemaOfName, context.root)));
   };
   if (newName) {
     element.append(el("details", { open: !names.length && !context.depth }, el("summary", texts.editors.newMember),
-      el("div.member", place, button(texts.common.add, add))));
+      el("div.member", nameField, button(texts.common.add, add))));
   }
   const setAll = value => {
     members = new Map(value && typeof value === "object" && !Array.isArray(value) ? membersOf(value) : []);
@@ -173,7 +174,7 @@ export function formEditor(schema, value, context) {
   return {
     element, set: setAll, focus: () => element.querySelector("input, select, textarea, button")?.focus(),
     fail: errors => {
-      const { own, byName } = spread(errors, name => editors.get(name));
+      const { own, byName } = splitErrors(errors, name => editors.get(name));
       for (const [name, editor] of editors) editor.fail(byName.get(name) || []);
       fail(own);
     },

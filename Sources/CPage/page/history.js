@@ -1,24 +1,24 @@
 // The history of a suite: its commits, with filters.
 import { get } from "./api.js";
-import { commitList, commitRow, page } from "./commits.js";
-import { debounced, el, newID, paced, searchInput } from "./dom.js";
+import { commitList, commitRow, pageSize } from "./commits.js";
+import { debounced, el, newID, throttled, searchInput } from "./dom.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
 import { undoDialogs } from "./undo.js";
 
-const mostSuggestions = 100;
+const maxSuggestions = 100;
 
-export function historyView(app, store, first) {
+export function historyView(app, store, route) {
   const target = suitePath(store.suite, "history");
   let isGone = false;
   const suggestions = el("datalist", { id: newID() });
   const filter = (name, label, more) => searchInput(label,
-    { value: first.query.get(name) || "", oninput: () => begin(), ...more });
+    { value: route.query.get(name) || "", oninput: () => applyFilters(), ...more });
   const key = filter("key", texts.history.onlyKey, { list: suggestions.id, onfocus: suggest });
   const by = filter("by", texts.history.onlyCaller);
   const dialogs = undoDialogs(app, store.suite, () => isGone, () => commits.load(false));
 
-  // The keys of the filter: a key exactly, or the keys that begin with the text before a final `*`.
+  // The parameters of the key filter. A final `*` asks for all keys that begin with the text before it.
   function keys() {
     const text = key.value;
     if (!text) return {};
@@ -29,7 +29,7 @@ export function historyView(app, store, first) {
 
   function suggest() {
     const found = [...store.settings.keys()].filter(each => each.includes(key.value));
-    suggestions.replaceChildren(...found.slice(0, mostSuggestions).map(value => el("option", { value })));
+    suggestions.replaceChildren(...found.slice(0, maxSuggestions).map(value => el("option", { value })));
   }
 
   async function read(query) {
@@ -45,14 +45,13 @@ export function historyView(app, store, first) {
     isGone: () => isGone, none: () => key.value || by.value ? texts.history.noMatch : texts.history.none,
     row: commit => commitRow(app, store.suite, commit, dialogs, { keys }),
     read: (before, count) =>
-      read({ limit: before === undefined ? Math.min(1000, Math.max(page, count)) : page, before, ...query() }),
+      read({ limit: before === undefined ? Math.min(1000, Math.max(pageSize, count)) : pageSize, before, ...query() }),
   });
   const reload = debounced(250, () => commits.load(false));
-  const lookForNewer = paced(300, () => commits.countNewer(() => read({ limit: page, ...query() })));
-  const element = el("div.scrolls", el("div.subhead", el("div.tools", key, suggestions, by)),
-    commits.elements);
+  const lookForNewer = throttled(300, () => commits.countNewer(() => read({ limit: pageSize, ...query() })));
+  const element = el("div.scrolls", el("div.subhead", el("div.tools", key, suggestions, by)), commits.elements);
 
-  function begin() {
+  function applyFilters() {
     suggest();
     const words = { history: "", key: key.value || undefined, by: query().by };
     if (location.hash.startsWith(app.link(store.suite, null, { history: "" })))

@@ -2,16 +2,18 @@
 import { el, newID, searchInput, sign } from "./dom.js";
 import { texts } from "./texts.js";
 
-const margin = 8;
+// The rows in the document above and below the visible rows.
+const extraRows = 8;
 
 export class List {
   // `row(item)` returns the content of a row, and `describe(item)` its attributes. An item has an `id`, and a `stamp`
-  // that changes if the row must be made again. `onPart(item, name)` is called for a click on an element with the
-  // attribute `data-part`, which does something else than the row.
-  constructor({ label, role, itemRole, row, describe, onOpen, onPart, onSide, onKey }) {
-    Object.assign(this, { row, describe, onOpen, onPart, onSide, onKey, itemRole, items: [], rows: new Map(),
-      places: new Map(), active: null });
+  // that changes if the row must be made again. `onPart(item, name)` handles a click on an element with `data-part`,
+  // `onArrow(item, by)` the keys to the side (by 1 or -1), and `onKey` other keys.
+  constructor({ label, role, itemRole, row, describe, onOpen, onPart, onArrow, onKey }) {
+    Object.assign(this, { row, describe, onOpen, onPart, onArrow, onKey, itemRole, items: [], rows: new Map(),
+      indexes: new Map(), active: null });
     this.prefix = newID();
+    // The element that is as high as all rows.
     this.space = el("div.space", { role: "presentation" });
     this.element = el("div.list", {
       tabindex: 0, role, "aria-label": label, onscroll: () => this.#scroll(), onkeydown: event => this.#key(event),
@@ -26,7 +28,7 @@ export class List {
 
   get height() {
     const style = getComputedStyle(document.documentElement);
-    return this.known ||= parseFloat(style.fontSize) * parseFloat(style.getPropertyValue("--row"));
+    return this.rowHeight ||= parseFloat(style.fontSize) * parseFloat(style.getPropertyValue("--row"));
   }
 
   // An element that leaves the document loses its scroll position, so the list keeps the position.
@@ -51,35 +53,35 @@ export class List {
 
   #endQuiet() { this.element.classList.remove("is-quiet"); }
 
+  // Draws the list again after its size has changed.
   refresh() {
-    this.known = 0;
-    const before = this.view || 0;
-    const isBack = !before && this.top > 0;
-    if (isBack) {
+    this.rowHeight = 0;
+    const before = this.viewHeight || 0;
+    const isShownAgain = !before && this.top > 0;
+    if (isShownAgain) {
       this.#draw();
       this.element.scrollTop = this.top;
     }
-    const top = this.active === null ? 0 : this.places.get(this.active) * this.height - this.element.scrollTop;
-    this.view = this.element.clientHeight;
+    const top = this.active === null ? 0 : this.indexes.get(this.active) * this.height - this.element.scrollTop;
+    this.viewHeight = this.element.clientHeight;
     this.#draw();
     // The active row stays in view, and the first view of the list shows the active row.
     const wasInView = top >= 0 && top < before;
-    if (this.active !== null && this.view && !isBack && (!before || wasInView)) this.activate(this.active);
+    if (this.active !== null && this.viewHeight && !isShownAgain && (!before || wasInView)) this.activate(this.active);
   }
 
   set(items) {
     this.items = items;
-    this.places = new Map(items.map((item, index) => [item.id, index]));
-    if (this.active !== null && !this.places.has(this.active)) this.active = null;
+    this.indexes = new Map(items.map((item, index) => [item.id, index]));
+    if (this.active !== null && !this.indexes.has(this.active)) this.active = null;
     this.#draw();
   }
 
-  get activeItem() { return this.active === null ? null : this.items[this.places.get(this.active)]; }
+  get activeItem() { return this.active === null ? null : this.items[this.indexes.get(this.active)]; }
 
-  // Makes an item active, and scrolls to it.
   activate(id) {
-    if (!this.places.has(id)) return false;
-    this.move(this.places.get(id));
+    if (!this.indexes.has(id)) return false;
+    this.move(this.indexes.get(id));
     return true;
   }
 
@@ -95,8 +97,8 @@ export class List {
 
   #draw() {
     const { height, items, element } = this;
-    const first = Math.max(0, Math.floor(element.scrollTop / height) - margin);
-    const last = Math.min(items.length, Math.ceil((element.scrollTop + element.clientHeight) / height) + margin);
+    const first = Math.max(0, Math.floor(element.scrollTop / height) - extraRows);
+    const last = Math.min(items.length, Math.ceil((element.scrollTop + element.clientHeight) / height) + extraRows);
     this.space.style.height = `${items.length * height}px`;
     const rows = new Map();
     for (let index = first; index < last; index += 1) {
@@ -127,10 +129,10 @@ export class List {
   #click(event) {
     // If an update replaced the row between press and release, the click is on no row.
     const id = event.target.closest(".row")?.dataset.id ?? this.pressed;
-    if (!this.places.has(id) || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (!this.indexes.has(id) || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     this.#endQuiet();
-    this.move(this.places.get(id));
+    this.move(this.indexes.get(id));
     const part = this.pressed === id ? this.pressedPart : undefined;
     this.pressedPart = undefined;
     if (part === undefined) this.onOpen(this.activeItem, event);
@@ -140,23 +142,23 @@ export class List {
   #key(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target !== this.element) return;
     this.#endQuiet();
-    const place = this.active === null ? -1 : this.places.get(this.active);
+    const place = this.active === null ? -1 : this.indexes.get(this.active);
     const page = Math.max(1, Math.floor(this.element.clientHeight / this.height) - 1);
     const moves = { ArrowDown: place + 1, ArrowUp: place - 1, PageDown: place + page, PageUp: place - page, Home: 0,
       End: this.items.length - 1 };
-    const back = getComputedStyle(this.element).direction === "rtl" ? "ArrowRight" : "ArrowLeft";
+    const backKey = getComputedStyle(this.element).direction === "rtl" ? "ArrowRight" : "ArrowLeft";
     if (event.key in moves) this.move(moves[event.key]);
     else if (event.key === "Enter" && this.activeItem) this.onOpen(this.activeItem, event);
     else if ((event.key === "ArrowLeft" || event.key === "ArrowRight")
-      && this.activeItem) this.onSide?.(this.activeItem, event.key === back ? -1 : 1);
+      && this.activeItem) this.onArrow?.(this.activeItem, event.key === backKey ? -1 : 1);
     else if (!this.onKey?.(event, this.activeItem)) return;
     event.preventDefault();
   }
 }
 
 // The headings of a list, by which a person sorts it. A column is `{ id, label, keyOf, isReversed }`: `keyOf(item)` is a
-// number or a text, and `isReversed` is true if the first press sorts in descending order. A column without `keyOf` is
-// only a heading. `sort(items)` returns the items in the order of the column; ties keep their order.
+// number or a text, and `isReversed` is true if the first press sorts in descending order. A column without `keyOf` does
+// not sort. `sort(items)` sorts the items by the chosen column; equal items keep their order.
 export function headings(columns, draw) {
   let chosen = columns[0], isReversed = false;
   const cells = columns.map(column => {
@@ -193,7 +195,8 @@ function compare(one, other) {
 // The words of a search, which must all be in a text.
 export const wordsOf = text => text.toLowerCase().split(/\s+/).filter(Boolean);
 
-// A search field for a list. Arrow down and Enter focus the list. Escape empties the field, and then focuses the list.
+// A search field for the list `listOf()`. Arrow down and Enter focus the list. Escape empties the field, and then focuses
+// the list.
 export function searchField(label, listOf, draw) {
   const input = searchInput(label, { placeholder: `${label}  /`, oninput: () => {
     listOf().element.scrollTop = 0;

@@ -1,7 +1,7 @@
 // The frame of the page: the router, the caller, the state of the connection, and the keyboard shortcuts.
-import { Caller, get, hasToken, isToken, on, persist, setToken } from "./api.js";
+import { Caller, get, hasToken, isToken, on, retryRead, setToken } from "./api.js";
 import { trayBar } from "./changes.js";
-import { ask, bdi, button, el, openDialog, say, sign } from "./dom.js";
+import { ask, bdi, button, el, openDialog, announce, sign } from "./dom.js";
 import { lazyPart, loadWhenIdle, withModule } from "./modules.js";
 import { refreshCountdowns } from "./pending.js";
 import { suiteView } from "./suite.js";
@@ -10,19 +10,20 @@ import { texts } from "./texts.js";
 import { Tray } from "./tray.js";
 import { clock, refreshTimes } from "./words.js";
 
-// The tray holds the edits that are not committed; its `check` asks the daemon whether it would accept them.
+// The tray holds the edits that are not committed.
 const app = { tray: new Tray(), caller: null, go, link,
   review: () => withModule("./review.js", ({ openReview }) => openReview(app)) };
 const main = document.getElementById("main");
+// A view is `{ element, focus(), follow(route), leave() }`. `follow` returns true if the view can show the route itself.
 let view = null;
 const views = {
-  suites: [texts.common.suites, place => suitesView(app, place)],
-  search: [texts.search.title, place => later("./search.js", "searchView", place)],
-  changes: [texts.feed.title, place => later("./feed.js", "feedView", place)],
-  service: [texts.frame.service, place => later("./service.js", "serviceView", place)],
+  suites: [texts.common.suites, () => suitesView(app)],
+  search: [texts.search.title, route => lazyView("./search.js", "searchView", route)],
+  changes: [texts.feed.title, route => lazyView("./feed.js", "feedView", route)],
+  service: [texts.frame.service, route => lazyView("./service.js", "serviceView", route)],
 };
-const later = (file, name, place) => lazyPart(file, module => module[name](app, place));
-// The name of a place that is not in a suite.
+const lazyView = (file, name, route) => lazyPart(file, module => module[name](app, route));
+// The name in `views` of a route that is not in a suite.
 const nameOf = ({ query }) => Object.keys(views).find(name => query.has(name)) || "suites";
 
 // The address of a view: `link("app", "player.volume")`, `link("app", null, { history: "", key: undefined })`.
@@ -35,11 +36,12 @@ function link(suite, key, query) {
 
 function go(...place) {
   const hash = link(...place);
-  if (location.hash === hash) return route();
+  if (location.hash === hash) return showRoute();
   location.hash = hash;
 }
 
-function readPlace() {
+// The route of the address: `{ suite, key, query }`.
+function readRoute() {
   const [path, words = ""] = location.hash.slice(1).split("?");
   let names;
   try {
@@ -48,33 +50,32 @@ function readPlace() {
     names = [];
   }
   const [suite, ...key] = names;
-  return { suite: suite || null, key: key.length && key[0] !== "" ? key.join("/") : null,
-    query: new URLSearchParams(words) };
+  return { suite: suite || null, key: key.length && key[0] !== "" ? key.join("/") : null, query: new URLSearchParams(words) };
 }
 
-function route() {
+function showRoute() {
   if (!app.caller) return;
   if (location.hash && !location.hash.startsWith("#/")) return;
-  const place = readPlace();
+  const route = readRoute();
   // A dialog belongs to the view that opened it.
   for (const dialog of document.querySelectorAll("dialog"))
     if (!dialog.querySelector("[name=token]")) dialog.close();
-  if (view?.follow?.(place)) return markPlace(place);
+  if (view?.follow?.(route)) return markRoute(route);
   view?.leave?.();
-  view = place.suite !== null ? suiteView(app, place) : views[nameOf(place)][1](place);
+  view = route.suite !== null ? suiteView(app, route) : views[nameOf(route)][1](route);
   main.replaceChildren(view.element);
-  markPlace(place);
+  markRoute(route);
   // The focus moves to the heading of a new view, so that a screen reader begins there. The browser announces the
   // first view.
-  if (app.isMoving) (view.focus ? view.focus() : main.focus());
-  app.isMoving = true;
+  if (app.hasView) (view.focus ? view.focus() : main.focus());
+  app.hasView = true;
 }
 
-function markPlace(place) {
-  const what = place.suite ?? views[nameOf(place)][0];
-  document.title = `${place.key !== null ? `${place.key} · ` : ""}${what} · settingsd`;
+function markRoute(route) {
+  const name = route.suite ?? views[nameOf(route)][0];
+  document.title = `${route.key !== null ? `${route.key} · ` : ""}${name} · settingsd`;
   for (const each of document.querySelectorAll("#bar nav a")) {
-    const isHere = place.suite === null && each.dataset.place === nameOf(place);
+    const isHere = route.suite === null && each.dataset.view === nameOf(route);
     if (isHere) each.setAttribute("aria-current", "page");
     else each.removeAttribute("aria-current");
   }
@@ -83,29 +84,29 @@ function markPlace(place) {
 const state = el("span.state.connecting", { id: "state" }, texts.frame.connecting);
 const updated = el("span.updated");
 let isLive = null, stale = null, refusal = null;
-on("status", (news, problem) => {
-  // A view is complete when its stream begins.
-  if (news && !isLive) loadWhenIdle();
-  const isBack = news && isLive === false;
-  [isLive, refusal] = [news, problem];
+on("status", (isReachable, problem) => {
+  // The stream of a view begins after the view has its content.
+  if (isReachable && !isLive) loadWhenIdle();
+  const isBack = isReachable && isLive === false;
+  [isLive, refusal] = [isReachable, problem];
   drawState();
   if (isBack && app.tray.problem) app.tray.check();
 });
-on("stale", news => { stale = news; drawState(); });
+on("stale", seconds => { stale = seconds; drawState(); });
 
 function drawState() {
   const wasOffline = state.classList.contains("offline");
   if (isLive) app.lastSeen = new Date();
   if (isLive === null && !stale) return;
-  const words = isLive === false ? app.lastSeen ? texts.frame.asOf(reason(refusal), clock(app.lastSeen))
+  const text = isLive === false ? app.lastSeen ? texts.frame.asOf(reason(refusal), clock(app.lastSeen))
     : texts.frame.tryingAgain(reason(refusal)) : stale ? texts.frame.behind(stale) : texts.frame.live;
-  if (words === state.firstChild.textContent) return;
-  const isWell = words === texts.frame.live;
-  state.className = `state ${isWell ? "live" : "offline"}`;
-  state.replaceChildren(words, updated);
+  if (text === state.firstChild.textContent) return;
+  const isCurrent = text === texts.frame.live;
+  state.className = `state ${isCurrent ? "live" : "offline"}`;
+  state.replaceChildren(text, updated);
   drawUpdated();
-  document.body.classList.toggle("is-stale", !isWell);
-  if (isWell === wasOffline) say(words);
+  document.body.classList.toggle("is-stale", !isCurrent);
+  if (isCurrent === wasOffline) announce(text);
 }
 
 // Shows when the stream last received data, so that a person can judge "Live".
@@ -117,25 +118,24 @@ setInterval(drawUpdated, 1000);
 setInterval(refreshCountdowns, 1000);
 setInterval(refreshTimes, 5000);
 
-// Why the page does not receive changes.
+// Why the page does not receive changes, in a few words.
 function reason(problem) {
   if (problem?.status === 403) return texts.frame.noAccess;
   if (problem?.status === 429) return texts.frame.tooManyWatchers;
   return problem ? texts.frame.notLive : texts.frame.offline;
 }
 
-// A daemon of a cluster can fall behind while its streams are silent, so the page asks.
+// While a stream is silent, the page asks whether the daemon has fallen behind the other daemons of a cluster.
 setInterval(() => { if (isLive && !document.hidden) get("v1").catch(() => {}); }, 15_000);
 
 const callerButton = button("", () => showCaller(), { class: "quiet" });
 
 function drawBar() {
-  document.getElementById("bar").replaceChildren(
-    button(texts.frame.skip, () => main.focus(), { class: "skip" }),
+  document.getElementById("bar").replaceChildren(button(texts.frame.skip, () => main.focus(), { class: "skip" }),
     el("a.brand", { href: "#/" }, sign("", "span.logo"), "settingsd"),
     el("nav", { "aria-label": texts.frame.places },
       // The suites view has a button for the search.
-      Object.entries(views).filter(([name]) => name !== "search").map(([name, [label]]) => el("a", { "data-place": name,
+      Object.entries(views).filter(([name]) => name !== "search").map(([name, [label]]) => el("a", { "data-view": name,
         href: name === "suites" ? "#/" : link(null, null, { [name]: "" }) }, label))),
     state, callerButton, button("?", showKeys, { class: "quiet", "aria-label": texts.frame.keyboard }));
 }
@@ -143,8 +143,7 @@ function drawBar() {
 function showCaller() {
   const { name, grants, expires } = app.caller;
   const dialog = openDialog(texts.frame.you, [
-    el("p", texts.frame.knownAs, bdi(name, "strong"),
-      expires && texts.frame.until(new Date(expires).toLocaleString()), "."),
+    el("p", texts.frame.knownAs, bdi(name, "strong"), expires && texts.frame.until(new Date(expires).toLocaleString()), "."),
     el("ul", grants.map(({ text }) => el("li", el("code", text)))),
   ], texts.common.close, [
     hasToken() && button(texts.frame.forgetToken, () => { setToken(null); location.reload(); }),
@@ -176,7 +175,6 @@ document.addEventListener("keydown", event => {
   }
 });
 
-// Asks for a token until the daemon accepts it.
 function askForToken(reason) {
   if (document.querySelector("dialog [name=token]")) return;
   const dialog = ask(texts.frame.askForToken, texts.frame.token, texts.frame.tokenHint(reason || texts.frame.noToken),
@@ -192,7 +190,7 @@ function askForToken(reason) {
       close();
       view?.leave?.();
       view = null;
-      route();
+      showRoute();
     });
   // The page is empty without a caller. A browser closes a dialog at the second Escape, whatever the page does.
   dialog.addEventListener("close", () => { if (!app.caller) askForToken(reason); });
@@ -214,15 +212,15 @@ on("unauthorized", problem => {
 async function start() {
   drawBar();
   trayBar(app, document.getElementById("tray"));
-  addEventListener("hashchange", route);
+  addEventListener("hashchange", showRoute);
   // Shows the edits from before a reload of the tab.
   app.tray.notify();
-  const isMet = await persist(() => loadCaller().then(() => true), reason => {
+  const hasCaller = await retryRead(() => loadCaller().then(() => true), reason => {
     if (reason && !document.querySelector("dialog"))
       main.replaceChildren(el("div.empty", el("h1", texts.frame.unreachable), el("p", reason)));
   }, () => false);
-  if (!isMet) return;
-  route();
+  if (!hasCaller) return;
+  showRoute();
   if (app.tray.size) app.tray.check();
 }
 

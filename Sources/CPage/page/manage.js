@@ -1,27 +1,26 @@
 // The dialogs that clone and drop a suite.
-import { get, newKey, send } from "./api.js";
+import { get, newRequestKey, send } from "./api.js";
 import { confirm, el, field } from "./dom.js";
-import { tellCommit } from "./changes.js";
-import { mistakeList } from "./commits.js";
-import { resolve } from "./schema.js";
-import { isSecret, isStored, present, readSchema, suitePath } from "./store.js";
+import { mistakeList, tellCommit } from "./commits.js";
+import { resolveRefs } from "./schema.js";
+import { isSecret, isStored, currentValue, readSchema, suitePath } from "./store.js";
 import { texts } from "./texts.js";
 
 // Asks for a name before an action. `act` returns why the action failed, or nothing.
-function askForName(title, content, label, kind, name, act) {
+function askForName(title, content, label, kind, nameLabel, act) {
   const input = el("input", { onkeydown: event => {
     if (event.key !== "Enter") return;
     event.preventDefault();
     dialog.querySelector(`.${kind}`).click();
   } });
-  const dialog = confirm(title, [content, field(name, input)], label, kind, () => act(input.value.trim()));
+  const dialog = confirm(title, [content, field(nameLabel, input)], label, kind, () => act(input.value.trim()));
   input.focus();
 }
 
-// The settings whose stored values a clone gets, and the reasons for settings whose values it does not get.
+// What a clone gets: `values`, the stored values by key; `left`, the keys of values that it does not get, with reasons.
 function planOf(app, store) {
   const values = new Map(), left = [];
-  const isLocked = key => resolve(store.at(key).schema).readOnly === true;
+  const isLocked = key => resolveRefs(store.at(key).schema).readOnly === true;
   for (const setting of store.settings.values()) {
     const { key, source } = setting;
     if (!isStored(setting)) continue;
@@ -29,13 +28,12 @@ function planOf(app, store) {
       : isSecret(setting) && setting.value === undefined ? texts.manage.secret
         : isLocked(key) && !app.caller.may("override", store.suite, key) && texts.manage.locked;
     if (reason) left.push({ key, errors: [{ detail: reason }] });
-    else values.set(key, present(setting));
+    else values.set(key, currentValue(setting));
   }
   return { values, left, hasLocked: [...values.keys()].some(isLocked),
     hasHidden: [...store.settings.values()].some(isSecret) && !app.caller.may("secrets", store.suite) };
 }
 
-// True if a suite exists.
 async function exists(suite) {
   try {
     await get(suitePath(suite, "keys"), { limit: 1 });
@@ -57,8 +55,8 @@ export async function cloneSuite(app, store, fail) {
   }
   const { values, left, hasHidden, hasLocked } = planOf(app, store);
   const note = texts.manage.cloneNote(suite);
-  // The new suite gets the schema first, so that no other caller reads a secret. An attempt has a name, a request key
-  // for each commit, and the revision of the new suite: 0 until the suite has the schema.
+  // The new suite gets the schema first, so that its secrets are hidden at once. An attempt has the name of the suite, a
+  // request key for each commit, and the revision of the suite: 0 until it has the schema.
   let attempt = {};
   askForName(texts.manage.cloneTitle(suite), [el("p", texts.manage.plan(values.size, schema !== null)),
     hasHidden && el("p.notice.bad", texts.manage.hiddenDefaults),
@@ -67,12 +65,11 @@ export async function cloneSuite(app, store, fail) {
     try {
       if (attempt.name !== name) {
         if (await exists(name)) return texts.manage.exists;
-        attempt = { name, keys: [newKey(), newKey()], revision: 0 };
+        attempt = { name, keys: [newRequestKey(), newRequestKey()], revision: 0 };
       }
       const [schemaKey, valuesKey] = attempt.keys;
       if (!attempt.revision && schema !== null) {
-        const { body } = await send("PUT", suitePath(name, "schema"),
-          { text: schema, note, noneMatch: "*", key: schemaKey });
+        const { body } = await send("PUT", suitePath(name, "schema"), { text: schema, note, noneMatch: "*", key: schemaKey });
         attempt.revision = body.revision;
       }
       const sets = [...values].map(([key, value]) => ({ op: "set", suite: name, key, value }));
@@ -83,7 +80,7 @@ export async function cloneSuite(app, store, fail) {
     } catch (problem) {
       const hasSchema = attempt.revision > 0;
       // After a lost answer, the same request finds out whether the daemon made the commit.
-      if (!hasSchema && !problem.isLost) attempt = {};
+      if (!hasSchema && !problem.mayHaveSucceeded) attempt = {};
       if (hasSchema) return texts.manage.noValues(problem.message);
       return problem.code === "precondition_failed" ? texts.manage.exists : problem.message;
     }
@@ -101,7 +98,7 @@ export async function dropSuite(app, store, fail) {
   }
   const stored = [...store.settings.values()].filter(isStored).length;
   const editsOf = () => app.tray.all.filter(edit => edit.suite === suite);
-  const key = newKey();
+  const key = newRequestKey();
   askForName(texts.manage.dropTitle(suite), [el("p", texts.manage.dropped(stored)),
     editsOf().length > 0 && el("p.notice.bad", texts.manage.edits(editsOf().length))],
   texts.manage.dropNow, "danger", texts.manage.typeName(suite), async name => {

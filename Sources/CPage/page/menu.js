@@ -1,7 +1,7 @@
 // A button that opens a menu of actions.
 import { button, el, newID } from "./dom.js";
 
-// `items()` returns the actions, `[label, act]` each; an item that is false is left out.
+// `items()` returns the actions, each as `[label, act]`. The menu omits an item that is false.
 export function menu(label, items) {
   const item = ([text, act]) => button(text, () => { list.hidePopover(); act(); }, { role: "menuitem", tabindex: -1 });
   const list = el("div.menu", { popover: "auto", role: "menu", "aria-label": label, id: newID(),
@@ -22,14 +22,13 @@ export function menu(label, items) {
     event.preventDefault();
     all.at(moves[event.key] % all.length).focus();
   } });
-  const opener = button("⋯", null,
-    { class: "quiet", "aria-label": label, "aria-haspopup": "menu", popovertarget: list.id });
+  const opener = button("⋯", null, { class: "quiet", "aria-label": label, "aria-haspopup": "menu", popovertarget: list.id });
 
-  // Below the button, or above it if there is no room, and within the screen.
+  // Places the menu below the button, or above the button if there is no room, and within the screen.
   function place() {
     const [from, size] = [opener.getBoundingClientRect(), list.getBoundingClientRect()];
-    const isLeft = getComputedStyle(opener).direction === "rtl";
-    const left = isLeft ? Math.min(from.left, innerWidth - size.width - 8) : Math.max(8, from.right - size.width);
+    const isRTL = getComputedStyle(opener).direction === "rtl";
+    const left = isRTL ? Math.min(from.left, innerWidth - size.width - 8) : Math.max(8, from.right - size.width);
     list.style.left = `${left}px`;
     list.style.top = `${from.bottom + size.height > innerHeight ? Math.max(0, from.top - size.height) : from.bottom}px`;
   }

@@ -1,6 +1,6 @@
 // The modules that the first view does not need. The page loads a module when a person opens its view, or when the page
 // is idle, so that the views also open after the daemon is gone.
-import { alarm, button, el, loading, toast } from "./dom.js";
+import { errorLine, button, el, loading, toast } from "./dom.js";
 import { texts } from "./texts.js";
 
 // A module of the list must not import another module of the list, because browsers keep the failure of an import.
@@ -33,7 +33,7 @@ async function request(file) {
   }
 }
 
-// The functions that try again to load the modules of parts in view.
+// The functions that try again to load modules of visible parts.
 const failed = new Set();
 
 // Loads all modules, one after the other, while the page has nothing else to do. The page calls this function when the
@@ -45,13 +45,13 @@ export function loadWhenIdle() {
   next(files);
 }
 
-// A part of the page that a module makes. Until the module is loaded, the part shows that it loads, or why it cannot be
-// loaded, and remembers the last values of `set` and `fail`.
+// A part of the page that `make(module)` makes. Until the module is loaded, the part shows that it loads, or why it cannot
+// be loaded, and remembers the last values of `set` and `fail`.
 export function lazyPart(file, make, kind = "div.view") {
   if (modules.has(file)) return make(modules.get(file));
   let part = null, isGone = false, focused = null;
   const calls = new Map();
-  const failure = alarm();
+  const failure = errorLine();
   const again = button(texts.common.tryAgain, () => { focused = again; begin(); });
   const element = el(kind);
   const remember = name => (...values) => {

@@ -1,10 +1,10 @@
 // The schema of a key: its types, its rules, and the editor for it.
 import { isNumber, typeOf } from "./exact.js";
 import { texts } from "./texts.js";
-import { brief } from "./words.js";
+import { shortText } from "./words.js";
 
 // Resolves `$ref` with the definitions in the schema of the key.
-export function resolve(schema, root = schema) {
+export function resolveRefs(schema, root = schema) {
   let found = typeof schema === "object" && schema !== null ? schema : {};
   for (let depth = 0; typeof found.$ref === "string" && depth < 16; depth += 1) {
     const { $ref, ...rest } = found;
@@ -16,7 +16,7 @@ export function resolve(schema, root = schema) {
   return found;
 }
 
-export function types(schema) {
+export function typesOf(schema) {
   if (schema.type) return [].concat(schema.type);
   if (schema.enum) return [...new Set(schema.enum.map(typeOf))];
   if ("const" in schema) return [typeOf(schema.const)];
@@ -29,7 +29,7 @@ const colour = /^\^#\[[0-9a-fA-F-]{3,9}\](\{6\}|\{6,6\})\$$/;
 export function kindOf(schema, value) {
   if (schema.enum) return "choice";
   if ("const" in schema) return "choice";
-  const known = types(schema).filter(type => type !== "null");
+  const known = typesOf(schema).filter(type => type !== "null");
   let type = known.length === 1 ? known[0] : null;
   if (!type && known.length === 0 && !hasRules(schema) && value !== undefined && value !== null) type = typeOf(value);
   switch (type) {
@@ -86,7 +86,7 @@ function rules(schema) {
   const { minimum, maximum } = schema;
   const range = isNumber(minimum) && isNumber(maximum) ? texts.rules.range(minimum, maximum) : isNumber(minimum)
     ? texts.rules.atLeast(minimum) : isNumber(maximum) && texts.rules.atMost(maximum);
-  const choices = schema.enum?.slice(0, 8).map(item => brief(item, 24)).join(", ");
+  const choices = schema.enum?.slice(0, 8).map(item => shortText(item, 24)).join(", ");
   const { keywords } = texts.rules;
   return [range, ...Object.keys(keywords).map(name => name in schema && keywords[name](schema[name])),
     schema.uniqueItems && texts.rules.unique,
@@ -96,16 +96,16 @@ function rules(schema) {
 // One line: the type and its rules.
 export function summary(schema) {
   const { text, list, or, seeSchema, anyValue } = texts.rules;
-  const names = types(schema).map(type => type === "string" ? text : type === "array" ? list : type);
+  const names = typesOf(schema).map(type => type === "string" ? text : type === "array" ? list : type);
   return [names.join(or) || (hasRules(schema) ? seeSchema : anyValue), ...rules(schema)].join(" · ");
 }
 
 // The first value of a key or a member that had no value.
-export function beginning(schema) {
+export function initialValue(schema) {
   if ("default" in schema) return schema.default;
   if (schema.enum) return schema.enum[0];
   if ("const" in schema) return schema.const;
-  switch (types(schema)[0]) {
+  switch (typesOf(schema)[0]) {
     case "boolean": return false;
     case "integer": case "number": return isNumber(schema.minimum) ? schema.minimum : 0;
     case "array": return [];

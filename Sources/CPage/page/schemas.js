@@ -1,24 +1,33 @@
 // The schema of a suite: view, edit, check the effects, and apply.
-import { Problem, newKey, persist, send } from "./api.js";
+import { Problem, newRequestKey, retryRead, send } from "./api.js";
 import { textDifference } from "./difference.js";
-import { alarm, button, confirm, el, field, loading } from "./dom.js";
-import { readDraft, saveDraft, schemaDraft } from "./drafts.js";
-import { mistake, offsetOf, parse, print, requestDepth } from "./exact.js";
-import { tellCommit } from "./changes.js";
-import { changeList, mistakeList } from "./commits.js";
+import { errorLine, button, confirm, el, field, loading } from "./dom.js";
+import { readDraft, saveDraft, schemaDraftName } from "./drafts.js";
+import { jsonMistake, parse, print, requestDepth } from "./exact.js";
+import { changeList, mistakeList, tellCommit } from "./commits.js";
 import { noSchema, readSchema, suitePath } from "./store.js";
 import { texts } from "./texts.js";
 
-// The text that an editor begins with if the suite has no schema.
+// The text of the editor for a suite without a schema.
 const exampleSchema = print({
   $schema: "https://json-schema.org/draft/2020-12/schema", type: "object", additionalProperties: false,
-  properties: { "player.volume": { description: texts.schemas.example, type: "number", minimum: 0, maximum: 1,
-    default: 0.5 } },
+  properties: { "player.volume": { description: texts.schemas.example, type: "number", minimum: 0, maximum: 1, default: 0.5 } },
 }, 2);
 
+// Returns the offset of a part of a JSON text, or of the nearest part that contains it.
+export function offsetOf(pointer, text) {
+  const places = new Map([["", 0]]);
+  parse(text, Infinity, places);
+  let found = pointer;
+  while (!places.has(found)) found = found.slice(0, Math.max(0, found.lastIndexOf("/")));
+  return places.get(found);
+}
+
+// `onDraft` is called when the person may have begun or ended to edit the schema.
 export function schemaView(app, store, onDraft) {
   const target = suitePath(store.suite, "schema");
-  // The version that the edited text is based on, and the version in force. Both are null until the daemon answers.
+  // A version of the schema is `{ text, tag }`. `opened`: the version that the edited text is based on; `current`: the
+  // version in force. Both are null until the daemon answers.
   // `reads` counts the reads, so that a view ignores the answer to a read that is not the newest.
   let opened = null, current = null, reads = 0, isGone = false;
   const may = app.caller.may("schema", store.suite);
@@ -29,23 +38,22 @@ export function schemaView(app, store, onDraft) {
   }, onscroll: () => followScroll() });
   const textField = field(texts.schemas.label, text, may ? texts.schemas.hint : texts.schemas.readOnly);
   const numbers = el("pre.line-numbers", { "aria-hidden": "true" });
-  // The messages about mistakes, each below its line.
   const messages = el("div.line-messages", { role: "alert", id: `${text.id}-lines` });
   text.before(el("div.numbered", numbers, el("div.messages-view", messages)));
   numbers.after(text);
   text.setAttribute("aria-describedby", `${text.getAttribute("aria-describedby")} ${messages.id}`);
   const report = el("div.report", { "aria-live": "polite" });
-  const failure = alarm();
-  const news = el("p.notice", { hidden: true, role: "status" });
+  const failure = errorLine();
+  const notice = el("p.notice", { hidden: true, role: "status" });
   const conflict = el("div.conflict", { role: "group", "aria-label": texts.schemas.conflict, hidden: true });
   const checkButton = button(texts.schemas.check, () => check());
   const apply = button(texts.schemas.applyThis, () => check(true), { class: "primary" });
   const revert = button(texts.schemas.revert, () => open(current));
-  const remove = button(texts.schemas.removeThis, () => drop(), { class: "danger" });
+  const remove = button(texts.schemas.removeThis, () => askToRemove(), { class: "danger" });
   const content = el("div.part-view", { hidden: true }, conflict, textField,
     el("div.buttons", may && [checkButton, apply, revert], may && remove), report);
   const wait = loading();
-  const element = el("div.scrolls", failure, news, wait, content);
+  const element = el("div.scrolls", failure, notice, wait, content);
 
   const textOf = version => version.text ?? (may ? exampleSchema : "");
   const isEdited = () => text.value !== textOf(opened);
@@ -56,10 +64,10 @@ export function schemaView(app, store, onDraft) {
     messages.style.transform = `translateY(${-text.scrollTop}px)`;
   }
 
-  function drawNumbers(wrong = new Map()) {
+  function drawNumbers(mistakes = new Map()) {
     const lines = text.value.split("\n").map((_, index) => index + 1);
-    numbers.replaceChildren(...wrong.size
-      ? lines.flatMap(line => [wrong.has(line) ? el("b", String(line)) : String(line), "\n"]) : [lines.join("\n")]);
+    numbers.replaceChildren(...mistakes.size
+      ? lines.flatMap(line => [mistakes.has(line) ? el("b", String(line)) : String(line), "\n"]) : [lines.join("\n")]);
     followScroll();
   }
 
@@ -69,17 +77,17 @@ export function schemaView(app, store, onDraft) {
     drawNumbers();
   }
 
-  // Shows messages at their lines, and selects the first mistake. A mistake is `{ words, at }`: message, offset.
+  // Shows messages at their lines, and selects the first mistake. A mistake is `{ message, at }`; `at` is its offset.
   function showMistakes(mistakes) {
     const byLine = new Map();
-    for (const { words, at } of mistakes.slice(0, 50)) {
+    for (const { message, at } of mistakes.slice(0, 50)) {
       const line = text.value.slice(0, at).split("\n").length;
-      byLine.set(line, [...byLine.get(line) || [], words]);
+      byLine.set(line, [...byLine.get(line) || [], message]);
     }
-    messages.replaceChildren(...[...byLine].map(([line, words]) => {
-      const message = el("p.error", words.join("\n"));
-      message.style.setProperty("--line", line);
-      return message;
+    messages.replaceChildren(...[...byLine].map(([line, lineTexts]) => {
+      const element = el("p.error", lineTexts.join("\n"));
+      element.style.setProperty("--line", line);
+      return element;
     }));
     text.setAttribute("aria-invalid", "true");
     drawNumbers(byLine);
@@ -98,20 +106,20 @@ export function schemaView(app, store, onDraft) {
     remove.hidden = current.text === null;
     content.hidden = false;
     wait.remove();
-    saveDraft(schemaDraft(store.suite), isEdited() ? { text: text.value, opened } : null);
+    saveDraft(schemaDraftName(store.suite), isEdited() ? { text: text.value, opened } : null);
     onDraft();
   }
 
   async function read() {
     const { text, tag } = await readSchema(store.suite);
-    // A text area has only line feeds. A schema on one line is indented, so that a person can read it.
-    const isLine = text && !text.trim().includes("\n");
-    return { text: isLine ? `${print(parse(text), 2)}\n` : text && text.replace(/\r\n?/g, "\n"), tag };
+    // A text area has no CR. A schema on one line is indented, so that a person can read it.
+    const isOneLine = text && !text.trim().includes("\n");
+    return { text: isOneLine ? `${print(parse(text), 2)}\n` : text && text.replace(/\r\n?/g, "\n"), tag };
   }
 
-  function showNews(words) {
-    news.textContent = words;
-    news.hidden = !words;
+  function showNotice(text) {
+    notice.textContent = text;
+    notice.hidden = !text;
   }
 
   // Shows a version, without edits. Ignores the answers to earlier reads, which may be older than this version.
@@ -122,20 +130,20 @@ export function schemaView(app, store, onDraft) {
     clearMistakes();
     report.replaceChildren();
     conflict.hidden = true;
-    showNews(version.text === null ? texts.schemas.none : "");
+    showNotice(version.text === null ? texts.schemas.none : "");
     draw();
   }
 
   async function begin() {
-    const version = await persist(read, failure.tell, () => isGone);
+    const version = await retryRead(read, failure.tell, () => isGone);
     if (!version) return;
-    const draft = readDraft(schemaDraft(store.suite));
+    const draft = readDraft(schemaDraftName(store.suite));
     open(version);
     if (!draft || draft.text === text.value) return;
     opened = draft.opened;
     text.value = draft.text;
     drawNumbers();
-    showNews(texts.schemas.draft);
+    showNotice(texts.schemas.draft);
     drawConflict();
     draw();
   }
@@ -143,13 +151,13 @@ export function schemaView(app, store, onDraft) {
   // Reads the version in force. An edited text stays as it is, and the person decides between the versions.
   async function readAgain() {
     if (!opened) return;
-    // A later read is newer, whatever the order of the answers.
-    const mine = reads += 1;
-    const version = await persist(read, failure.tell, () => isGone || mine !== reads);
+    // The answers can arrive in another order than the reads.
+    const thisRead = reads += 1;
+    const version = await retryRead(read, failure.tell, () => isGone || thisRead !== reads);
     if (!version || version.tag === current.tag) return;
     if (!isEdited() || version.text === text.value) {
       open(version);
-      return showNews(texts.schemas.justChanged);
+      return showNotice(texts.schemas.justChanged);
     }
     current = version;
     drawConflict();
@@ -166,19 +174,19 @@ export function schemaView(app, store, onDraft) {
         button(texts.schemas.keepMine, () => {
           opened = current;
           conflict.hidden = true;
-          showNews(texts.schemas.mineReplaces);
+          showNotice(texts.schemas.mineReplaces);
           draw();
           text.focus();
         })));
   }
 
-  // Shows the effects of the text, by a dry run. If `isToApply`, the person can then apply the text.
+  // Shows the effects of the text, by a dry run. With `isToApply`, a dialog then offers to apply the text.
   async function check(isToApply) {
     report.replaceChildren();
     clearMistakes();
     const checked = text.value;
-    const wrong = mistake(checked, requestDepth);
-    if (wrong) return showMistakes([wrong]);
+    const mistake = jsonMistake(checked, requestDepth);
+    if (mistake) return showMistakes([mistake]);
     let effects, hasConflicts = false;
     try {
       const { body } = await send("PUT", target, { text: checked, query: { dryRun: true } });
@@ -191,34 +199,31 @@ export function schemaView(app, store, onDraft) {
       if (!hasConflicts && !errors?.length) return textField.fail(problem.message);
       if (!hasConflicts) {
         return text.value === checked && showMistakes(errors.map(({ pointer = "", detail }) =>
-          ({ words: detail, at: offsetOf(pointer, checked) })));
+          ({ message: detail, at: offsetOf(pointer, checked) })));
       }
       effects = [el("p.notice.bad", texts.schemas.doNotFit), mistakeList(conflicts)];
     }
     // The effects of a text that the person has edited since are not shown.
     if (isGone || text.value !== checked) return;
-    if (isToApply) return ask(effects, hasConflicts);
+    if (isToApply) return askToApply(effects, hasConflicts);
     report.append(...effects);
     report.scrollIntoView({ block: "nearest" });
   }
 
-  // Returns the message about a refusal: `changedBefore` if another caller has changed the schema.
+  // Returns the message about a refusal. If another caller has changed the schema, it is `changedBefore`.
   async function whyRefused(problem, changedBefore) {
     if (problem.code !== "precondition_failed") return problem.message;
     await readAgain();
     return changedBefore;
   }
 
-  // Shows what the text changes and its effects, and applies the text if the person agrees.
-  function ask(effects, hasConflicts) {
-    const choice = el("select",
-      texts.schemas.conflictChoices.map(([value, label]) => el("option", { value }, label)));
+  function askToApply(effects, hasConflicts) {
+    const choice = el("select", texts.schemas.conflictChoices.map(([value, label]) => el("option", { value }, label)));
     const note = el("input", { dir: "auto" });
-    const key = newKey();
+    const key = newRequestKey();
     const applied = text.value;
     const dialog = confirm(texts.schemas.confirmApply,
-      [el("h3", texts.schemas.changes), el("div", textDifference(current.text, applied)),
-        el("h3", texts.schemas.effects), effects,
+      [el("h3", texts.schemas.changes), el("div", textDifference(current.text, applied)), el("h3", texts.schemas.effects), effects,
         hasConflicts && field(texts.schemas.conflictChoice, choice), field(texts.common.note, note)],
       texts.schemas.apply, hasConflicts ? "danger" : "primary", async () => {
         try {
@@ -226,7 +231,7 @@ export function schemaView(app, store, onDraft) {
             query: { onConflict: hasConflicts ? choice.value : undefined },
             match: opened.tag || undefined, noneMatch: opened.tag ? undefined : "*" });
           open({ text: applied, tag });
-          showNews(texts.schemas.applied);
+          showNotice(texts.schemas.applied);
           tellCommit(app, body.revision, texts.schemas.changed(store.suite));
         } catch (problem) {
           return whyRefused(problem, texts.schemas.changedBeforeApply);
@@ -235,7 +240,7 @@ export function schemaView(app, store, onDraft) {
     dialog.classList.add("wide");
   }
 
-  function drop() {
+  function askToRemove() {
     confirm(texts.schemas.confirmRemoval, el("p", texts.schemas.removal), texts.schemas.remove, "danger", async () => {
       try {
         const { body } = await send("DELETE", target, { match: current.tag });
@@ -248,6 +253,6 @@ export function schemaView(app, store, onDraft) {
   }
 
   begin();
-  // `isWhole`: the store has read settings with their schema again, as after each change of the schema.
-  return { element, change: (_, isWhole) => { if (isWhole) readAgain(); }, leave: () => { isGone = true; } };
+  // The store reads settings again after each change of the schema.
+  return { element, change: (_, isReread) => { if (isReread) readAgain(); }, leave: () => { isGone = true; } };
 }

@@ -1,61 +1,59 @@
 // The search for settings in all suites, by key, title and description. Values are not searched, because the search
 // must not reveal a secret.
-import { emit, get, getSuites, persist } from "./api.js";
-import { alarm, bdi, button, debounced, el, say, searchInput } from "./dom.js";
+import { emit, get, getSuites, retryRead } from "./api.js";
+import { errorLine, bdi, button, debounced, el, announce, searchInput } from "./dom.js";
 import { wordsOf } from "./list.js";
-import { resolve } from "./schema.js";
+import { resolveRefs } from "./schema.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
 
 // Limits: suites that are read at the same time, keys of an answer, requests and results before the person continues,
 // and keys in memory.
-const width = 4, pageOfKeys = 1000, mostRequests = 200, mostResults = 500, mostKept = 50_000;
+const maxParallel = 4, pageOfKeys = 1000, maxRequests = 200, maxResults = 500, maxKept = 50_000;
 
-export function searchView(app, first) {
-  let isGone = false, turn = 0, suites = [], done = 0, found = 0, words = [];
+export function searchView(app, route) {
+  let isGone = false, newestRun = 0, suites = [], done = 0, found = 0, words = [];
   // The keys of suites that were read, so that the next letter of a search does not read them again.
-  const known = new Map();
-  let kept = 0;
-  const input = searchInput(texts.search.label,
-    { value: first.query.get("search") || "", oninput: () => begin() });
+  const readSuites = new Map();
+  let keptKeys = 0;
+  const input = searchInput(texts.search.label, { value: route.query.get("search") || "", oninput: () => applyFilters() });
   const progress = el("p.count");
-  const failure = alarm();
+  const failure = errorLine();
   const results = el("div.results");
   const more = button(texts.search.continue, () => searchOn(), { hidden: true });
   const element = el("div.view.scrolls", { tabindex: 0, role: "region", "aria-label": texts.search.title },
     el("div.head", el("h1", { tabindex: -1 }, texts.search.title), progress, el("div.tools", input)),
     failure, results, more);
 
-  const begin = debounced(300, () => {
+  const applyFilters = debounced(300, () => {
     if (location.hash.startsWith("#/?search"))
       history.replaceState(null, "", app.link(null, null, { search: input.value.trim() }));
     search();
   });
 
   async function search() {
-    const mine = turn += 1;
+    const thisRun = newestRun += 1;
     words = wordsOf(input.value);
     results.replaceChildren();
     more.hidden = true;
     progress.textContent = "";
     if (!words.length) return;
-    const answer = await persist(getSuites, failure.tell, () => isGone || mine !== turn);
+    const answer = await retryRead(getSuites, failure.tell, () => isGone || thisRun !== newestRun);
     if (!answer) return;
     emit("status", true);
     [suites, done, found] = [answer.all, 0, 0];
     searchOn();
   }
 
-  // Searches the next suites, until a limit is reached.
   async function searchOn() {
-    const mine = turn += 1;
-    const last = found + mostResults;
+    const thisRun = newestRun += 1;
+    const resultLimit = found + maxResults;
     let requests = 0;
     more.hidden = true;
-    while (done < suites.length && requests < mostRequests && found < last) {
-      const next = suites.slice(done, done + width);
+    while (done < suites.length && requests < maxRequests && found < resultLimit) {
+      const next = suites.slice(done, done + maxParallel);
       const read = () => Promise.all(next.map(suite => searchSuite(suite, () => { requests += 1; })));
-      const matches = await persist(read, failure.tell, () => isGone || mine !== turn);
+      const matches = await retryRead(read, failure.tell, () => isGone || thisRun !== newestRun);
       if (!matches) return;
       matches.forEach((settings, index) => show(next[index].suite, settings));
       done += next.length;
@@ -63,36 +61,36 @@ export function searchView(app, first) {
     }
     more.hidden = done >= suites.length;
     progress.textContent = texts.search.progress(found, done, suites.length);
-    say(progress.textContent);
+    announce(progress.textContent);
   }
 
-  // Returns the settings of a suite that match, at most one more than are shown.
+  // Returns the settings of a suite that match, at most one more than the view shows.
   async function searchSuite({ suite, revision }, countRequest) {
     const id = `${suite} ${revision}`;
     const isMatch = ({ text }) => words.every(word => text.includes(word));
-    if (known.has(id)) return known.get(id).filter(isMatch);
+    if (readSuites.has(id)) return readSuites.get(id).filter(isMatch);
     let all = [], matches = [], after;
     try {
       do {
         countRequest();
         const { body } = await get(suitePath(suite, "keys"), { limit: pageOfKeys, after });
-        const settings = body.keys.map(searched);
-        matches = matches.concat(settings.filter(isMatch)).slice(0, mostResults + 1);
-        all = kept + all.length + settings.length > mostKept ? null : all?.concat(settings);
+        const settings = body.keys.map(searchable);
+        matches = matches.concat(settings.filter(isMatch)).slice(0, maxResults + 1);
+        all = keptKeys + all.length + settings.length > maxKept ? null : all?.concat(settings);
         after = body.next;
       } while (after !== undefined);
     } catch (error) {
       if (error.code !== "unknown_suite") throw error;
     }
     if (all) {
-      known.set(id, all);
-      kept += all.length;
+      readSuites.set(id, all);
+      keptKeys += all.length;
     }
     return matches;
   }
 
-  function searched({ key, schema }) {
-    const { title, description } = resolve(schema);
+  function searchable({ key, schema }) {
+    const { title, description } = resolveRefs(schema);
     const note = [title, description].filter(Boolean).join(". ");
     return { key, note, text: `${key} ${note}`.toLowerCase() };
   }
@@ -100,7 +98,7 @@ export function searchView(app, first) {
   function show(suite, settings) {
     if (!settings.length) return;
     found += settings.length;
-    const shown = settings.slice(0, mostResults);
+    const shown = settings.slice(0, maxResults);
     results.append(el("section.card", el("h2", el("a", { href: app.link(suite) }, bdi(suite))),
       el("ul.changes", shown.map(({ key, note }) =>
         el("li", el("a", { href: app.link(suite, key) }, bdi(key)), note && bdi(note, "span.note"))),
@@ -115,5 +113,5 @@ export function searchView(app, first) {
       if (text !== input.value.trim()) { input.value = text; search(); }
       return true;
     },
-    leave: () => { isGone = true; begin.cancel(); } };
+    leave: () => { isGone = true; applyFilters.cancel(); } };
 }

@@ -1,34 +1,33 @@
 // The settings of a suite, kept up to date by the stream of commits.
-import { Problem, Watch, get, getAll, path, persist } from "./api.js";
-import { paced } from "./dom.js";
+import { Problem, Watch, get, getAll, path, retryRead } from "./api.js";
+import { throttled } from "./dom.js";
 import { print } from "./exact.js";
 import { pendingInterval } from "./pending.js";
-import { resolve } from "./schema.js";
+import { resolveRefs } from "./schema.js";
 
 export const pageOfKeys = 5000;
 
 export const suitePath = (suite, ...rest) => `v1/suites/${path(suite, ...rest)}`;
 
 export class Store {
+  // `onChange(keys, isReread)` is called after changes of settings; `isReread` is true if their schemas were read, too.
   constructor(suite, onChange) {
-    Object.assign(this, { suite, onChange, settings: new Map(), isLoaded: false, exists: false, schemaRevision: 0,
-      revision: 0 });
-    // The times of the last changes, for the mark of a row that changed.
+    Object.assign(this, { suite, onChange, settings: new Map(), isLoaded: false, exists: false, schemaRevision: 0, revision: 0 });
+    // The times of the last changes, by key, for the mark of a changed row.
     this.fresh = new Map();
-    // The revisions at which keys were removed, and the changes that arrive while all keys are read.
+    // The revisions at which keys were removed, and the changes that arrive while `#load` reads all keys.
     this.removed = new Map();
     this.meanwhile = null;
     // Reads all keys again. Several events cause one read.
-    this.reload = paced(150, () => this.#readAgain());
-    this.readPending = paced(500, () => this.#readPending());
+    this.reload = throttled(150, () => this.#readAgain());
+    this.readPending = throttled(500, () => this.#readPending());
   }
 
   // Reads all keys, then follows the stream from the cursor of the answer. Throws a Problem.
   async open() {
     await this.#load();
     if (this.isClosed) return;
-    this.watch = new Watch(suitePath(this.suite, "observe"), {}, this.cursor,
-      (event, data) => this.#handleEvent(event, data));
+    this.watch = new Watch(suitePath(this.suite, "observe"), {}, this.cursor, (event, data) => this.#handleEvent(event, data));
   }
 
   close() {
@@ -49,13 +48,13 @@ export class Store {
       cursor = first.cursor;
       this.revision = last.body.revision;
       this.exists = true;
-      this.near = [];
+      this.similarNames = [];
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== "unknown_suite") throw error;
       cursor = null;
       this.exists = false;
-      // The names of suites that may have been meant.
-      this.near = error.body.didYouMean || [];
+      // The names of suites that the person may have meant.
+      this.similarNames = error.body.didYouMean || [];
     } finally {
       newer = this.meanwhile;
       this.meanwhile = null;
@@ -68,7 +67,7 @@ export class Store {
 
   async #readAgain() {
     const old = this.settings;
-    if (!await persist(() => this.#load().then(() => true), () => {}, () => this.isClosed)) return;
+    if (!await retryRead(() => this.#load().then(() => true), () => {}, () => this.isClosed)) return;
     const keys = new Set([...old.keys(), ...this.settings.keys()]);
     const changed = [...keys].filter(key => old.get(key)?.revision !== this.settings.get(key)?.revision);
     this.#mark(changed);
@@ -92,7 +91,7 @@ export class Store {
   // Applies changes from the stream or from the answer to a write. A change that is older than the setting is skipped.
   apply(changes) {
     this.meanwhile?.push(...changes);
-    // A change lacks the schema of a new setting and the errors of an invalid value, so these keys are read again.
+    // A change has no schema of a new setting and no errors of an invalid value, so these keys are read again.
     const keys = [], toRead = [];
     for (const change of changes) {
       if (change.suite !== undefined && change.suite !== this.suite) continue;
@@ -128,8 +127,7 @@ export class Store {
     if (this.#hasPending) this.timer = setTimeout(() => this.readPending(), pendingInterval);
   }
 
-  // Takes the pending actions at a revision. A revert restores a setting only if its commit is the last change of the
-  // setting.
+  // Takes the pending actions as they were at a revision. A revert applies to a setting only if no later commit changed it.
   setPending(actions, revision) {
     const byCommit = new Map(actions.filter(({ action }) => action === "revert").map(each => [each.commit, each]));
     const keys = [];
@@ -168,14 +166,14 @@ export class Store {
   at(key) {
     const setting = this.settings.get(key);
     if (setting) return setting;
-    // The same object each time, so that nothing is drawn again without a change.
+    // Returns the same object each time, because views draw again if the object is another.
     if (this.unset?.key !== key)
       this.unset = { suite: this.suite, key, value: null, source: "unset", revision: 0, writable: true, isNew: true };
     return this.unset;
   }
 }
 
-// Reads the text and the tag of a schema, at a moment or now.
+// Reads the text and the entity tag of a schema, at a revision or time, or now.
 export async function readSchema(suite, at) {
   try {
     const { body, tag } = await get(suitePath(suite, "schema"), { at }, { isText: true });
@@ -193,21 +191,19 @@ export const isStored = ({ source }) => ["stored", "invalid"].includes(source);
 
 // The value that an edit of a setting begins with: the effective value, or the stored value of an invalid setting.
 // Returns undefined for an unset setting and for a hidden secret.
-export const present = setting =>
+export const currentValue = setting =>
   setting.source === "invalid" ? setting.stored : setting.source === "unset" || setting.secret
     && setting.value === undefined ? undefined : setting.value;
 
-// True if a value must be hidden, also from a caller that may read secrets.
-export const isSecret = setting => setting.secret === true || resolve(setting.schema).writeOnly === true;
+// True if the page must hide the value. It hides secrets also from callers that may read them.
+export const isSecret = setting => setting.secret === true || resolveRefs(setting.schema).writeOnly === true;
 
 // A setting as one side of a change.
 export const stateOf = setting =>
-  ({ value: present(setting), source: setting.source, isSecret: isSecret(setting) });
+  ({ value: currentValue(setting), source: setting.source, isSecret: isSecret(setting) });
 
-// True if two settings have the same pending action, or none.
 export const isSamePending = (one, other) => one === other || print([one]) === print([other]);
 
-// Returns a setting after a change.
 export function withChange(known, change) {
   const { key, suite, schema, writable } = known;
   const { new: value, source, revision, modified, by, note, secret, pending } = change;

@@ -1,32 +1,32 @@
 // A suite: a tree of its settings by the dots in their names, and the panel of the open setting.
-import { curl, get, persist } from "./api.js";
-import { alarm, ask, bdi, button, debounced, el, loading, paced, say, sign, toast } from "./dom.js";
+import { curlCommand, get, retryRead } from "./api.js";
+import { errorLine, ask, bdi, button, debounced, el, loading, throttled, announce, sign, toast } from "./dom.js";
 import { hasSchemaDraft } from "./drafts.js";
 import { isNumber } from "./exact.js";
 import { List, headings, searchField, wordsOf } from "./list.js";
 import { menu } from "./menu.js";
 import { lazyPart, withModule } from "./modules.js";
 import { countdown } from "./pending.js";
-import { resolve } from "./schema.js";
+import { resolveRefs } from "./schema.js";
 import { settingPanel } from "./setting.js";
-import { Store, isSecret, present, stateOf, suitePath } from "./store.js";
+import { Store, isSecret, currentValue, stateOf, suitePath } from "./store.js";
 import { texts } from "./texts.js";
-import { naturalOrder, rowsOf } from "./tree.js";
-import { brief, held, sourceBadge, time } from "./words.js";
+import { naturalSortKey, treeRows } from "./tree.js";
+import { shortText, shownValue, sourceBadge, time } from "./words.js";
 
 // How often the page asks for clients, because the stream does not say which commits they have applied.
 export const clientInterval = 3000;
 
 const transfer = (name, ...values) => withModule("./transfer.js", module => module[name](...values));
 
-export function suiteView(app, first) {
-  const { suite } = first;
-  let place = first, part = null, settings = null, isGone = false, isCreating = false;
-  let clientTimer = 0, isCounting = true;
+export function suiteView(app, firstRoute) {
+  const { suite } = firstRoute;
+  let route = firstRoute, part = null, settings = null, isGone = false, isCreating = false;
+  let clientTimer = 0, isWaiting = true;
   const heading = el("h1", { tabindex: -1 }, bdi(suite));
   const tabs = el("nav.tabs", { "aria-label": texts.suite.parts });
-  const failure = alarm();
-  // The address may be that of the link already, although the filter has been changed since.
+  const failure = errorLine();
+  // If the address is that of the link already, a click must set the filter again.
   const invalid = el("a.mark.bad", { href: app.link(suite, null, { show: "invalid" }), hidden: true, onclick: event => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -45,13 +45,13 @@ export function suiteView(app, first) {
     { class: "mark", hidden: true });
   const head = el("div.head", heading, actions, tabs, invalid, clients);
   const element = el("div.view", head, failure, body);
-  const countInvalid = paced(200, () => {
+  const countInvalid = throttled(200, () => {
     const number = [...store.settings.values()].filter(({ source }) => source === "invalid").length;
     invalid.textContent = texts.suite.invalid(number);
     invalid.hidden = !number;
   });
   // Counts the clients that have the settings of the view. Asks again until all of them have the settings.
-  const countClients = paced(300, async () => {
+  const countClients = throttled(300, async () => {
     clearTimeout(clientTimer);
     try {
       if (store.exists && !document.hidden) {
@@ -60,39 +60,39 @@ export function suiteView(app, first) {
         clients.textContent = texts.clients.count(applied, present, failed);
         clients.classList.toggle("bad", failed > 0);
         clients.hidden = !present;
-        isCounting = applied < present;
+        isWaiting = applied < present;
       }
     } catch (problem) {
-      isCounting = problem.isTransient;
+      isWaiting = problem.isTransient;
     }
-    if (isCounting && !isGone) clientTimer = setTimeout(countClients, clientInterval);
+    if (isWaiting && !isGone) clientTimer = setTimeout(countClients, clientInterval);
   });
-  const store = new Store(suite, (keys, isWhole) => {
+  const store = new Store(suite, (keys, isReread) => {
     app.tray.compare(store);
     countInvalid();
     countClients();
     actions.hidden = !store.exists;
-    if (part && part.name !== partOf(place)) draw();
-    for (const each of new Set([part, settings])) each?.change(keys, isWhole);
+    if (part && part.name !== partOf(route)) draw();
+    for (const each of new Set([part, settings])) each?.change(keys, isReread);
   });
 
   const tabOf = ({ query }) => ["history", "compare", "schema"].find(name => query.has(name)) || "settings";
 
   async function copyCurl() {
-    const problem = await navigator.clipboard.writeText(curl(suitePath(suite))).catch(error => error);
+    const problem = await navigator.clipboard.writeText(curlCommand(suitePath(suite))).catch(error => error);
     toast(problem ? el("p.error", problem.message) : el("p", texts.setting.copied));
   }
 
   // A suite that does not exist has no settings and no schema until the person decides to create the suite.
-  function partOf(place) {
-    const name = tabOf(place);
-    const isMeant = store.exists || name === "history" || isCreating || place.query.has("create")
+  function partOf(route) {
+    const name = tabOf(route);
+    const isShown = store.exists || name === "history" || isCreating || route.query.has("create")
       || hasSchemaDraft(suite) || app.tray.all.some(edit => edit.suite === suite);
-    return isMeant ? name : "absent";
+    return isShown ? name : "absent";
   }
 
   function drawTabs() {
-    const name = tabOf(place);
+    const name = tabOf(route);
     const label = hasSchemaDraft(suite) ? texts.suite.edited : texts.common.schema;
     if (tabs.dataset.shown === `${name} ${label}`) return;
     tabs.dataset.shown = `${name} ${label}`;
@@ -105,30 +105,30 @@ export function suiteView(app, first) {
   const create = () => { isCreating = true; draw(); };
   const parts = {
     absent: ["./absent.js", module => module.absentSuite(app, store, create)],
-    history: ["./history.js", module => module.historyView(app, store, place)],
-    compare: ["./compare.js", module => module.compareView(app, store, place)],
+    history: ["./history.js", module => module.historyView(app, store, route)],
+    compare: ["./compare.js", module => module.compareView(app, store, route)],
     schema: ["./schemas.js", module => module.schemaView(app, store, drawTabs)],
   };
 
   function draw() {
-    const name = partOf(place);
+    const name = partOf(route);
     actions.hidden = !store.exists;
     drawTabs();
-    if (part?.name === name) return part.follow?.(place);
+    if (part?.name === name) return part.follow?.(route);
     // Keeps the part with the settings, so that it keeps its search, its closed groups and its scroll position.
     if (part === settings) settings?.pause();
     else part?.leave();
-    if (place.query.has("create")) isCreating = true;
-    part = name === "settings" ? settings || settingsPart(app, store, place) : lazyPart(...parts[name], "div.scrolls");
+    if (route.query.has("create")) isCreating = true;
+    part = name === "settings" ? settings || settingsPart(app, store, route) : lazyPart(...parts[name], "div.scrolls");
     part.name = name;
     body.replaceChildren(part.element);
     if (name !== "settings") return;
-    if (settings) settings.follow(place);
+    if (settings) settings.follow(route);
     settings = part;
   }
 
   async function open() {
-    const isOpen = await persist(() => store.open().then(() => true), failure.tell, () => isGone);
+    const isOpen = await retryRead(() => store.open().then(() => true), failure.tell, () => isGone);
     if (!isOpen) return;
     app.tray.onCommit = changes => store.apply(changes);
     app.endPending = changes => { store.apply(changes); store.readPending(); };
@@ -144,7 +144,7 @@ export function suiteView(app, first) {
     element, focus: () => heading.focus(),
     follow: next => {
       if (next.suite !== suite) return false;
-      place = next;
+      route = next;
       if (store.isLoaded) draw();
       return true;
     },
@@ -161,11 +161,11 @@ export function suiteView(app, first) {
 
 const searchTexts = new WeakMap();
 
-function searched(setting) {
+function searchText(setting) {
   let text = searchTexts.get(setting);
   if (text === undefined) {
-    const { title = "", description = "" } = resolve(setting.schema);
-    const value = setting.value === null || isSecret(setting) ? "" : brief(setting.value);
+    const { title = "", description = "" } = resolveRefs(setting.schema);
+    const value = setting.value === null || isSecret(setting) ? "" : shortText(setting.value);
     text = `${setting.key} ${title} ${description} ${value}`.toLowerCase();
     searchTexts.set(setting, text);
   }
@@ -175,34 +175,34 @@ function searched(setting) {
 const sourceOrder = ["invalid", "stored", "default", "unset"];
 
 function valueOrder(setting) {
-  const value = isSecret(setting) ? undefined : present(setting);
-  return isNumber(value) ? Number(value) : naturalOrder(brief(value, 60));
+  const value = isSecret(setting) ? undefined : currentValue(setting);
+  return isNumber(value) ? Number(value) : naturalSortKey(shortText(value, 60));
 }
 
-const switchSign = isOn => el("span.toggle", { "data-part": "switch", "data-on": isOn && "", "aria-hidden": "true" });
+const switchMark = isOn => el("span.toggle", { "data-part": "switch", "data-on": isOn && "", "aria-hidden": "true" });
 
-function settingsPart(app, store, first) {
+function settingsPart(app, store, firstRoute) {
   const { tray } = app;
-  const closed = new Set();
-  let panel = null, key = null, last = null, isDrawn = false;
+  const closedGroups = new Set();
+  let panel = null, key = null, lastRoute = null, isDrawn = false;
   const search = searchField(texts.suite.search, () => list, () => { draw(); keepAddress(); });
   const filter = el("select", { "aria-label": texts.suite.show, onchange: () => { draw(); keepAddress(); } },
     texts.suite.filters.map(([value, label]) => el("option", { value }, label)));
   const total = el("p.count", { "aria-live": "polite" });
   const list = new List({
     label: texts.suite.label(store.suite), role: "tree", itemRole: "treeitem", row, describe, onOpen: open,
-    onSide: turn, onPart: ({ setting }) => toggle(store.at(setting.key)),
+    onArrow: turn, onPart: ({ setting }) => toggle(store.at(setting.key)),
     onKey: (event, item) => {
       if (event.key === "Escape" && key !== null) { openKey(null); return true; }
       const setting = item?.setting && store.at(item.setting.key);
       if (!setting || !setting.writable) return false;
       if (event.key === " " && typeof setting.value === "boolean") { toggle(setting); return true; }
-      if (event.key === "Delete") { tray.propose(setting, { remove: true }); return true; }
+      if (event.key === "Delete") { tray.edit(setting, { remove: true }); return true; }
       return false;
     },
   });
   const columns = headings([
-    { id: "name", label: texts.suite.setting, keyOf: ({ key }) => naturalOrder(key) },
+    { id: "name", label: texts.suite.setting, keyOf: ({ key }) => naturalSortKey(key) },
     { id: "note", label: texts.suite.description },
     { id: "now", label: texts.setting.value, keyOf: valueOrder },
     { id: "source", label: texts.suite.source, keyOf: ({ source }) => sourceOrder.indexOf(source) },
@@ -217,22 +217,21 @@ function settingsPart(app, store, first) {
       history.replaceState(null, "", app.link(store.suite, key, query()));
   });
   const mayWrite = app.caller.may("write", store.suite);
-  const more = el("div.tools", search, filter,
+  const tools = el("div.tools", search, filter,
     mayWrite && [button(texts.common.add, addSetting, texts.suite.add),
       button(texts.suite.import, () => transfer("openImport", store, app))],
     button(texts.suite.export, () => transfer("exportSuite", store)));
   const empty = el("div.empty", { hidden: true });
-  const side = el("section.panel", { "aria-label": texts.suite.setting, hidden: true });
-  const element = el("div.columns", el("div.column", el("div.subhead", more, total), empty,
-    el("div.table", columns.element, list.element)), side);
+  const panelPlace = el("section.panel", { "aria-label": texts.suite.setting, hidden: true });
+  const element = el("div.columns", el("div.column", el("div.subhead", tools, total), empty,
+    el("div.table", columns.element, list.element)), panelPlace);
 
   function describe(item) {
     const edit = item.setting && tray.at(store.suite, item.setting.key);
     return { href: item.setting && app.link(store.suite, item.setting.key),
-      "aria-level": item.level, "aria-posinset": item.place, "aria-setsize": item.total,
+      "aria-level": item.level, "aria-posinset": item.position, "aria-setsize": item.total,
       "aria-expanded": item.group ? String(item.isOpen) : null,
-      class: ["row", item.group && "is-group", edit && "is-edited",
-        item.setting && store.isFresh(item.setting.key) && "is-fresh",
+      class: ["row", item.group && "is-group", edit && "is-edited", item.setting && store.isFresh(item.setting.key) && "is-fresh",
         item.setting?.key === key && "is-open"].filter(Boolean).join(" ") };
   }
 
@@ -244,23 +243,23 @@ function settingsPart(app, store, first) {
     }
     const { setting } = item;
     const edit = tray.at(store.suite, setting.key);
-    const { title, description, deprecated, readOnly } = resolve(setting.schema);
+    const { title, description, deprecated, readOnly } = resolveRefs(setting.schema);
     const note = [title, description].filter(Boolean).join(": ");
     const value = edit && "value" in edit ? edit.value : setting.value;
     const isSwitch = typeof value === "boolean" && setting.writable && !isSecret(setting);
-    const due = setting.pending && el("span.mark.due", sign("⟲ "), el("span.unseen", texts.pending.revertsIn),
+    const revertMark = setting.pending && el("span.mark.due", sign("⟲ "), el("span.unseen", texts.pending.revertsIn),
       countdown(setting.pending.deadline));
     return [
       name, el("span.note", { title: note, dir: "auto" }, deprecated && [el("span.mark", texts.suite.deprecated), " "],
         title && el("b", title), title && description && " ", description),
-      // A person presses Space in place of this switch, so that screen readers need not know it.
-      edit ? el("span.now", isSwitch && switchSign(value), edit.mistake ? texts.suite.noValueYet
+      // Screen readers skip this switch. With the keyboard, a person presses Space.
+      edit ? el("span.now", isSwitch && switchMark(value), edit.mistake ? texts.suite.noValueYet
         : edit.remove ? texts.suite.reset : edit.isSecret ? texts.suite.newSecret
-          : held({ value: edit.value }, { onOneLine: true }),
+          : shownValue({ value: edit.value }, { onOneLine: true }),
         el("span.mark", edit.other ? texts.suite.conflict : edit.errors.length || edit.mistake ? texts.suite.refused
-          : texts.suite.isEdited), due)
-        : el("span.now", isSwitch && switchSign(value), held(stateOf(setting), { onOneLine: true }),
-          (readOnly || !setting.writable) && el("span.mark", texts.suite.locked), due),
+          : texts.suite.isEdited), revertMark)
+        : el("span.now", isSwitch && switchMark(value), shownValue(stateOf(setting), { onOneLine: true }),
+          (readOnly || !setting.writable) && el("span.mark", texts.suite.locked), revertMark),
       sourceBadge(setting.source), el("span.changed", time(setting.modified)),
     ];
   }
@@ -268,27 +267,27 @@ function settingsPart(app, store, first) {
   function toggle(setting) {
     const edit = tray.at(setting.suite, setting.key);
     const value = !(edit && "value" in edit ? edit.value : setting.value);
-    tray.propose(setting, { value });
-    say(texts.suite.turned(setting.key, value));
+    tray.edit(setting, { value });
+    announce(texts.suite.turned(setting.key, value));
   }
 
   function draw() {
     const words = wordsOf(search.value);
-    const kind = filter.value;
-    const isWanted = setting => words.every(word => searched(setting).includes(word))
-      && (!kind || (kind === "edited" ? tray.at(store.suite, setting.key) : setting.source === kind));
+    const shownSource = filter.value;
+    const isWanted = setting => words.every(word => searchText(setting).includes(word))
+      && (!shownSource || (shownSource === "edited" ? tray.at(store.suite, setting.key) : setting.source === shownSource));
     const all = [...store.settings.values()];
     for (const edit of tray.edits.values())
       if (edit.suite === store.suite && !store.settings.has(edit.key)) all.push(store.at(edit.key));
     const isTree = columns.column === "name";
-    const found = words.length || kind ? all.filter(isWanted) : all;
-    if (!isTree) found.sort((one, other) => naturalOrder(one.key) < naturalOrder(other.key) ? -1 : 1);
+    const found = words.length || shownSource ? all.filter(isWanted) : all;
+    if (!isTree) found.sort((one, other) => naturalSortKey(one.key) < naturalSortKey(other.key) ? -1 : 1);
     columns.sort(found);
-    const rows = isTree ? rowsOf(found, group => words.length > 0 || !closed.has(group))
+    const rows = isTree ? treeRows(found, group => words.length > 0 || !closedGroups.has(group))
       : found.map((setting, index) => ({ id: `k:${setting.key}`, setting, label: setting.key, level: 1,
-        place: index + 1, total: found.length }));
+        position: index + 1, total: found.length }));
     for (const item of rows) {
-      item.stamp = item.group ? `${item.isOpen} ${item.size} ${item.place} ${item.total}` : stamp(item);
+      item.stamp = item.group ? `${item.isOpen} ${item.size} ${item.position} ${item.total}` : stamp(item);
     }
     list.set(rows);
     const stored = all.filter(setting => setting.source === "stored").length;
@@ -297,36 +296,34 @@ function settingsPart(app, store, first) {
     list.element.parentElement.hidden = !rows.length;
     empty.hidden = rows.length > 0;
     if (!rows.length) {
-      empty.replaceChildren(...(all.length ? [el("p", texts.suite.noMatch)]
-        : [el("h2", texts.suite.none),
-        ...(mayWrite ? [el("p", texts.suite.begin),
-          button(texts.suite.add, addSetting, { class: "primary" })] : [])]));
+      empty.replaceChildren(...(all.length ? [el("p", texts.suite.noMatch)] : [el("h2", texts.suite.none),
+        ...(mayWrite ? [el("p", texts.suite.begin), button(texts.suite.add, addSetting, { class: "primary" })] : [])]));
     }
     isDrawn = true;
   }
 
-  function stamp({ setting, label, level, place, total }) {
+  function stamp({ setting, label, level, position, total }) {
     const edit = tray.at(store.suite, setting.key);
-    return [setting.revision, setting.source, label, level, place, total, setting.key === key,
+    return [setting.revision, setting.source, label, level, position, total, setting.key === key,
       store.isFresh(setting.key), setting.pending?.deadline,
-      ...(edit ? [edit.mistake, edit.errors.length, Boolean(edit.other), edit.remove ? "" : brief(edit.value, 60)]
+      ...(edit ? [edit.mistake, edit.errors.length, Boolean(edit.other), edit.remove ? "" : shortText(edit.value, 60)]
         : [])].join(" ");
   }
 
   let frame = 0;
-  const soon = () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(draw); };
+  const drawSoon = () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(draw); };
 
+  // Opens or closes a group, or moves to the parent or the first child. `by` is 1 or -1.
   function turn(item, by) {
-    const isIn = by > 0;
-    if (item.group && item.isOpen !== isIn) {
-      if (isIn) closed.delete(item.group);
-      else closed.add(item.group);
+    const opens = by > 0;
+    if (item.group && item.isOpen !== opens) {
+      if (opens) closedGroups.delete(item.group);
+      else closedGroups.add(item.group);
       return draw();
     }
-    if (isIn && item.group) return list.move(list.places.get(item.id) + 1);
-    if (!isIn) {
-      const place = list.places.get(item.id);
-      for (let index = place - 1; index >= 0; index -= 1)
+    if (opens && item.group) return list.move(list.indexes.get(item.id) + 1);
+    if (!opens) {
+      for (let index = list.indexes.get(item.id) - 1; index >= 0; index -= 1)
         if (list.items[index].level < item.level) return list.move(index);
     }
   }
@@ -353,16 +350,15 @@ function settingsPart(app, store, first) {
   const absentPanel = (key, actions) => Object.assign(lazyPart("./absent.js",
     ({ absentSetting }) => absentSetting(app, store, key, actions), "div.panel-body"), { isAbsent: true });
 
-  const isKnown = place => store.settings.has(place.key) || place.query.has("create")
-    || tray.at(store.suite, place.key);
+  const isKnown = ({ key, query }) => store.settings.has(key) || query.has("create") || tray.at(store.suite, key);
 
-  function show(place) {
-    const isOther = place.key !== key || !panel || panel.isAbsent;
-    const hasFocus = side.contains(document.activeElement);
-    key = place.key;
-    last = place;
-    if (["search", "show"].some(name => place.query.has(name))) {
-      const [text, shown] = ["search", "show"].map(name => place.query.get(name) || "");
+  function show(route) {
+    const isOther = route.key !== key || !panel || panel.isAbsent;
+    const hasFocus = panelPlace.contains(document.activeElement);
+    key = route.key;
+    lastRoute = route;
+    if (["search", "show"].some(name => route.query.has(name))) {
+      const [text, shown] = ["search", "show"].map(name => route.query.get(name) || "");
       if (search.value.trim() !== text) search.value = text;
       filter.value = shown;
       draw();
@@ -373,13 +369,13 @@ function settingsPart(app, store, first) {
         if (!isStaying || !isListSeen()) openKey(null);
         list.element.focus();
       };
-      panel = key === null ? null : isKnown(place) ? settingPanel(app, store, key, { back })
+      panel = key === null ? null : isKnown(route) ? settingPanel(app, store, key, { back })
         : absentPanel(key, { back, create: () => { wantsFocus = true; openKey(key, { create: "" }); } });
-      side.hidden = !panel;
-      side.replaceChildren(...(panel ? [panel.element] : []));
+      panelPlace.hidden = !panel;
+      panelPlace.replaceChildren(...(panel ? [panel.element] : []));
       element.classList.toggle("has-panel", Boolean(panel));
       if (key !== null) {
-        for (const group of [...closed]) if (key.startsWith(group)) closed.delete(group);
+        for (const group of [...closedGroups]) if (key.startsWith(group)) closedGroups.delete(group);
       }
       draw();
       if (key !== null) list.activate(`k:${key}`);
@@ -399,28 +395,28 @@ function settingsPart(app, store, first) {
     });
   }
 
-  const ofTray = () => { if (isDrawn) soon(); panel?.update(); };
-  tray.listeners.add(ofTray);
+  const onTrayChange = () => { if (isDrawn) drawSoon(); panel?.update(); };
+  tray.listeners.add(onTrayChange);
   element.addEventListener("keydown", event => {
-    if (event.key === "Escape" && side.contains(event.target) && !event.defaultPrevented)
+    if (event.key === "Escape" && panelPlace.contains(event.target) && !event.defaultPrevented)
       { event.preventDefault(); if (isListSeen()) list.element.focus(); else openKey(null); }
   });
-  const unmark = debounced(2600, () => soon());
-  show(first);
+  const removeMarks = debounced(2600, () => drawSoon());
+  show(firstRoute);
   return {
     element,
-    focus: () => { if (first.key === null || !panel) list.focusQuietly(); },
+    focus: () => { if (firstRoute.key === null || !panel) list.focusQuietly(); },
     follow: show, pause,
-    change: (keys, isWhole) => {
-      soon();
-      unmark();
-      if (panel?.isAbsent && isKnown(last)) show(last);
-      panel?.update(isWhole ? undefined : keys);
+    change: (keys, isReread) => {
+      drawSoon();
+      removeMarks();
+      if (panel?.isAbsent && isKnown(lastRoute)) show(lastRoute);
+      panel?.update(isReread ? undefined : keys);
     },
     leave: () => {
-      tray.listeners.delete(ofTray);
+      tray.listeners.delete(onTrayChange);
       panel?.leave();
-      for (const each of [unmark, keepAddress]) each.cancel();
+      for (const each of [removeMarks, keepAddress]) each.cancel();
       cancelAnimationFrame(frame);
     },
   };

@@ -1,43 +1,43 @@
 // The list of suites, with the number of settings and the last commit of each.
-import { Watch, get, getSuites, persist } from "./api.js";
-import { alarm, ask, bdi, button, el, loading, paced } from "./dom.js";
+import { Watch, get, getSuites, retryRead } from "./api.js";
+import { errorLine, ask, bdi, button, el, loading, throttled } from "./dom.js";
 import { List, headings, searchField, wordsOf } from "./list.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
-import { naturalOrder } from "./tree.js";
-import { origin } from "./words.js";
+import { naturalSortKey } from "./tree.js";
+import { changeInfo } from "./words.js";
 
 export function suitesView(app) {
   let suites = [], watch = null, isGone = false;
-  // The last commit of a suite, by name and revision.
+  // The last commits of suites, by name and revision.
   const lastCommits = new Map();
   const search = searchField(texts.suites.search, () => list, draw);
   const total = el("p.count", { "aria-live": "polite" });
   const list = new List({
     label: texts.common.suites, role: "listbox", itemRole: "option", row,
-    describe: item => ({ href: app.link(item.id), "aria-posinset": item.place, "aria-setsize": item.total }),
+    describe: item => ({ href: app.link(item.id), "aria-posinset": item.position, "aria-setsize": item.total }),
     onOpen: item => app.go(item.id), onPart: item => app.go(item.id, null, { show: "invalid" }),
   });
   const columns = headings([
-    { id: "name", label: texts.suites.suite, keyOf: ({ suite }) => naturalOrder(suite) },
+    { id: "name", label: texts.suites.suite, keyOf: ({ suite }) => naturalSortKey(suite) },
     { id: "tag", label: texts.common.schema, keyOf: ({ hasSchema }) => hasSchema ? 0 : 1 },
     { id: "keys-count", label: texts.common.settings, keyOf: ({ keyCount }) => keyCount, isReversed: true },
     { id: "invalid", label: texts.suites.invalid, keyOf: ({ invalidCount = 0 }) => invalidCount, isReversed: true },
     { id: "last", label: texts.suites.last, keyOf: ({ revision }) => revision, isReversed: true },
   ], draw);
-  const wait = loading();
+  const placeholder = loading();
   const empty = el("div.empty", { hidden: true });
-  const failure = alarm();
+  const failure = errorLine();
   const element = el("div.view", el("div.head", el("h1", { tabindex: -1 }, texts.common.suites), total,
     el("div.tools", search, button(texts.search.label, () => app.go(null, null, { search: search.value.trim() })),
-      button(texts.suites.new, newSuite))), failure, wait, empty,
+      button(texts.suites.new, newSuite))), failure, placeholder, empty,
     el("div.table.suites", { hidden: true }, columns.element, list.element));
 
   function row({ suite }) {
     const { suite: name, keyCount, invalidCount, hasSchema } = suite;
     const last = el("span.last");
     const commit = lastCommits.get(`${name} ${suite.revision}`);
-    if (commit) last.append(words(commit));
+    if (commit) last.append(whenAndWho(commit));
     else lookUp(suite, last);
     return [el("span.name", bdi(name)), el("span.tag", hasSchema ? texts.suites.schema : ""),
       el("span.keys-count", texts.common.settingCount(keyCount)),
@@ -45,7 +45,7 @@ export function suitesView(app) {
       last];
   }
 
-  const words = ({ time, by }) => el("span", origin({ time, by }));
+  const whenAndWho = ({ time, by }) => el("span", changeInfo({ time, by }));
 
   // Requests the last commit only for rows that stay in view, because scrolling passes many rows.
   function lookUp(suite, place) {
@@ -56,7 +56,7 @@ export function suitesView(app) {
         const [commit] = body.commits;
         if (!commit) return;
         lastCommits.set(`${suite.suite} ${suite.revision}`, commit);
-        place.replaceChildren(words(commit));
+        place.replaceChildren(whenAndWho(commit));
       } catch {
         place.textContent = "";
       }
@@ -67,7 +67,7 @@ export function suitesView(app) {
     const wanted = wordsOf(search.value);
     const found = suites.filter(({ suite }) => wanted.every(word => suite.toLowerCase().includes(word)));
     list.set(columns.sort(found).map((suite, index) =>
-      ({ id: suite.suite, suite, stamp: `${suite.revision} ${suite.keyCount}`, place: index + 1,
+      ({ id: suite.suite, suite, stamp: `${suite.revision} ${suite.keyCount}`, position: index + 1,
       total: found.length })));
     total.textContent = wanted.length ? texts.common.found(found.length, texts.suites.total(suites.length))
       : texts.suites.total(suites.length);
@@ -75,21 +75,20 @@ export function suitesView(app) {
     empty.hidden = found.length > 0;
     if (!found.length) {
       empty.replaceChildren(...(wanted.length ? [el("p", texts.suites.noMatch)]
-        : [el("h2", texts.suites.none), el("p", texts.suites.what),
-          button(texts.suites.new, newSuite, { class: "primary" })]));
+        : [el("h2", texts.suites.none), el("p", texts.suites.what), button(texts.suites.new, newSuite, { class: "primary" })]));
     }
   }
 
   async function load() {
     const { all, first } = await getSuites();
     suites = all;
-    wait.remove();
+    placeholder.remove();
     draw();
     return first.cursor;
   }
 
-  const read = () => persist(load, failure.tell, () => isGone);
-  const reload = paced(300, read);
+  const read = () => retryRead(load, failure.tell, () => isGone);
+  const reload = throttled(300, read);
 
   async function open() {
     const cursor = await read();

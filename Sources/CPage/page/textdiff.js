@@ -3,19 +3,17 @@ import { el } from "./dom.js";
 import { texts } from "./texts.js";
 import { isBase64 } from "./words.js";
 
-// The limit of cells of the table in `steps`, for its time.
-const mostCells = 1_000_000;
+// The limit of the table in `steps`, because its time grows with the number of cells.
+const maxCells = 1_000_000;
 
-// The steps from one list to the other: `[kind, element]`, where the kind is "span" for an element of both lists, "del"
-// or "ins". In long lists, all elements
-// between the common beginning and the common end count as changed.
+// The steps from one list to the other: `[kind, element]`. The kind is "span" for an element of both lists, "del" or "ins".
+// In long lists, all elements between the common beginning and the common end count as changed.
 export function steps(before, after) {
   let start = 0, end = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
-  while (end < before.length - start && end < after.length - start
-    && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  while (end < before.length - start && end < after.length - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
   const one = before.slice(start, before.length - end), other = after.slice(start, after.length - end);
-  const isSmall = one.length * other.length <= mostCells;
+  const isSmall = one.length * other.length <= maxCells;
   // `table[i * width + j]` is the length of the longest common subsequence of `one` from i and `other` from j.
   const width = other.length + 1;
   const table = new Uint16Array(isSmall ? (one.length + 1) * width : 0);
@@ -54,25 +52,26 @@ export function markedTexts(before, after) {
 
 // The part of a long line where it begins to differ from another line.
 function shortened(text, other = "") {
-  const [most, before] = isBase64(text) ? [60, 20] : [200, 60];
-  if (text.length <= most) return text;
+  const [maxLength, before] = isBase64(text) ? [60, 20] : [200, 60];
+  if (text.length <= maxLength) return text;
   let same = 0;
   while (same < text.length && text[same] === other[same]) same += 1;
   const from = Math.max(0, same - before);
-  return (from ? "…" : "") + text.slice(from, from + most) + (from + most < text.length ? "…" : "");
+  return (from ? "…" : "") + text.slice(from, from + maxLength) + (from + maxLength < text.length ? "…" : "");
 }
 
-// Lines around a changed line, and changed lines of each side that are shown.
-const near = 2, most = 500;
+// The lines shown around a changed line, and the limit of changed lines of each side.
+const nearLines = 2, maxLines = 500;
 
 // The lines that differ, with two lines around each.
 export function changedLines(before, after) {
   const all = steps(before, after);
   const isNear = all.map(() => false);
   all.forEach(([kind], index) => {
-    if (kind !== "span") isNear.fill(true, Math.max(0, index - near), index + near + 1);
+    if (kind !== "span") isNear.fill(true, Math.max(0, index - nearLines), index + nearLines + 1);
   });
   const lines = [];
+  // The numbers of changed lines of the old and of the new text.
   const shown = [0, 0];
   let hidden = 0;
   for (let index = 0; index < all.length; index += 1) {
@@ -92,7 +91,7 @@ export function changedLines(before, after) {
     for (const [kind, mark, side, group] of [["del", "−", 0, removed], ["ins", "+", 1, added]]) {
       group.forEach((text, line) => {
         shown[side] += 1;
-        if (shown[side] > most) hidden += 1;
+        if (shown[side] > maxLines) hidden += 1;
         else lines.push(el(`${kind}.line`, `${mark} `, marked[line]?.[side] || shortened(text), "\n"));
       });
     }

@@ -1,20 +1,22 @@
 // The tray: the edits until they are committed together, each with the revision that the person saw.
-import { Problem, newKey, send } from "./api.js";
+import { Problem, newRequestKey, send } from "./api.js";
 import { isSame, print } from "./exact.js";
 import { debounced } from "./dom.js";
 import { readDraft, saveDraft } from "./drafts.js";
-import { isSecret, present, withChange } from "./store.js";
+import { isSecret, currentValue, withChange } from "./store.js";
 import { texts } from "./texts.js";
 
-const id = (suite, key) => `${suite}/${key}`;
+const editID = (suite, key) => `${suite}/${key}`;
 
 export class Tray {
   constructor() {
+    // An edit has `value` or `remove`, or `mistake` if its text is no value yet; `seen`, the setting that the person saw;
+    // `other`, a newer setting of another caller; and `overrides`, if the person unlocked the key.
     this.edits = new Map();
     this.listeners = new Set();
     // Why the daemon would refuse the edits, if the reason is not about a single edit.
     this.problem = "";
-    // Why the last commit failed. It stays until the person acts, because the next dry run may succeed.
+    // Why the last commit failed. It stays until the person acts, although the next dry run may succeed.
     this.failure = "";
     this.note = "";
     this.isSending = false;
@@ -30,12 +32,11 @@ export class Tray {
 
   get size() { return this.edits.size; }
   get all() { return [...this.edits.values()]; }
-  // The edits of locked keys.
   get overriding() { return this.all.filter(edit => edit.overrides && !edit.seen.writable); }
   // The edits of the next commit. A commit that overrides a lock requires the right `override` on each of its keys, so
   // edits of other keys wait.
-  get next() { return this.overriding.length ? this.all.filter(this.mayOverride) : this.all; }
-  at(suite, key) { return this.edits.get(id(suite, key)); }
+  get nextEdits() { return this.overriding.length ? this.all.filter(this.mayOverride) : this.all; }
+  at(suite, key) { return this.edits.get(editID(suite, key)); }
   notify() {
     this.save();
     for (const listener of this.listeners) listener();
@@ -50,25 +51,25 @@ export class Tray {
   #restoreDraft() {
     const draft = readDraft("edits");
     for (const edit of draft?.edits || [])
-      this.edits.set(id(edit.suite, edit.key), { ...edit, errors: [], isSecret: false });
+      this.edits.set(editID(edit.suite, edit.key), { ...edit, errors: [], isSecret: false });
     this.note = draft?.note || "";
   }
 
-  // Removes the messages about the previous state of the edits, when the person acts.
+  // When the person acts, the messages about the edits are outdated.
   #clearMessages() { this.problem = this.failure = ""; }
 
   // Takes an edit of a setting: `{ value }`, `{ remove: true }`, or `{ mistake: "…" }` for a text that is no value yet.
-  // An edit that changes nothing is removed, unless `isKept` says that the default is stored on purpose.
-  propose(setting, edit) {
-    const place = id(setting.suite, setting.key);
-    const old = this.edits.get(place);
+  // An edit that changes nothing is removed, unless `storesDefault` says that the person wants to store the default.
+  edit(setting, edit) {
+    const id = editID(setting.suite, setting.key);
+    const old = this.edits.get(id);
     const seen = old?.seen || setting;
-    const isSetBack = !edit.mistake && !edit.remove && !edit.isKept && seen.source !== "invalid" && !seen.secret
-      && present(seen) !== undefined && isSame(present(seen), edit.value);
-    const isNothing = edit.remove && (seen.source === "default" || seen.source === "unset");
-    if (isSetBack || isNothing) this.edits.delete(place);
+    const isUnchanged = !edit.mistake && !edit.remove && !edit.storesDefault && seen.source !== "invalid" && !seen.secret
+      && currentValue(seen) !== undefined && isSame(currentValue(seen), edit.value);
+    const isResetOfUnset = edit.remove && (seen.source === "default" || seen.source === "unset");
+    if (isUnchanged || isResetOfUnset) this.edits.delete(id);
     else {
-      this.edits.set(place, { suite: setting.suite, key: setting.key, seen, errors: [], isSecret: isSecret(setting),
+      this.edits.set(id, { suite: setting.suite, key: setting.key, seen, errors: [], isSecret: isSecret(setting),
         overrides: old?.overrides, other: old?.other, ...edit });
     }
     this.#clearMessages();
@@ -78,7 +79,7 @@ export class Tray {
   }
 
   remove(edit) {
-    this.edits.delete(id(edit.suite, edit.key));
+    this.edits.delete(editID(edit.suite, edit.key));
     this.#clearMessages();
     this.notify();
     if (this.size) this.check();
@@ -94,8 +95,8 @@ export class Tray {
 
   // Compares the edits with the current settings of a suite. A setting that was changed makes a conflict.
   compare(store) {
-    // The stream also delivers the changes of a commit of this page, so the comparison waits for the answer.
     this.store = store;
+    // The stream can deliver the changes of the page's own commit before its answer, so `commit` compares after the answer.
     if (this.isSending) return;
     let isChanged = false;
     for (const edit of this.edits.values()) {
@@ -115,7 +116,7 @@ export class Tray {
   #compareEdit(edit, now) {
     const isDone = edit.remove ? ["default", "unset"].includes(now.source)
       : "value" in edit && !now.secret && now.source === "stored" && isSame(now.value, edit.value);
-    if (isDone) this.edits.delete(id(edit.suite, edit.key));
+    if (isDone) this.edits.delete(editID(edit.suite, edit.key));
     else edit.other = now;
   }
 
@@ -125,8 +126,8 @@ export class Tray {
 
   keepMine(edit) {
     const mine = edit.remove ? { remove: true } : { value: edit.value };
-    this.edits.set(id(edit.suite, edit.key), { ...edit, ...mine, seen: edit.other, other: undefined, errors: [] });
-    this.propose(edit.other, edit.mistake ? { mistake: edit.mistake } : mine);
+    this.edits.set(editID(edit.suite, edit.key), { ...edit, ...mine, seen: edit.other, other: undefined, errors: [] });
+    this.edit(edit.other, edit.mistake ? { mistake: edit.mistake } : mine);
   }
 
   override(edit, isOn) {
@@ -137,8 +138,7 @@ export class Tray {
   }
 
   #operations(edits) {
-    return edits.map(({ suite, key, remove, value }) => remove ? { op: "delete", suite, key }
-      : { op: "set", suite, key, value });
+    return edits.map(({ suite, key, remove, value }) => remove ? { op: "delete", suite, key } : { op: "set", suite, key, value });
   }
 
   #query(more) {
@@ -147,13 +147,12 @@ export class Tray {
 
   // Validates all edits by one dry run, so that rules across keys apply, and shows the errors at the edits.
   async #check() {
-    const edits = this.next.filter(edit => !edit.mistake);
+    const edits = this.nextEdits.filter(edit => !edit.mistake);
     if (!edits.length || this.isSending) return;
     const commits = this.commits;
     let problem = null;
     try {
-      await send("POST", "v1/transaction",
-        { body: { do: this.#operations(edits) }, query: this.#query({ dryRun: true }) });
+      await send("POST", "v1/transaction", { body: { do: this.#operations(edits) }, query: this.#query({ dryRun: true }) });
     } catch (error) {
       problem = error;
     }
@@ -169,27 +168,27 @@ export class Tray {
     this.problem = "";
     if (!problem) return;
     const errors = problem.body?.errors || [];
-    let isPlaced = false;
+    let isShown = false;
     for (const error of errors) {
-      const index = /^\/do\/(\d+)(?:\/value)?(.*)$/.exec(error.pointer || "");
-      const edit = index ? edits[Number(index[1])]
+      const match = /^\/do\/(\d+)(?:\/value)?(.*)$/.exec(error.pointer || "");
+      const edit = match ? edits[Number(match[1])]
         : edits.find(each => each.suite === error.suite && each.key === error.key);
       if (!edit) continue;
-      edit.errors.push({ pointer: index && index[2] !== "/key" ? index[2] : "", detail: error.detail });
-      isPlaced = true;
+      edit.errors.push({ pointer: match && match[2] !== "/key" ? match[2] : "", detail: error.detail });
+      isShown = true;
     }
     const named = /^\/do\/(\d+)/.exec(problem.body?.pointer || "");
-    if (!isPlaced && named && edits[Number(named[1])]) {
+    if (!isShown && named && edits[Number(named[1])]) {
       edits[Number(named[1])].errors.push({ pointer: "", detail: problem.message });
-      isPlaced = true;
+      isShown = true;
     }
-    if (!isPlaced) this.problem = problem.message;
+    if (!isShown) this.problem = problem.message;
   }
 
-  // Commits the edits together. With `confirm`, a time span, the daemon reverts the commit unless a person confirms it.
+  // Commits the edits together. Unless a person confirms the commit within the time span `confirm`, the daemon reverts it.
   // Returns the answer, or null if the commit failed; `failure` or the edits say why.
   async commit(note, confirm) {
-    const edits = this.next;
+    const edits = this.nextEdits;
     if (!this.canCommit) return null;
     this.isSending = true;
     this.commits += 1;
@@ -197,15 +196,15 @@ export class Tray {
     this.#clearMessages();
     this.notify();
     const body = {
-      // An unset key has no revision, so the guard is that no value is stored.
+      // An unset key has no revision, so the condition is that no value is stored.
       if: edits.map(({ suite, key, seen }) => seen.source === "unset" ? { suite, key, stored: false }
         : { suite, key, revision: seen.revision }),
       do: this.#operations(edits),
     };
     const query = this.#query({});
     // A commit whose answer was lost is repeated with the same idempotency key, so that it is not made twice.
-    const form = print([body, query, note, confirm]);
-    if (this.lost?.form !== form) this.lost = { form, key: newKey() };
+    const content = print([body, query, note, confirm]);
+    if (this.lost?.content !== content) this.lost = { content, key: newRequestKey() };
     try {
       const { body: answer } = await send("POST", "v1/transaction", { body, query, note, confirm, key: this.lost.key });
       this.lost = null;
@@ -213,7 +212,7 @@ export class Tray {
       this.onCommit?.((answer.changes || []).map(change => ({ ...change, pending: answer.pending })));
       for (const edit of edits) {
         const newer = this.at(edit.suite, edit.key);
-        if (newer === edit) this.edits.delete(id(edit.suite, edit.key));
+        if (newer === edit) this.edits.delete(editID(edit.suite, edit.key));
         else if (newer) {
           // An edit that was made during the commit is based on the committed value.
           const change = answer.changes?.find(({ suite, key }) => suite === edit.suite && key === edit.key);
@@ -223,7 +222,7 @@ export class Tray {
       return answer;
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
-      if (problem.isLost) {
+      if (problem.mayHaveSucceeded) {
         this.failure = texts.edits.lostAnswer;
       } else {
         this.lost = null;
@@ -246,8 +245,8 @@ export class Tray {
   #findConflicts(edits, failed) {
     for (const { index, current } of failed) {
       const edit = edits[index];
-      const unknown = { value: undefined, stored: undefined, by: undefined, note: undefined };
-      this.#compareEdit(edit, { ...edit.seen, ...unknown, ...current });
+      const cleared = { value: undefined, stored: undefined, by: undefined, note: undefined };
+      this.#compareEdit(edit, { ...edit.seen, ...cleared, ...current });
     }
     if (this.size && !this.conflicts.length) this.failure = texts.edits.changedMeanwhile;
   }

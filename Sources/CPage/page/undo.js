@@ -1,14 +1,13 @@
 // The dialogs that undo a commit of a suite, or take the suite back to an earlier state.
-import { newKey, send } from "./api.js";
-import { tellCommit } from "./changes.js";
-import { changeList, mistakeList } from "./commits.js";
+import { newRequestKey, send } from "./api.js";
+import { changeList, mistakeList, tellCommit } from "./commits.js";
 import { textDifference } from "./difference.js";
 import { bdi, confirm, el, field, newID } from "./dom.js";
 import { parse, print } from "./exact.js";
 import { readSchema, suitePath } from "./store.js";
 import { texts } from "./texts.js";
 
-// Shows the lines of the schemas of two suites and moments that differ.
+// Shows the lines that differ between two schemas. A place is `[suite, at]`; `at` is a revision, a time, or absent.
 export async function schemaDifference(...places) {
   const read = async place => {
     const { text } = await readSchema(...place);
@@ -34,35 +33,34 @@ export function undoDialogs(app, suite, isGone, onDone) {
     } }, el("summary", texts.history.schemaChange), content);
   }
 
-  // `scope` has the other suites of the commit once they are known, and whether they are undone, too.
+  // `scope`: the other suites that the commit changed, and whether the undo includes them. `fail` shows an error.
   async function undo(commit, fail, scope) {
     const { revision, schema } = commit;
     fail();
     const { others, isEverywhere } = scope || { others: await otherSuites(revision) };
-    putBack({ kind: "undo", body: { revision }, title: texts.history.undoRevision(revision), label: texts.history.undo,
+    confirmPlan({ kind: "undo", body: { revision }, title: texts.history.undoRevision(revision), label: texts.history.undo,
       fail, schema, others, isEverywhere, isChosen: Boolean(scope),
       choose: isEverywhere => undo(commit, fail, { others, isEverywhere }) });
   }
 
-  // Goes back with all settings, with `{ key }` or with `{ prefix }`.
+  // Goes back to a revision or time, for all settings, for `{ key }` or for `{ prefix }`.
   function restore(place, { key, prefix } = {}, fail) {
     const isRevision = /^\d+$/.test(place);
-    putBack({ kind: "restore", label: texts.history.goBack, fail,
+    confirmPlan({ kind: "restore", label: texts.history.goBack, fail,
       body: { to: isRevision ? Number(place) : place, keys: key === undefined ? undefined : [key], prefix },
       title: texts.history.goBackTo(isRevision ? texts.history.revisionPlace(place) : place,
         key ?? (prefix === undefined ? "" : `${prefix}*`)) });
   }
 
-  // Returns a plan that the daemon accepts after a refusal, or null. The dialog shows what the person agrees to.
-  function agreed(plan, problem) {
+  // Returns the plan for another try after a refusal, with a notice about what the person must agree to, or null.
+  function planAfterRefusal(plan, problem) {
     const { kind, body, query, others = [], isEverywhere, notices = [] } = plan;
     const { changes = [], conflicts = [] } = problem.body || {};
-    // The daemon has no guard for an undo in several suites, so it must refuse the undo after a later change.
+    // An undo in several suites cannot have a guard, so the daemon must refuse it after a later change.
     if (problem.code === "changed_since" && !body.force && !isEverywhere) {
       const notice = [el("p.notice.bad", texts.history.laterChanges),
         el("details", el("summary", texts.history.laterCount(changes.length)), changeList(changes))];
-      return { ...plan, body: { ...body, force: true }, label: texts.history.undoAnyway,
-        notices: [...notices, notice] };
+      return { ...plan, body: { ...body, force: true }, label: texts.history.undoAnyway, notices: [...notices, notice] };
     }
     if (problem.code === "schema_conflict" && kind === "restore" && !query?.onConflict)
       return { ...plan, query: { ...query, onConflict: "skip" } };
@@ -99,29 +97,29 @@ export function undoDialogs(app, suite, isGone, onDone) {
       option(false, texts.history.onlyHere(suite)), option(true, texts.history.allSuites(others.length + 1)));
   }
 
-  // Shows the effects of an undo or a restore, and makes the changes if the person agrees. The changes are made to the
-  // state that was shown, and to no other state, if they may take away more than one commit.
-  async function putBack(wanted) {
-    const { kind, body, title, label, query, notices = [], fail, schema, others = [], isEverywhere } = wanted;
+  // Shows the effects of an undo or a restore, and makes the changes if the person agrees. If they may undo more than one
+  // commit, a guard makes the daemon refuse them when the state is no longer the state that was shown.
+  async function confirmPlan(plan) {
+    const { kind, body, title, label, query, notices = [], fail, schema, others = [], isEverywhere } = plan;
     const target = isEverywhere ? "v1/undo" : suitePath(suite, kind);
-    let plan, schemas;
+    let dryRun, schemas;
     fail();
     try {
-      plan = await send("POST", target, { body, query: { ...query, dryRun: true } });
+      dryRun = await send("POST", target, { body, query: { ...query, dryRun: true } });
       schemas = schema && await schemaDifference([suite], [suite, body.revision - 1]);
     } catch (problem) {
-      const next = agreed(wanted, problem);
-      if (next) return putBack(next);
+      const next = planAfterRefusal(plan, problem);
+      if (next) return confirmPlan(next);
       const keys = (problem.body?.conflicts || []).map(({ key }) => key).filter(Boolean);
       const reason = `${problem.message}${keys.length > 1 ? ` (${keys.join(", ")})` : ""}`;
       return fail(isEverywhere ? texts.history.cannotUndoAll(reason)
         : kind === "undo" ? texts.history.cannotUndo(reason) : texts.history.cannotGoBack(reason));
     }
     if (isGone()) return;
-    const { changes, changed, skipped = [] } = plan.body;
+    const { changes, changed, skipped = [] } = dryRun.body;
     const note = el("input", { dir: "auto", value: title.toLowerCase() });
-    const once = newKey();
-    const dialog = confirm(title, [others.length > 0 && scopeChoice(wanted, () => dialog.close()), notices,
+    const requestKey = newRequestKey();
+    const dialog = confirm(title, [others.length > 0 && scopeChoice(plan, () => dialog.close()), notices,
       skipped.length > 0 && [el("p.notice.bad", texts.history.stay), mistakeList(skipped)],
       changed === false ? el("p", texts.history.nothing)
         : [el("p", texts.history.willChange), schemas && [el("h3", texts.common.schema), el("div", schemas)],
@@ -129,9 +127,9 @@ export function undoDialogs(app, suite, isGone, onDone) {
       field(texts.common.note, note)],
     label, notices.length || skipped.length ? "danger" : "primary", async () => {
       try {
-        const match = kind === "restore" || body.force ? plan.tag : undefined;
+        const match = kind === "restore" || body.force ? dryRun.tag : undefined;
         const { body: { changed, revision } } = await send("POST", target,
-          { body, query, note: note.value.trim(), key: once, match });
+          { body, query, note: note.value.trim(), key: requestKey, match });
         if (changed !== false) tellCommit(app, revision, title);
         onDone();
       } catch (problem) {

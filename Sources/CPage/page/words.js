@@ -14,34 +14,30 @@ export function sourceBadge(source) {
 export const isBase64 = text => text.length >= 80 && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text)
   && /[A-Z]/.test(text) && /[a-z]/.test(text) && /[+/=]/.test(text);
 
-// A short text for a value.
-export function brief(value, most = 160) {
+export function shortText(value, maxLength = 160) {
   if (value === undefined) return texts.values.none;
   if (value === null) return "null";
   if (typeof value === "boolean") return value ? texts.values.on : texts.values.off;
   if (isNumber(value)) return String(value);
   if (typeof value === "string" && isBase64(value))
-    return texts.values.base64(value.slice(0, 12), bytes(value.replace(/=+$/, "").length * 3 >> 2));
+    return texts.values.base64(value.slice(0, 12), sizeText(value.replace(/=+$/, "").length * 3 >> 2));
   const text = typeof value === "string" ? value || texts.values.emptyText
-    : !Object.keys(value).length ? Array.isArray(value) ? texts.values.emptyList
-      : texts.values.emptyObject
-    : Array.isArray(value) && value.every(item => typeof item === "string") ? value.slice(0, most).join(", ")
-      : print(value);
-  return text.length > most ? `${text.slice(0, most)}…` : text;
+    : !Object.keys(value).length ? Array.isArray(value) ? texts.values.emptyList : texts.values.emptyObject
+    : Array.isArray(value) && value.every(item => typeof item === "string") ? value.slice(0, maxLength).join(", ") : print(value);
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }
 
 // Shows what a setting or one side of a change holds: `{ value, source, isSecret }`. Every value that a person sees
 // goes through this function or `difference`, so that a secret is hidden whatever its form and length. A value that is
 // `onOneLine` fits a row.
-export function held({ value, source, isSecret }, { asJSON, onOneLine } = {}) {
+export function shownValue({ value, source, isSecret }, { asJSON, onOneLine } = {}) {
   if (source === "unset") value = undefined;
   else if (isSecret) return el("span.value.faint", texts.values.hidden);
   if (source === "invalid" && value === undefined) return el("span.value.faint", texts.values.invalid);
   const kind = value === undefined ? "none" : typeOf(value);
   const isFaint = value === undefined || value === "" || value === null;
-  const text = asJSON && value !== undefined ? print(value) : brief(value);
-  return el("span", { class: `value ${kind}${isFaint ? " faint" : ""}` },
-    bdi(onOneLine ? text.replace(/\r\n?|\n/g, " ⏎ ") : text));
+  const text = asJSON && value !== undefined ? print(value) : shortText(value);
+  return el("span", { class: `value ${kind}${isFaint ? " faint" : ""}` }, bdi(onOneLine ? text.replace(/\r\n?|\n/g, " ⏎ ") : text));
 }
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
@@ -56,14 +52,13 @@ function ago(instant) {
   return unit === "second" ? texts.values.justNow : relative.format(Math.round(seconds / size), unit);
 }
 
-// The local time and UTC.
 export const exactTimes = instant => `${localTime(instant)}\n${instant.replace("T", " ").replace("Z", " UTC")}`;
 
 export const time = instant =>
   instant ? el("time", { datetime: instant, title: exactTimes(instant) }, ago(instant)) : "";
 
 // When, by whom and why a change was made.
-export const origin = ({ modified, time: made = modified, by, note }) =>
+export const changeInfo = ({ modified, time: made = modified, by, note }) =>
   [time(made), by && [texts.common.by, bdi(by)], note && [": ", bdi(note, "q")]];
 
 // Updates relative times, because "just now" does not stay true.
@@ -76,7 +71,7 @@ export function refreshTimes() {
 
 export const clock = date => date.toLocaleTimeString();
 
-export function bytes(number) {
+export function sizeText(number) {
   if (number < 1024) return texts.values.bytes(number);
   const step = Math.min(3, Math.floor(Math.log2(number) / 10));
   return `${(number / 1024 ** step).toFixed(1)} ${["", "KB", "MB", "GB"][step]}`;
