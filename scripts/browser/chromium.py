@@ -33,11 +33,11 @@ class Chromium:
         self.session = None
         self.received = bytearray()
         # The requests of the page: maps the id of a request to a list of its URL and its header fields.
-        self.sent = collections.OrderedDict()
+        self.page_requests = collections.OrderedDict()
 
     def __enter__(self):
-        ours_in, theirs_out = os.pipe()
-        theirs_in, ours_out = os.pipe()
+        our_input, its_output = os.pipe()
+        its_input, our_output = os.pipe()
         command = [self.program, "--headless=new", "--remote-debugging-pipe", f"--user-data-dir={self.profile}",
                    "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
                    "--disable-component-update", "--disable-sync", "--no-proxy-server"]
@@ -45,13 +45,13 @@ class Chromium:
             # The sandbox refuses to run as root. Chromium loads only pages of this test, so the sandbox is not needed.
             command.append("--no-sandbox")
         # bash redirects the pipes to the descriptors 3 and 4. dash cannot redirect from a descriptor above 9.
-        shell = ["bash", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}', "bash", *map(str, command)]
+        shell = ["bash", "-c", f'exec "$@" 3<&{its_input} 4>&{its_output}', "bash", *map(str, command)]
         self.process = subprocess.Popen(
-            shell, pass_fds=(theirs_in, theirs_out), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            shell, pass_fds=(its_input, its_output), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True)
-        os.close(theirs_in)
-        os.close(theirs_out)
-        self.input, self.output = ours_in, ours_out
+        os.close(its_input)
+        os.close(its_output)
+        self.input, self.output = our_input, our_output
         try:
             self.version = self.call("Browser.getVersion")["product"]
             target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -64,6 +64,7 @@ class Chromium:
         return self
 
     def kill(self):
+        """Kills the browser and its child processes."""
         try:
             os.killpg(self.process.pid, 9)
         except ProcessLookupError:
@@ -76,6 +77,7 @@ class Chromium:
         os.close(self.output)
 
     def open(self, url, within=30):
+        """Loads a URL, and waits until it is loaded."""
         failure = self.call("Page.navigate", url=url).get("errorText")
         if failure:
             raise ConnectionError(f"{url}: {failure}")
@@ -86,14 +88,15 @@ class Chromium:
             time.sleep(0.05)
 
     def evaluate(self, script):
+        """Runs a script in the page and returns the value of its last expression."""
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True)
         if "exceptionDetails" in answer:
             raise ConnectionError(f"the script raised an exception in the page: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
-    def requests(self, end):
-        """Returns the header fields of each request of the page whose URL ends with `end`, in the order of the requests."""
-        return [fields for url, fields in self.sent.values() if url and url.endswith(end) and fields is not None]
+    def requests(self, suffix):
+        """Returns the header fields of each request of the page whose URL ends with the suffix, in the order of the requests."""
+        return [fields for url, fields in self.page_requests.values() if url and url.endswith(suffix) and fields is not None]
 
     def post(self, method, **parameters):
         """Sends a command without waiting for its result. Returns the id of the command."""
@@ -105,27 +108,28 @@ class Chromium:
         return self.last_id
 
     def call(self, method, within=30, **parameters):
-        sent = self.post(method, **parameters)
+        """Sends a command, handles the events until its result comes, and returns the result. The limit `within` is in seconds."""
+        command_id = self.post(method, **parameters)
         deadline = time.monotonic() + within
         while True:
-            answer = self._next(deadline)
-            if answer.get("id") == sent:
-                if "error" in answer:
-                    raise ConnectionError(f"{method}: {answer['error']['message']}")
-                return answer["result"]
-            self._note(answer)
+            message = self._next_message(deadline)
+            if message.get("id") == command_id:
+                if "error" in message:
+                    raise ConnectionError(f"{method}: {message['error']['message']}")
+                return message["result"]
+            self._handle_event(message)
 
-    def _note(self, message):
+    def _handle_event(self, message):
         parameters = message.get("params", {})
         if message.get("method") == "Network.requestWillBeSent":
-            self._request(parameters)[0] = parameters["request"]["url"]
+            self._page_request(parameters)[0] = parameters["request"]["url"]
         elif message.get("method") == "Network.requestWillBeSentExtraInfo":
-            self._request(parameters)[1] = {name.lower(): value for name, value in parameters["headers"].items()}
+            self._page_request(parameters)[1] = {name.lower(): value for name, value in parameters["headers"].items()}
 
-    def _request(self, parameters):
-        return self.sent.setdefault(parameters["requestId"], [None, None])
+    def _page_request(self, parameters):
+        return self.page_requests.setdefault(parameters["requestId"], [None, None])
 
-    def _next(self, deadline):
+    def _next_message(self, deadline):
         while (end := self.received.find(0)) < 0:
             if not select.select([self.input], [], [], max(0, deadline - time.monotonic()))[0]:
                 raise TimeoutError("Chromium did not answer within the time limit")

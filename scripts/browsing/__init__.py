@@ -1,2 +1,3 @@
 """The parts of scripts/check-page: a simulated person who uses the page, the tests that the person performs (flows), and
-the accessibility checker axe-core."""
+the accessibility checker axe-core. A flow is a function with two parameters: `trial`, a daemon with an API (class Trial in
+scripts/check-page), and `person`, a browser (class Person in person.py)."""

@@ -1,4 +1,4 @@
-"""The API of the daemon for flows, as a caller other than the page uses it, and the settings with which flows begin."""
+"""The HTTP API of the daemon for flows: they use it as another caller than the page. And the sample suite of the flows."""
 
 import json
 import time
@@ -6,6 +6,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+# The schema of the sample suite, which describes a music player.
 SCHEMA = {
     "type": "object", "additionalProperties": False, "patternProperties": {"^feature[.]": {"type": "boolean"}},
     "properties": {
@@ -38,12 +39,13 @@ class API:
         self.origin, self.token = origin, token
 
     def send(self, method, path, body=None, note=None, **deadline):
+        """Returns the value of the JSON body of the answer."""
         request = urllib.request.Request(f"{self.origin}/v1/{path}", method=method, data=None if body is None else json.dumps(body).encode())
         if note:
             request.add_header("Settings-Note", note)
-        # `confirm="2m"` becomes the field Settings-Confirm.
-        for name, time in deadline.items():
-            request.add_header(f"Settings-{name.capitalize()}", time)
+        # `confirm="2m"` becomes the field Settings-Confirm; `until` and `effective` are fields, too.
+        for name, span in deadline.items():
+            request.add_header(f"Settings-{name.capitalize()}", span)
         if self.token:
             request.add_header("Authorization", f"Bearer {self.token}")
         with urllib.request.urlopen(request, timeout=30) as answer:
@@ -75,7 +77,8 @@ class API:
 
 
 def eventually(what, condition, within=15):
-    """Polls until a function returns true. Raises TimeoutError with the words `what` after `within` seconds."""
+    """Polls until the function `condition` returns true. After `within` seconds, raises TimeoutError with `what`, which describes
+    the condition."""
     end = time.monotonic() + within
     while not condition():
         if time.monotonic() > end:

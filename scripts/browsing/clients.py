@@ -1,9 +1,11 @@
-"""The flows of clients: the programs that report which revision of a suite they have applied."""
+"""The flows of clients: the programs that report which revision of a suite they have applied. `trial` has the daemon and
+its API, `person` is the browser (see __init__.py)."""
 
 from browsing.axe import inspect, script
 from browsing.editing import equal
 
-LINE = "document.querySelector('.head button.mark')"
+# The button in the head of a suite that says how many clients have its revision.
+CLIENT_COUNT = "document.querySelector('.head button.mark')"
 
 
 def reported_clients(trial, person):
@@ -18,33 +20,33 @@ def reported_clients(trial, person):
         api.send("PUT", f"suites/{suite}/clients/{name}", report)
 
     person.visit(trial.origin, f"#/{suite}")
-    person.shows("Live", "#state")
-    equal("the line without clients", person.evaluate(f"{LINE}.hidden"), True)
+    person.sees("Live", "#state")
+    equal("the button without clients is hidden", person.evaluate(f"{CLIENT_COUNT}.hidden"), True)
     old = cursor()
     for name in ("web1", "web2", "web3"):
         report(name, applied=old)
     # The next commit makes the page ask for clients.
     api.put(suite, "player.volume", 0.1)
-    person.shows("0 of 3 clients have this revision", ".head")
+    person.sees("0 of 3 clients have this revision", ".head")
     new = cursor()
     for name in ("web1", "web2"):
         report(name, applied=new)
-    person.shows("2 of 3 clients have this revision", ".head")
+    person.sees("2 of 3 clients have this revision", ".head")
     report("web3", failed=new, reason="port <in> use")
-    person.shows("2 of 3 clients have this revision, 1 failed", ".head")
+    person.sees("2 of 3 clients have this revision, 1 failed", ".head")
     person.click("2 of 3 clients have this revision, 1 failed", "button", ".head")
     for text in ("Clients of clients", "web1", "current", "failed", "1 commit and", "port <in> use"):
-        person.shows(text, "dialog")
+        person.sees(text, "dialog")
     equal("the first client", person.evaluate("document.querySelector('dialog li strong').textContent"), "web3")
     for width, dark in ((1280, False), (1280, True), (320, False), (320, True)):
-        person.look(width, 800, dark=dark, less_motion=True)
+        person.set_screen(width, 800, dark=dark, less_motion=True)
         inspect(person, script(), f"the clients, {width} wide, {'dark' if dark else 'light'}")
         equal(f"the width of the page at {width}", person.evaluate("document.documentElement.scrollWidth") <= width, True)
-    # The list and the line follow the reports.
+    # The list and the button follow the reports.
     report("web3", applied=new)
-    person.hides("failed", "dialog")
+    person.sees_no("failed", "dialog")
     person.click("Close", "button", "dialog")
-    person.shows("3 of 3 clients have this revision", ".head")
+    person.sees("3 of 3 clients have this revision", ".head")
     for dark in (True, False):
-        person.look(320, 800, dark=dark, less_motion=True)
-        inspect(person, script(), f"the line, {'dark' if dark else 'light'}")
+        person.set_screen(320, 800, dark=dark, less_motion=True)
+        inspect(person, script(), f"the button, {'dark' if dark else 'light'}")

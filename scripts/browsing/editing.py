@@ -1,22 +1,24 @@
-"""The flows of a person who changes settings: editors, conflicts, files, and the keyboard."""
+"""The flows of a person who changes settings: editors, conflicts, files, and the keyboard. `trial` has the daemon and its
+API, `person` is the browser (see __init__.py)."""
 
 import base64
 import json
 import time
 
 from browsing.api import eventually
-from browsing.person import CTRL, Wrong
+from browsing.person import CTRL, FlowFailed
 
+# The selector of the editor of the open setting.
 EDITOR = ".editor"
 
 
 def equal(what, found, wanted):
-    """Raises Wrong with the words `what` if the values differ."""
+    """Raises FlowFailed with the words `what` if the values differ."""
     if found != wanted:
-        raise Wrong(f"{what}: found {found!r}, not {wanted!r}")
+        raise FlowFailed(f"{what}: found {found!r}, not {wanted!r}")
 
 
-def to_setting(person, suite, key):
+def open_setting(person, suite, key):
     """Opens the panel of a setting by a change of the address, without a reload of the page."""
     person.evaluate(f"location.hash = '#/{suite}/' + encodeURIComponent({json.dumps(key)})")
     person.until(f"document.querySelector('.panel h2')?.textContent === {json.dumps(key)}", f"the setting {key} is open")
@@ -27,54 +29,54 @@ def editors(trial, person):
     suite = "editors"
     trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}")
-    at = lambda key: to_setting(person, suite, key)
-    at("player.shuffle")
+    open_key = lambda key: open_setting(person, suite, key)
+    open_key("player.shuffle")
     person.click("Value", "input[role=switch]", EDITOR)
-    at("player.volume")
+    open_key("player.volume")
     person.fill("Value", "1.5", EDITOR)
-    person.shows("must be at most 1 (got 1.5)", EDITOR)
+    person.sees("must be at most 1 (got 1.5)", EDITOR)
     person.fill("Value", "loud", EDITOR)
-    person.shows("“loud” is not a number", EDITOR)
+    person.sees("“loud” is not a number", EDITOR)
     person.fill("Value", "0.25", EDITOR)
     person.until("document.querySelector('.editor input[type=range]').value == 0.25", "the slider follows")
-    at("look.theme")
+    open_key("look.theme")
     person.choose("Value", "light", EDITOR)
-    at("look.greeting")
+    open_key("look.greeting")
     person.fill("Value", "Hello!", EDITOR)
-    person.shows("must match", EDITOR)
+    person.sees("must match", EDITOR)
     person.fill("Value", "Guten Abend\nzusammen", EDITOR)
-    person.hides("must match", EDITOR)
-    at("look.accent")
+    person.sees_no("must match", EDITOR)
+    open_key("look.accent")
     person.fill("Value", "#ff8800", EDITOR)
     person.until("document.querySelector('input[type=color]').value === '#ff8800'", "the colour field shows the colour")
-    at("library.lastScan")
+    open_key("library.lastScan")
     person.evaluate("(each => { each.value = '2026-03-01T12:30:15'; each.dispatchEvent(new Event('input')); })(document.querySelector('input[type=datetime-local]'))")
-    at("library.folders")
+    open_key("library.folders")
     person.click("Remove element 2", "button", EDITOR)
     person.click("Add an element", "button", EDITOR)
     person.type("/new")
     person.click("Move element 3 up", "button", EDITOR)
-    at("library.server")
+    open_key("library.server")
     person.fill("host (required)", "not a host", EDITOR)
-    person.shows("must be a host name", EDITOR)
+    person.sees("must be a host name", EDITOR)
     person.fill("host (required)", "music.example.com", EDITOR)
     person.click("Remove port", "button", EDITOR)
-    at("rules")
+    open_key("rules")
     person.fill("Value", '{"a": [1,\n 2,, 3]}', EDITOR)
-    person.shows("line 2, column 4", EDITOR)
+    person.sees("line 2, column 4", EDITOR)
     person.fill("Value", '{"exact": [9007199254740993, 1.0]}', EDITOR)
-    at("account.password")
+    open_key("account.password")
     person.fill("Value", "open sesame", EDITOR)
-    at("look.icon")
+    open_key("look.icon")
     path = trial.folder / "icon.bin"
     path.write_bytes(bytes(range(256)))
-    person.give("Value", path, EDITOR)
-    person.shows("256 bytes", EDITOR)
-    person.shows("11 edits", "#tray")
+    person.choose_file("Value", path, EDITOR)
+    person.sees("256 bytes", EDITOR)
+    person.sees("11 edits", "#tray")
     person.press("Enter", CTRL)
-    person.shows("Commit 11 changes", "dialog.review")
+    person.sees("Commit 11 changes", "dialog.review")
     if person.evaluate("document.body.innerText.includes('open sesame') || document.body.innerText.includes('correct horse')"):
-        raise Wrong("the page shows a secret")
+        raise FlowFailed("the page shows a secret")
     person.close_dialog()
     person.commit("an evening with ☕")
     found = trial.api.send("GET", f"suites/{suite}")["values"]
@@ -85,15 +87,15 @@ def editors(trial, person):
     for key, value in wanted.items():
         equal(key, found[key], value)
     if not found["library.lastScan"].startswith("2026-03-01T"):
-        raise Wrong(f"library.lastScan is {found['library.lastScan']}")
-    text = trial.text(f"/v1/suites/{suite}/keys/rules?raw")
+        raise FlowFailed(f"library.lastScan is {found['library.lastScan']}")
+    text = trial.get_body(f"/v1/suites/{suite}/keys/rules?raw")
     equal("numbers stay exact", text, '{"exact":[9007199254740993,1.0]}')
     commit = trial.api.send("GET", f"suites/{suite}/history?limit=1")["commits"][0]
     equal("the note", commit["note"], "an evening with ☕")
     equal("one commit", len(commit["changes"]), 11)
 
 
-def nothing_lost(trial, person):
+def untouched_parts(trial, person):
     """An editor keeps what a person does not change: lines of a secret, digits of a time, the text after a change of type."""
     suite = "nothing_lost"
     trial.api.send("PUT", f"suites/{suite}/schema", {"type": "object", "additionalProperties": True, "properties": {
@@ -103,20 +105,20 @@ def nothing_lost(trial, person):
     person.visit(trial.origin, f"#/{suite}/key")
     secret = "-----BEGIN KEY-----\nabc\n-----END KEY-----\n"
     person.fill("Value", secret, EDITOR)
-    to_setting(person, suite, "time")
+    open_setting(person, suite, "time")
     set_time = lambda change: person.evaluate(f"(each => {{ each.value = each.value.replace({change}); each.dispatchEvent(new Event('input')); }})(document.querySelector('input[type=datetime-local]'))")
     person.until("document.querySelector('input[type=datetime-local]')?.value.endsWith('15.123')", "the field shows the milliseconds")
     set_time("/:30:/, ':31:'")
-    to_setting(person, suite, "free")
+    open_setting(person, suite, "free")
     for kind in ("Object", "Text"):
         person.choose("Type", kind, EDITOR)
     person.until("document.querySelector('.editor textarea').value === 'words'", "the editor has the text again")
-    to_setting(person, suite, "size")
+    open_setting(person, suite, "size")
     person.fill("Value", "9223372036854775808", EDITOR)
-    person.shows("between −9223372036854775808 and 9223372036854775807", EDITOR)
+    person.sees("between −9223372036854775808 and 9223372036854775807", EDITOR)
     person.click("Discard this edit", "button", ".panel")
     person.click("Store this value", "button", ".panel")
-    person.shows("3 edits", "#tray")
+    person.sees("3 edits", "#tray")
     person.commit()
     equal("the secret", trial.api.value(suite, "key"), secret)
     equal("the time", trial.api.value(suite, "time"), "2026-03-01T12:31:15.123456Z")
@@ -124,16 +126,16 @@ def nothing_lost(trial, person):
     equal("the default", [setting["value"], setting["source"]], [5, "stored"])
 
 
-def open_suite(trial, person):
+def suite_without_schema(trial, person):
     """A person creates a suite without a schema, with values of every type."""
     person.visit(trial.origin)
     person.click("New suite", "button", "main")
     person.type("not/a name")
     person.press("Enter")
-    person.shows("does not begin with a dot", "dialog")
+    person.sees("does not begin with a dot", "dialog")
     person.fill("Name", "fresh", "dialog")
     person.press("Enter")
-    person.shows("No settings yet")
+    person.sees("No settings yet")
     for key, kind, fill in [("a.text", "Text", "words"), ("a.number", "Number", "7"), ("b", "Switch", None), ("c/d", "Object", '{"x": 1}')]:
         person.click("Add a setting", "button", "main")
         person.type(key)
@@ -151,46 +153,46 @@ def open_suite(trial, person):
 def conflicts(trial, person):
     """Of two people who edit a setting, the later person sees both values, and chooses."""
     with trial.another_person() as other:
-        other.begin()
-        _conflicts(trial, person, other)
-        other.end()
+        other.begin_flow()
+        _edit_same_setting(trial, person, other)
+        other.end_flow()
 
 
-def _conflicts(trial, person, other):
+def _edit_same_setting(trial, person, other):
     suite = "conflicts"
     trial.api.create_sample_suite(suite)
     for each in (person, other):
         each.visit(trial.origin, f"#/{suite}/player.volume")
         each.fill("Value", "0.3" if each is person else "0.4", EDITOR)
-        each.shows("1 edit", "#tray")
+        each.sees("1 edit", "#tray")
     other.commit("the other person")
-    person.shows("1 edit, 1 conflict", "#tray")
-    person.shows("Theirs\n0.4\nYours\n0.3", ".conflict")
+    person.sees("1 edit, 1 conflict", "#tray")
+    person.sees("Theirs\n0.4\nYours\n0.3", ".conflict")
     person.press("Enter", CTRL)
     person.until("document.querySelector('dialog.review .primary')?.disabled", "a conflict is not committed")
     person.click("Keep mine", "button", "dialog.review")
-    person.hides("Theirs", "dialog.review")
+    person.sees_no("Theirs", "dialog.review")
     person.close_dialog()
     equal("nothing was overwritten before", trial.api.value(suite, "player.volume"), 0.4)
     person.commit()
     equal("the value of this person", trial.api.value(suite, "player.volume"), 0.3)
-    # A conflict that the page does not know of before the commit, because its stream is blocked.
+    # The page learns of this conflict only by the commit, because its stream is blocked.
     person.fill("Value", "0.6", EDITOR)
-    person.shows("1 edit", "#tray")
+    person.sees("1 edit", "#tray")
     person.call("Network.setBlockedURLs", urls=["*observe*"])
     trial.restart()
     trial.api.put(suite, "player.volume", 0.9)
     person.press("Enter", CTRL)
     person.until("document.querySelector('dialog.review .primary')?.disabled === false", "the edit can be committed")
     person.click("Commit 1 change", "button", "dialog.review")
-    person.shows("Theirs\n0.9\nYours\n0.6", "dialog.review")
+    person.sees("Theirs\n0.9\nYours\n0.6", "dialog.review")
     person.call("Network.setBlockedURLs", urls=[])
     person.click("Take theirs", "button", "dialog.review")
     person.until("document.querySelector('#tray').hidden", "the edit is gone")
     equal("the value of the other caller", trial.api.value(suite, "player.volume"), 0.9)
 
 
-def lost(trial, person):
+def lost_answer(trial, person):
     """If the answer to a commit is lost, the stream shows the result. Without a stream, a second commit does not repeat the changes."""
     suite = "lost"
     trial.api.create_sample_suite(suite)
@@ -204,12 +206,13 @@ def lost(trial, person):
         person.until("document.querySelector('dialog.review .primary')?.disabled === false", "the edit can be committed")
         person.call("Fetch.enable", patterns=[{"urlPattern": "*/v1/transaction", "requestStage": "Response"}])
         person.click("Commit 1 change", "button", "dialog.review")
+        # `evaluate` makes the person handle the events of the browser.
         eventually("the daemon has answered", lambda: person.evaluate("true") and person.paused)
         person.call("Fetch.failRequest", requestId=person.paused.pop(), errorReason="ConnectionReset")
         person.call("Fetch.disable")
         equal("the committed value", trial.api.value(suite, "player.volume"), value)
         if not has_stream:
-            person.shows("The answer to the commit was lost", "dialog.review")
+            person.sees("The answer to the commit was lost", "dialog.review")
             person.click("Commit 1 change", "button", "dialog.review")
         person.until("!document.querySelector('dialog') && document.querySelector('#tray').hidden", "the page knows that the edit is committed")
     person.call("Network.setBlockedURLs", urls=[])
@@ -223,21 +226,21 @@ def resetting(trial, person):
     trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.click("Reset to default", "button", ".panel")
-    person.shows("1 edit", "#tray")
+    person.sees("1 edit", "#tray")
     person.click("Discard this edit", "button", ".panel")
     person.until("document.querySelector('#tray').hidden", "the edit is dropped")
     person.until("document.querySelector('.editor input.number').value === '0.85'", "the editor has the value again")
     person.click("Reset to default", "button", ".panel")
     person.commit()
     equal("the source", trial.api.setting(suite, "player.volume")["source"], "default")
-    person.shows("○ default", ".panel .facts")
-    to_setting(person, suite, "installation.id")
-    person.shows("The schema locks this setting", ".panel")
+    person.sees("○ default", ".panel .facts")
+    open_setting(person, suite, "installation.id")
+    person.sees("The schema locks this setting", ".panel")
     person.click("Unlock for one change", "button", ".panel")
     person.fill("Value", "11111111-2222-3333-4444-555555555555", EDITOR)
     person.commit()
     equal("a locked key", trial.api.value(suite, "installation.id"), "11111111-2222-3333-4444-555555555555")
-    person.shows("The schema locks this setting", ".panel")
+    person.sees("The schema locks this setting", ".panel")
 
 
 def files(trial, person):
@@ -248,16 +251,16 @@ def files(trial, person):
     person.visit(trial.origin, f"#/{suite}")
     person.click("Import", "button", "main")
     path.write_text('{"player.volume": 0.1,\n "look.theme" "light"}')
-    person.give("File", path, "dialog")
-    person.shows("line 2", "dialog")
+    person.choose_file("File", path, "dialog")
+    person.sees("line 2", "dialog")
     path = trial.folder / "corrected.json"
     path.write_text(json.dumps({"player.volume": 0.1, "look.theme": "dark", "library.folders": ["/a"], "account.password": "from a file"}))
-    person.give("File", path, "dialog")
-    person.shows("3 settings to set, 0 to reset, 1 unchanged", "dialog")
+    person.choose_file("File", path, "dialog")
+    person.sees("3 settings to set, 0 to reset, 1 unchanged", "dialog")
     person.click("Add to the edits", "button", "dialog")
-    person.shows("Commit 3 changes", "dialog.review")
+    person.sees("Commit 3 changes", "dialog.review")
     if person.evaluate("document.body.innerText.includes('from a file')"):
-        raise Wrong("the page shows a secret")
+        raise FlowFailed("the page shows a secret")
     person.close_dialog()
     person.commit("imported")
     equal("the imported value", trial.api.value(suite, "library.folders"), ["/a"])
@@ -268,44 +271,44 @@ def files(trial, person):
     equal("the exported file", json.loads(saved.read_text()), trial.api.send("GET", f"suites/{suite}?view=stored&raw"))
 
 
-def exactness(trial, person):
+def exact_values(trial, person):
     """Editing and importing keep numbers, the order of members and line ends. A file that the daemon could not store exactly is refused
     with the line and the column of the reason."""
-    suite, raw = "exactness", lambda key: trial.text(f"/v1/suites/exactness/keys/{key}?raw")
+    suite, raw_value = "exactness", lambda key: trial.get_body(f"/v1/suites/exactness/keys/{key}?raw")
     text = '{"b":1,"10":1.0,"9":{"z":9007199254740993,"1":2.5}}'
     trial.api.put(suite, "whole", 1)
     trial.api.put(suite, "lines", "one\r\ntwo")
     person.visit(trial.origin, f"#/{suite}")
     person.click("Import", "button", "main")
 
-    def give(name, content):
+    def choose_content(name, content):
         path = trial.folder / f"{name}.json"
         path.write_bytes(content)
-        person.give("File", path, "dialog")
+        person.choose_file("File", path, "dialog")
 
     refused = ((b'{"a": 1,\r\n "b": 2,\r\n "a": 3}', "line 3, column 2"), (b'{"a": {"b": [1, {"c": 1, "c": 2}]}}', "line 1, column 26"),
                (b'{"a": 1,\n "b": 1e999}', "line 2, column 7"), (b'{"a": 99999999999999999999}', "line 1, column 7"),
                (b'{"a": 1,\n "b": "\xff"}', "not UTF-8: line 2"), (b'{"a":\n"\\ud800"}', "line 2, column 1"))
     for number, (content, words) in enumerate(refused):
-        give(f"refused{number}", content)
-        person.shows(words, "dialog")
-    give("exact", b'{"whole": 1.0,\r\n"lines": "one\\r\\ntwo",\r\n"object": ' + text.encode() + b"}")
-    person.shows("2 settings to set, 0 to reset, 1 unchanged", "dialog")
+        choose_content(f"refused{number}", content)
+        person.sees(words, "dialog")
+    choose_content("exact", b'{"whole": 1.0,\r\n"lines": "one\\r\\ntwo",\r\n"object": ' + text.encode() + b"}")
+    person.sees("2 settings to set, 0 to reset, 1 unchanged", "dialog")
     person.click("Add to the edits", "button", "dialog")
-    person.shows("Commit 2 changes", "dialog.review")
+    person.sees("Commit 2 changes", "dialog.review")
     person.close_dialog()
     person.commit()
-    equal("a number", raw("whole"), "1.0")
-    equal("an object", raw("object"), text)
-    to_setting(person, suite, "object")
+    equal("a number", raw_value("whole"), "1.0")
+    equal("an object", raw_value("object"), text)
+    open_setting(person, suite, "object")
     other = text.replace("{\"z\"", "{\"0\":0,\"z\"")
     person.fill("Value", other, EDITOR)
     person.commit()
-    equal("an object that was edited", raw("object"), other)
+    equal("an object that was edited", raw_value("object"), other)
     person.fill("Value", '{"a": 1,\n"a": 2}', EDITOR)
-    person.shows("line 2, column 1", EDITOR)
+    person.sees("line 2, column 1", EDITOR)
     person.click("Discard this edit", "button", ".panel")
-    to_setting(person, suite, "lines")
+    open_setting(person, suite, "lines")
     person.fill("Value", '"one\\r\\nthree"', EDITOR)
     person.commit()
     equal("line ends", trial.api.value(suite, "lines"), "one\r\nthree")
@@ -319,7 +322,7 @@ def keyboard(trial, person):
     person.press("/")
     person.until("document.activeElement.type === 'search'", "/ leads to the search")
     person.type("keyb")
-    person.shows("1 of ", ".count")
+    person.sees("1 of ", ".count")
     person.press("Enter")
     person.until("document.activeElement.matches('.list')", "Enter leads to the list")
     person.press("Enter")
@@ -330,7 +333,7 @@ def keyboard(trial, person):
     person.press("ArrowUp")
     person.press("ArrowUp")
     person.press("Space")
-    person.shows("1 edit", "#tray")
+    person.sees("1 edit", "#tray")
     person.press("ArrowLeft")
     person.until(f"{selected}?.innerText.includes('player')", "the arrow selects the group")
     person.press("ArrowLeft")
@@ -356,9 +359,9 @@ def keyboard(trial, person):
     person.press("Escape")
     person.until("!document.querySelector('.panel:not([hidden])')", "Escape closes the setting")
     person.press("?")
-    person.shows("Keyboard", "dialog")
+    person.sees("Keyboard", "dialog")
     person.press("Escape")
     # The focus is never lost, wherever Tab leads.
     for _ in range(40):
         person.press("Tab")
-    person.until("document.activeElement !== null", "Tab leads somewhere")
+    person.until("document.activeElement !== null", "an element has the focus after many Tabs")

@@ -1,16 +1,17 @@
-"""The flows of a person who looks at several suites at the same time."""
+"""The flows of a person who looks at several suites at the same time. `trial` has the daemon and its API, `person` is the
+browser (see __init__.py)."""
 
 import concurrent.futures
 
 from browsing.api import API
 from browsing.editing import equal
-from browsing.person import Wrong
+from browsing.person import FlowFailed
 
 # The suite and the revision of each listed commit, from top to bottom.
-ORDER = "[...document.querySelectorAll('.commits .commit')].map(each => each.querySelector('a').textContent + ' ' + Number(/revision (\\d+)/.exec(each.innerText)[1]))"
+LISTED = "[...document.querySelectorAll('.commits .commit')].map(each => each.querySelector('a').textContent + ' ' + Number(/revision (\\d+)/.exec(each.innerText)[1]))"
 
 # The vertical positions of the first filters and commits.
-TOP = "[...document.querySelectorAll('.tools input, .commit')].slice(0, 3).map(each => each.getBoundingClientRect().top)"
+POSITIONS = "[...document.querySelectorAll('.tools input, .commit')].slice(0, 3).map(each => each.getBoundingClientRect().top)"
 
 
 def feed(trial, person):
@@ -23,44 +24,45 @@ def feed(trial, person):
     newest = trial.api.send("GET", "suites")["revision"]
     person.visit(trial.origin)
     person.click("Changes", "nav a")
+    # 40 commits of noise, the schema, the password, and the release once in each of its two suites.
     person.until("document.querySelectorAll('.commit').length === 44", "all commits are listed")
-    shown = person.evaluate(ORDER)
+    shown = person.evaluate(LISTED)
     equal("the newest commits", sorted(shown[:2]), [f"mail {newest}", f"net {newest}"])
     revisions = [int(each.split()[1]) for each in shown]
     equal("the order", revisions, sorted(revisions, reverse=True))
-    person.shows("hidden", ".commits")
-    person.hides("s3cr3t", "main")
+    person.sees("hidden", ".commits")
+    person.sees_no("s3cr3t", "main")
     # A new commit moves no part of the list, even on a narrow screen.
-    person.look(320, 640)
-    top = person.evaluate(TOP)
-    equal("the places of the button", person.evaluate("document.querySelector('.newer').getClientRects().length"), 0)
+    person.set_screen(320, 640)
+    positions = person.evaluate(POSITIONS)
+    equal("the button of new commits is not shown", person.evaluate("document.querySelector('.newer').getClientRects().length"), 0)
     trial.api.put("net", "port", 26, "too slow")
-    person.shows("Show 1 new commit", ".newer")
+    person.sees("Show 1 new commit", ".newer")
     person.until("document.querySelector('.newer').getBoundingClientRect().bottom <= innerHeight", "the button is in view")
-    equal("the list stays", [person.evaluate(ORDER), person.evaluate(TOP)], [shown, top])
-    person.look(1280, 800)
+    equal("the list stays", [person.evaluate(LISTED), person.evaluate(POSITIONS)], [shown, positions])
+    person.set_screen(1280, 800)
     person.click("Show 1 new commit", "button")
-    person.shows("too slow", ".commits")
+    person.sees("too slow", ".commits")
     person.choose("Time", "Last hour", "main")
     person.fill("Only notes with", "Release", "main")
     person.until("document.querySelectorAll('.commit').length === 2", "only the commits with the note are listed")
     person.until("location.hash === '#/?changes&since=hour&note=Release'", "the address has the filters")
     trial.api.put("net", "other", 1, "not wanted")
     trial.api.put("net", "other", 2, "release 8")
-    person.shows("Show 1 new commit", ".newer")
+    person.sees("Show 1 new commit", ".newer")
     person.visit(trial.origin, "#/?changes&note=release%207")
     person.until("document.querySelectorAll('.commit').length === 2", "the address sets the filters")
-    person.act(newest, "Undo…", "mail")
-    person.shows("The commit also changed net", "dialog")
+    person.choose_action(newest, "Undo…", "mail")
+    person.sees("The commit also changed net", "dialog")
     person.click("Undo only in mail", "input", "dialog")
-    person.shows("host/name", "dialog")
+    person.sees("host/name", "dialog")
     person.click("Undo", "button", "dialog")
     person.until("!document.querySelector('dialog')", "the undo is done")
     equal("the problem of the setting after the undo", trial.api.setting("mail", "host/name")["code"], "not_set")
     person.click("port", "a", ".commits")
-    person.shows("26", ".panel")
+    person.sees("26", ".panel")
     person.visit(trial.origin, "#/?changes&by=nobody")
-    person.shows("No commits match.", "main")
+    person.sees("No commits match.", "main")
 
 
 def long_feed(trial, person):
@@ -71,44 +73,44 @@ def long_feed(trial, person):
         list(callers.map(lambda number: trial.api.put("busy", f"key{number}", 1), range(1500)))
     person.visit(trial.origin, "#/?changes")
     person.until("document.querySelectorAll('.commit').length === 50", "the first page is listed")
-    count = "performance.getEntriesByType('resource').filter(each => each.name.includes('/history')).length"
-    if (requests := person.evaluate(count)) > 12:
-        raise Wrong(f"the first page took {requests} requests")
+    history_requests = "performance.getEntriesByType('resource').filter(each => each.name.includes('/history')).length"
+    if (requests := person.evaluate(history_requests)) > 12:
+        raise FlowFailed(f"the first page took {requests} requests")
     # A second click while the page reads does not request another page, and no commit is missing.
     older = "document.querySelector('.scrolls > button:not([hidden])')"
     person.evaluate(f"{older}.click(); {older}.click()")
     person.until("document.querySelectorAll('.commit').length >= 100", "the second page is listed")
     newest = trial.api.send("GET", "suites")["revision"]
-    equal("the commits of two pages", person.evaluate(ORDER), [f"busy {newest - number}" for number in range(100)])
+    equal("the commits of two pages", person.evaluate(LISTED), [f"busy {newest - number}" for number in range(100)])
     person.visit(trial.origin, "#/?changes&note=rare")
-    person.shows("searched back to", "main")
+    person.sees("searched back to", "main")
     person.until(f"({older}?.click(), document.querySelector('.commit'))", "the feed continues until the commit", within=30)
     return f"{requests} requests for the first page"
 
 
 def feed_rights(trial, person):
     """A caller sees the commits of the suites that it may read, filtered by caller, without Undo where it may not write."""
-    guarded = trial.guarded()
+    protected = trial.start_protected()
     try:
-        API(guarded.origin, guarded.tokens["writer"]).put("app", "a", 1)
-        API(guarded.origin, guarded.tokens["keeper"]).put("app", "a", 2)
-        API(guarded.origin, guarded.tokens["writer"]).put("net", "b", 3)
-        person.visit(guarded.origin, "#/?changes&by=token:writer")
-        person.fill("Token", guarded.tokens["reader"], "dialog")
+        API(protected.origin, protected.tokens["writer"]).put("app", "a", 1)
+        API(protected.origin, protected.tokens["keeper"]).put("app", "a", 2)
+        API(protected.origin, protected.tokens["writer"]).put("net", "b", 3)
+        person.visit(protected.origin, "#/?changes&by=token:writer")
+        person.fill("Token", protected.tokens["reader"], "dialog")
         person.press("Enter")
         person.until("document.querySelectorAll('.commit').length === 2", "only the commits of one caller are listed")
-        person.hides("token:keeper", ".commits")
+        person.sees_no("token:keeper", ".commits")
         person.click("Actions for revision 1 of app", "button", "main")
         equal("the actions of a reader", person.evaluate("[...document.querySelectorAll('[role=menuitem]')].map(each => each.textContent)"), ["Compare with now"])
-        API(guarded.origin, guarded.tokens["keeper"]).put("app", "a", 4)
-        API(guarded.origin, guarded.tokens["writer"]).put("app", "a", 5)
-        person.shows("Show 1 new commit", ".newer")
+        API(protected.origin, protected.tokens["keeper"]).put("app", "a", 4)
+        API(protected.origin, protected.tokens["writer"]).put("app", "a", 5)
+        person.sees("Show 1 new commit", ".newer")
     finally:
-        guarded.stop()
+        protected.stop()
 
 
 # How many requests the page has sent for the keys of suites.
-REQUESTS = "performance.getEntriesByType('resource').filter(each => each.name.includes('/keys')).length"
+KEY_REQUESTS = "performance.getEntriesByType('resource').filter(each => each.name.includes('/keys')).length"
 
 
 def search(trial, person):
@@ -121,25 +123,25 @@ def search(trial, person):
     person.visit(trial.origin)
     person.fill("Search suites", "loud", "main")
     person.click("Search settings in all suites", "button", "main")
-    person.shows("2 settings found; searched all 32 suites", "main")
+    person.sees("2 settings found; searched all 32 suites", "main")
     equal("the settings", person.evaluate("[...document.querySelectorAll('section h2, section li')].map(each => each.querySelector('a').textContent)"), ["net", "port", "player", "player.volume"])
     equal("the address", person.evaluate("location.hash"), "#/?search=loud")
-    requests = person.evaluate(REQUESTS)
+    requests = person.evaluate(KEY_REQUESTS)
     for text in ("s", "sl", "sla", "slas", "slash"):
         person.fill("Search settings in all suites", text, "main")
-    person.shows("1 setting found", "main")
-    equal("requests for more letters", person.evaluate(REQUESTS), requests)
+    person.sees("1 setting found", "main")
+    equal("requests for more letters", person.evaluate(KEY_REQUESTS), requests)
     person.until("location.hash === '#/?search=slash'", "the address follows")
     person.click("slash/key", "a", "section")
-    person.shows("slash/key", ".panel h2")
+    person.sees("slash/key", ".panel h2")
     person.visit(trial.origin, "#/?search=correct")
-    person.shows("0 settings found; searched all 32 suites", "main")
+    person.sees("0 settings found; searched all 32 suites", "main")
     # The keys of a suite that changes are read again.
     person.fill("Search settings in all suites", "fresh", "main")
-    person.shows("0 settings found; searched all", "main")
+    person.sees("0 settings found; searched all", "main")
     trial.api.put("net", "fresh", 1)
     person.fill("Search settings in all suites", "fresh ", "main")
-    person.shows("1 setting found", "main")
+    person.sees("1 setting found", "main")
 
 
 def long_search(trial, person):
@@ -147,7 +149,7 @@ def long_search(trial, person):
     with concurrent.futures.ThreadPoolExecutor(8) as callers:
         list(callers.map(lambda number: trial.api.put(f"suite{number:03}", "wanted", 1), range(250)))
     person.visit(trial.origin, "#/?search=wanted")
-    person.shows("200 settings found; searched 200 of 250 suites", "main")
+    person.sees("200 settings found; searched 200 of 250 suites", "main")
     person.click("Continue the search", "button")
-    person.shows("250 settings found; searched all 250 suites", "main")
+    person.sees("250 settings found; searched all 250 suites", "main")
     person.until("![...document.querySelectorAll('.scrolls > button')].some(each => each.getClientRects().length)", "a finished search has no button")

@@ -1,37 +1,38 @@
-"""The flows of a person who opens links in other tabs, shares addresses, or copies values."""
+"""The flows of a person who opens links in other tabs, shares addresses, or copies values. `trial` has the daemon and its
+API, `person` is the browser (see __init__.py)."""
 
 from browsing.api import API, eventually
-from browsing.editing import equal, to_setting
-from browsing.person import CTRL, Wrong
+from browsing.editing import equal, open_setting
+from browsing.person import CTRL, FlowFailed
 
 
 def links(trial, person):
-    """The rows of both lists are links; a click with Ctrl leaves the view, a plain click and the keyboard open the row in it."""
+    """The rows of both lists are links; the browser handles a click with Ctrl; a click and the keyboard open the row in the same tab."""
     trial.api.create_sample_suite("links")
     person.visit(trial.origin)
     person.until("document.querySelector('a.row[href=\"#/links\"]')", "a suite is a link")
-    person.evaluate("window.stays = true")
+    person.evaluate("window.isFirstLoad = true")
     person.evaluate("document.addEventListener('click', event => { window.isNative = !event.defaultPrevented; event.preventDefault(); })")
 
-    def click(selector, modifiers=0):
-        person.awaits(f"document.querySelector({selector!r}).scrollIntoView({{ block: 'center' }}); new Promise(requestAnimationFrame)")
+    def click_row(selector, modifiers=0):
+        person.evaluate_async(f"document.querySelector({selector!r}).scrollIntoView({{ block: 'center' }}); new Promise(requestAnimationFrame)")
         x, y = person.evaluate(f"(box => [box.x + 40, box.y + box.height / 2])(document.querySelector({selector!r}).getBoundingClientRect())")
         for event in ("mousePressed", "mouseReleased"):
             person.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1, modifiers=modifiers)
 
-    click("a.row", CTRL)
+    click_row("a.row", CTRL)
     equal("the browser handles the click with Ctrl, the view stays", person.evaluate("[window.isNative, location.hash]"), [True, ""])
-    click("a.row")
+    click_row("a.row")
     person.until("document.querySelector('.row[href=\"#/links/player.volume\"]')", "a setting is a link")
-    click(".row[href$=shuffle]", CTRL)
+    click_row(".row[href$=shuffle]", CTRL)
     equal("the browser handles the click with Ctrl, the view stays", person.evaluate("[window.isNative, location.hash]"), [True, "#/links"])
-    click(".row[href$=shuffle]")
-    person.shows("player.shuffle", ".panel h2")
-    equal("the page was not loaded again", person.evaluate("window.stays"), True)
+    click_row(".row[href$=shuffle]")
+    person.sees("player.shuffle", ".panel h2")
+    equal("the page was not loaded again", person.evaluate("window.isFirstLoad"), True)
     person.until("document.activeElement.matches('.list')", "the list has the focus after a click")
     person.press("ArrowDown")
     person.press("Enter")
-    person.shows("player.volume", ".panel h2")
+    person.sees("player.volume", ".panel h2")
 
 
 def filters(trial, person):
@@ -43,14 +44,15 @@ def filters(trial, person):
     person.until("location.hash === '#/filters?search=player.&show=stored'", "the address has the filters")
     address = person.evaluate("location.hash")
     person.visit(trial.origin, address)
-    person.shows("2 of 16 settings", ".count")
+    # The sample suite has 15 keys in its schema, and feature.lyrics.
+    person.sees("2 of 16 settings", ".count")
     person.click("volume", ".row .name", "main")
-    person.shows("player.volume", ".panel h2")
+    person.sees("player.volume", ".panel h2")
     equal("the address of the setting", person.evaluate("location.hash"), "#/filters/player.volume?search=player.&show=stored")
     person.click("History", "nav a")
     person.until("document.querySelector('.commit')", "the history is listed")
     person.click("Settings", "nav a")
-    person.shows("2 of 16 settings", ".count")
+    person.sees("2 of 16 settings", ".count")
     person.until(f"location.hash === '{address}'", "the address has the filters again")
     person.fill("Search settings", "", "main")
     person.until("location.hash === '#/filters?show=stored'", "an empty search is not in the address")
@@ -58,30 +60,30 @@ def filters(trial, person):
 
 def copies(trial, person):
     """The panel copies the key, the value and a command without the token, but no secret."""
-    guarded = trial.guarded()
+    protected = trial.start_protected()
     try:
-        owner = API(guarded.origin, guarded.tokens["owner"])
+        owner = API(protected.origin, protected.tokens["owner"])
         owner.create_sample_suite("app")
-        person.call("Browser.grantPermissions", origin=guarded.origin, permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
-        person.visit(guarded.origin, "#/app/look.theme")
-        person.fill("Token", guarded.tokens["owner"], "dialog")
+        person.call("Browser.grantPermissions", origin=protected.origin, permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+        person.visit(protected.origin, "#/app/look.theme")
+        person.fill("Token", protected.tokens["owner"], "dialog")
         person.press("Enter")
 
         def copied(name):
             """Clicks the button and returns the text of the clipboard."""
-            person.awaits("navigator.clipboard.writeText('nothing')")
+            person.evaluate_async("navigator.clipboard.writeText('nothing')")
             person.click(name, "button", ".panel")
             read = "navigator.clipboard.readText()"
-            eventually(f"{name} fills the clipboard", lambda: person.awaits(read) != "nothing")
-            return person.awaits(read)
+            eventually(f"{name} fills the clipboard", lambda: person.evaluate_async(read) != "nothing")
+            return person.evaluate_async(read)
 
         person.until("!document.querySelector('dialog')", "the token is accepted")
         equal("the key", copied("Copy key"), "look.theme")
         equal("the value", copied("Copy value"), "dark")
-        equal("the command", copied("Copy as curl"), f"curl -H \"Authorization: Bearer $TOKEN\" '{guarded.origin}/v1/suites/app/keys/look.theme'")
-        to_setting(person, "app", "account.password")
+        equal("the command", copied("Copy as curl"), f"curl -H \"Authorization: Bearer $TOKEN\" '{protected.origin}/v1/suites/app/keys/look.theme'")
+        open_setting(person, "app", "account.password")
         person.until("[...document.querySelectorAll('.panel button')].some(each => each.textContent === 'Copy key')", "the panel has its buttons")
         if person.evaluate("[...document.querySelectorAll('.panel button')].some(each => each.textContent === 'Copy value' && each.getClientRects().length)"):
-            raise Wrong("a secret can be copied")
+            raise FlowFailed("a secret can be copied")
     finally:
-        guarded.stop()
+        protected.stop()

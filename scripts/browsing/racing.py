@@ -1,15 +1,16 @@
-"""The flows in which another caller changes settings while the page reads keys, commits, or edits a schema."""
+"""The flows in which another caller changes settings while the page reads keys, commits, or edits a schema. `trial` has the
+daemon and its API, `person` is the browser (see __init__.py)."""
 
 import json
 import threading
 
-from browsing.editing import EDITOR, equal, to_setting
+from browsing.editing import EDITOR, equal, open_setting
 from browsing.person import CTRL
 
 ROWS = "[...document.querySelectorAll('.row')]"
 
 
-def row(person, name, text):
+def sees_row(person, name, text):
     """Waits until the row whose text begins with the name contains the text."""
     person.until(f"{ROWS}.some(row => row.innerText.startsWith({json.dumps(name)}) && row.innerText.includes({json.dumps(text)}))",
                  f"the row of {name} shows {text}")
@@ -20,7 +21,7 @@ def reading(trial, person):
     suite = "reading"
     trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}")
-    row(person, "volume", "0.85")
+    sees_row(person, "volume", "0.85")
     schema = trial.api.send("GET", f"suites/{suite}/schema")
     schema["properties"]["player.crossfade"]["default"] = 9
     with person.holding("*/keys?limit=*") as held:
@@ -28,29 +29,29 @@ def reading(trial, person):
         [answer] = held(1)
         trial.api.put(suite, "player.volume", 0.11)
         trial.api.send("DELETE", f"suites/{suite}/keys/feature.lyrics")
-        row(person, "volume", "0.11")
-        row(person, "feature.lyrics", "unset")
-        person.let(answer)
-        row(person, "crossfade", "9")
-    row(person, "volume", "0.11")
-    row(person, "feature.lyrics", "unset")
+        sees_row(person, "volume", "0.11")
+        sees_row(person, "feature.lyrics", "unset")
+        person.pass_on(answer)
+        sees_row(person, "crossfade", "9")
+    sees_row(person, "volume", "0.11")
+    sees_row(person, "feature.lyrics", "unset")
     # The answers about one new key come in the wrong order.
     with person.holding("*/keys?prefix=*") as held:
         trial.api.put(suite, "feature.late", True)
         held(1)
         trial.api.put(suite, "feature.late", False)
         older, newer = held(2)
-        person.let(newer)
-        row(person, "late", "Off")
-        person.let(older)
+        person.pass_on(newer)
+        sees_row(person, "late", "Off")
+        person.pass_on(older)
     trial.api.put(suite, "feature.more", True)
-    row(person, "more", "On")
-    row(person, "late", "Off")
+    sees_row(person, "more", "On")
+    sees_row(person, "late", "Off")
     with person.holding("*/keys?prefix=*") as held:
         trial.api.put(suite, "feature.lost", True)
         [answer] = held(1)
         person.call("Fetch.failRequest", requestId=answer, errorReason="ConnectionReset")
-    row(person, "lost", "On")
+    sees_row(person, "lost", "On")
 
 
 def committing(trial, person):
@@ -66,10 +67,10 @@ def committing(trial, person):
         [answer] = held(1)
         person.close_dialog()
         person.fill("Value", "0.35", EDITOR)
-        person.let(answer)
+        person.pass_on(answer)
     person.until("document.querySelector('.panel .about').innerText.includes('just now')", "the page knows the commit")
-    person.shows("1 edit", "#tray")
-    person.hides("conflict", "#tray")
+    person.sees("1 edit", "#tray")
+    person.sees_no("conflict", "#tray")
     equal("the first commit", trial.api.value(suite, "player.volume"), 0.3)
     person.until("document.querySelector('.editor input.number').value === '0.35'", "the editor has the typed value")
     person.commit()
@@ -82,31 +83,31 @@ def pressing(trial, person):
     trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.fill("Value", "0.3", EDITOR)
-    person.shows("1 edit", "#tray")
-    person.leaves = True
+    person.sees("1 edit", "#tray")
+    person.confirms_leaving = True
     with person.holding("*/v1/transaction?dryRun=true") as held:
-        # The page checks the edit again after a reload.
+        # After the reload the page checks the edit by a dry run.
         person.visit(trial.origin, f"#/{suite}/player.volume")
         [answer] = held(1)
         trial.api.put(suite, "player.volume", 0.2)
-        person.shows("1 conflict", "#tray")
-        place = person.place("Keep mine", "button", ".panel")
+        person.sees("1 conflict", "#tray")
+        place = person.centre_of("Keep mine", "button", ".panel")
         person.mouse("mousePressed", *place)
         person.refuse(answer, 429, json.dumps({"status": 429, "detail": "too many requests"}))
-        person.shows("too many requests", ".panel .edit-state")
+        person.sees("too many requests", ".panel .edit-state")
         person.mouse("mouseReleased", *place)
-        person.hides("conflict", "#tray")
-        person.hides("too many requests")
+        person.sees_no("conflict", "#tray")
+        person.sees_no("too many requests")
     # The buttons in a review stay, too.
     person.press("Enter", CTRL)
     trial.api.put(suite, "player.volume", 0.25)
-    person.shows("0.25", "dialog.review .conflict")
+    person.sees("0.25", "dialog.review .conflict")
     with person.holding("*/v1/transaction?dryRun=true") as held:
         person.click("Keep mine", "button", "dialog.review")
         [answer] = held(1)
         person.evaluate("document.querySelector('dialog.review .edit button').isMarked = true")
         person.refuse(answer, 429, json.dumps({"status": 429, "detail": "too many requests"}))
-        person.shows("too many requests", "dialog.review")
+        person.sees("too many requests", "dialog.review")
         equal("the button is the same", person.evaluate("document.querySelector('dialog.review .edit button').isMarked"), True)
     person.click("Discard the edit of player.volume", "button", "dialog.review")
     person.until("document.querySelector('#tray').hidden", "the edit is discarded")
@@ -119,39 +120,39 @@ def two_schemas(trial, person):
     person.visit(trial.origin, f"#/{suite}?schema")
     person.until("document.querySelector('textarea.code')?.value.includes('player.crossfade')", "the editor has the schema")
     schema = lambda title: {"type": "object", "additionalProperties": {"title": title}}
-    put = lambda title: trial.api.send("PUT", f"suites/{suite}/schema", schema(title))
-    current = lambda: trial.api.send("GET", f"suites/{suite}/schema")
+    put_schema = lambda title: trial.api.send("PUT", f"suites/{suite}/schema", schema(title))
+    stored_schema = lambda: trial.api.send("GET", f"suites/{suite}/schema")
     mine = json.dumps(schema("mine"))
     person.fill("JSON Schema", mine, "main")
-    put("theirs")
+    put_schema("theirs")
     for words in ("changed elsewhere while you edited it", "theirs", "mine"):
-        person.shows(words, ".conflict")
+        person.sees(words, ".conflict")
     person.until("[...document.querySelectorAll('button')].find(each => each.textContent === 'Apply schema…').disabled", "a conflict cannot be applied")
     person.click("Keep my text", "button", ".conflict")
     # The stream is blocked, so that the page learns of the next schema only when it applies its own.
     person.call("Network.setBlockedURLs", urls=["*observe*"])
     trial.restart()
-    put("newer")
+    put_schema("newer")
     person.click("Apply schema…", "button", "main")
     person.click("Apply schema", "button", "dialog")
-    person.shows("The schema was changed elsewhere", "dialog")
+    person.sees("The schema was changed elsewhere", "dialog")
     person.click("Apply schema", "button", "dialog")
-    person.awaits("new Promise(done => setTimeout(done, 300))")
-    equal("their schema", current(), schema("newer"))
+    person.evaluate_async("new Promise(done => setTimeout(done, 300))")
+    equal("their schema", stored_schema(), schema("newer"))
     person.close_dialog()
-    person.shows("newer", ".conflict")
+    person.sees("newer", ".conflict")
     person.call("Network.setBlockedURLs", urls=[])
     trial.api.send("DELETE", f"suites/{suite}/schema")
     person.until("/^− {/.test(document.querySelector('.conflict h3 + div').innerText) && !/[+]/.test(document.querySelector('.conflict h3 + div').innerText)", "their change is the removal")
-    put("newest")
-    person.shows("newest", ".conflict")
+    put_schema("newest")
+    person.sees("newest", ".conflict")
     person.click("Use their schema", "button", ".conflict")
     person.until("document.querySelector('textarea.code').value.includes('newest')", "the text is their schema")
     person.fill("JSON Schema", mine, "main")
     person.click("Apply schema…", "button", "main")
     person.click("Apply schema", "button", "dialog")
-    person.shows("The schema is applied", "main")
-    equal("my schema", current(), schema("mine"))
+    person.sees("The schema is applied", "main")
+    equal("my schema", stored_schema(), schema("mine"))
 
 
 def under_load(trial, person):

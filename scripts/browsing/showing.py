@@ -1,11 +1,12 @@
-"""Browser tests in which a person looks at unusual values, at changes, and at long lists."""
+"""The flows of a person who looks at unusual values, at changes, and at long lists. `trial` has the daemon and its
+API, `person` is the browser (see __init__.py)."""
 
 import json
 import time
 
-from browsing.editing import EDITOR, equal, to_setting
-from browsing.person import CTRL, Wrong
-from browsing.racing import row
+from browsing.editing import EDITOR, equal, open_setting
+from browsing.person import CTRL, FlowFailed
+from browsing.racing import sees_row
 
 
 def deep_value(trial, person):
@@ -13,20 +14,20 @@ def deep_value(trial, person):
     suite, deepest = "deep", json.loads("[" * 128 + "]" * 128)
     trial.api.put(suite, "plain", 1)
     person.visit(trial.origin, f"#/{suite}")
-    row(person, "plain", "1")
+    sees_row(person, "plain", "1")
     trial.api.put(suite, "deepest", deepest)
-    row(person, "deepest", "[[[")
+    sees_row(person, "deepest", "[[[")
     trial.api.put(suite, "plain", 2)
-    row(person, "plain", "2")
-    person.shows("Live", "#state")
+    sees_row(person, "plain", "2")
+    person.sees("Live", "#state")
     person.visit(trial.origin, f"#/{suite}/deepest")
     person.until("document.querySelector('.editor textarea')?.value.includes('[')", "the editor shows the value")
-    to_setting(person, suite, "plain")
+    open_setting(person, suite, "plain")
     person.fill("Value", "3", EDITOR, "input:not([type=range]), textarea")
     person.commit()
     equal("the other setting", trial.api.value(suite, "plain"), 3)
     person.visit(trial.origin, f"#/{suite}?history")
-    person.shows("deepest", ".commits")
+    person.sees("deepest", ".commits")
 
 
 SECRET = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ" + "s3cr3t" * 20 + "\n-----END KEY-----"
@@ -42,52 +43,52 @@ def secrets(trial, person):
     revision = trial.api.setting(suite, "key")["revision"]
     trial.api.put(suite, "key", SECRET + "2", "another key")
 
-    def hidden(where):
+    def check_hidden(where):
         if person.evaluate("/s3cr3t|BEGIN KEY/.test(document.body.innerText + document.body.innerHTML)"):
-            raise Wrong(f"{where} shows a secret")
+            raise FlowFailed(f"{where} shows a secret")
 
     person.visit(trial.origin, f"#/{suite}/key")
-    person.shows("another key", ".past")
-    hidden("the panel")
+    person.sees("another key", ".past")
+    check_hidden("the panel")
     person.fill("Search settings", "s3cr3t", "main")
-    person.shows("0 of 2", ".count")
+    person.sees("0 of 2", ".count")
     person.fill("Search settings", "", "main")
     person.evaluate(f"location.hash = '#/{suite}?history'")
-    person.shows("another key", ".commits")
-    hidden("the history")
-    person.act(revision, "Compare with now")
-    person.shows("1 difference", ".comparison")
-    hidden("the comparison")
+    person.sees("another key", ".commits")
+    check_hidden("the history")
+    person.choose_action(revision, "Compare with now")
+    person.sees("1 difference", ".comparison")
+    check_hidden("the comparison")
     person.click("History", "a", "nav.tabs")
-    person.act(revision + 1, "Undo…")
-    person.shows("Note", "dialog")
-    hidden("the undo dialog")
+    person.choose_action(revision + 1, "Undo…")
+    person.sees("Note", "dialog")
+    check_hidden("the undo dialog")
     person.close_dialog()
-    to_setting(person, suite, "key")
+    open_setting(person, suite, "key")
     person.fill("Value", SECRET + "3", EDITOR)
-    person.shows("1 edit", "#tray")
+    person.sees("1 edit", "#tray")
     person.press("Enter", CTRL)
-    person.shows("Commit 1 change", "dialog.review")
-    hidden("the review")
+    person.sees("Commit 1 change", "dialog.review")
+    check_hidden("the review")
     person.close_dialog()
     trial.api.put(suite, "key", SECRET + "4")
-    person.shows("conflict", "#tray")
-    hidden("the conflict")
+    person.sees("conflict", "#tray")
+    check_hidden("the conflict")
     person.click("Take theirs", "button", ".panel")
     schema["properties"]["key"] = {"type": "string", "writeOnly": True, "maxLength": 3}
     trial.api.send("PUT", f"suites/{suite}/schema?onConflict=keep", schema)
-    row(person, "key", "invalid")
-    hidden("the row of an invalid value")
+    sees_row(person, "key", "invalid")
+    check_hidden("the row of an invalid value")
 
 
-def lines(trial, person):
+def multiline_values(trial, person):
     """The row of a value of several lines is as high as other rows, so that a click reaches the row under the pointer."""
     suite = "lines"
     trial.api.put(suite, "a", "\n".join(f"line {number}" for number in range(20)))
     for key in "bcd":
         trial.api.put(suite, key, key)
     person.visit(trial.origin, f"#/{suite}")
-    row(person, "a", "line 0 ⏎ line 1")
+    sees_row(person, "a", "line 0 ⏎ line 1")
     x, y = person.evaluate("(row => { const box = row.getBoundingClientRect(); const value = row.querySelector('.now').getBoundingClientRect();"
                            " return [value.x + 10, box.y + box.height / 2]; })([...document.querySelectorAll('.row')].find(row => row.innerText.startsWith('c')))")
     person.click_at(x, y)
@@ -102,7 +103,7 @@ def type_change(trial, person):
             trial.api.put(suite, key, value)
     person.visit(trial.origin, f"#/{suite}?history")
     for text in ('"Off"', "false", '"[1,2]"', "The type changes from text to list", "The type changes from text to true or false", '["a, b"]'):
-        person.shows(text, ".commits")
+        person.sees(text, ".commits")
 
 
 def clicks(trial, person):
@@ -111,7 +112,7 @@ def clicks(trial, person):
     suite = "clicks"
     trial.api.send("PATCH", f"suites/{suite}", {f"key{number:03}": number for number in range(200)})
     person.visit(trial.origin, f"#/{suite}")
-    row(person, "key000", "0")
+    sees_row(person, "key000", "0")
 
     def open_middle(where):
         name, top, x, y = person.evaluate("""(list => { const box = list.getBoundingClientRect();
@@ -123,9 +124,9 @@ def clicks(trial, person):
         equal(f"the scroll position of the list {where}", person.evaluate("document.querySelector('.list').scrollTop"), top)
 
     person.fill("Search settings", "key1", "main")
-    person.shows("100 of 200", ".count")
+    person.sees("100 of 200", ".count")
     person.evaluate("document.querySelector('.list').scrollTop = 3000")
-    person.awaits("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    person.evaluate_async("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     open_middle("after a search")
     top = person.evaluate("document.querySelector('.list').scrollTop")
     person.click("History", "a", "nav.tabs")
@@ -136,28 +137,28 @@ def clicks(trial, person):
     open_middle("after a visit to the history")
 
 
-def large(trial, person):
+def large_values(trial, person):
     """A text and a list of a megabyte each open within ten seconds."""
     trial.api.put("large", "text", "A line of text.\n" * 65_536)
     trial.api.put("large", "list", [{"number": number, "text": "words"} for number in range(30_000)])
     person.visit(trial.origin, "#/large")
-    row(person, "text", "⏎")
+    sees_row(person, "text", "⏎")
     times = []
     for key in ("text", "list"):
         begun = time.monotonic()
         person.evaluate(f"location.hash = '#/large/{key}'")
         person.until(f"document.querySelector('.panel h2')?.textContent === '{key}' && document.querySelector('.editor textarea')?.value.length > 900_000", f"the editor has the {key}")
-        person.awaits("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        person.evaluate_async("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         times.append(time.monotonic() - begun)
     if max(times) > 10:
-        raise Wrong(f"the values opened after {times} s")
+        raise FlowFailed(f"the values opened after {times} s")
     return "opened after " + " s and ".join(f"{seconds:.1f}" for seconds in times) + " s"
 
 
-def times(trial, person):
+def relative_times(trial, person):
     """A time such as "3 minutes ago" is updated while the page stays open."""
     trial.api.put("times", "a", 1)
     person.visit(trial.origin, "#/times?history")
-    person.shows("just now", ".commit")
+    person.sees("just now", ".commit")
     person.evaluate("(now => { Date.now = () => now() + 185_000; })(Date.now)")
-    person.shows("3 minutes ago", ".commit")
+    person.sees("3 minutes ago", ".commit")

@@ -2,14 +2,14 @@
 
 import pathlib
 
-from browsing.person import Wrong
+from browsing.person import FlowFailed
 
 
 def modules(trial, person):
     """The tests of units.js pass. They run in a file of the page, so that the modules come from the daemon."""
     person.open(f"{trial.origin}/ui/words.js")
     script = pathlib.Path(__file__).with_suffix(".js").read_text()
-    passed, failed = person.awaits(f"(async () => {{ {script} }})()")
+    passed, failed = person.evaluate_async(f"(async () => {{ {script} }})()")
     if failed:
-        raise Wrong("\n  ".join(failed))
+        raise FlowFailed("\n  ".join(failed))
     return f"{passed} tests"

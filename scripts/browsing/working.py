@@ -1,20 +1,23 @@
-"""The flows of daily work: the table of settings, switches in the list, the panel, forms, and the message about a commit."""
+"""The flows of daily work: the table of settings, switches in the list, the panel, forms, and the message about a commit.
+`trial` has the daemon and its API, `person` is the browser (see __init__.py)."""
 
 import base64
 import json
 
-from browsing.editing import EDITOR, equal, to_setting
-from browsing.person import Wrong
-from browsing.racing import row
+from browsing.editing import EDITOR, equal, open_setting
+from browsing.person import FlowFailed
+from browsing.racing import sees_row
 
+# The names in the rows of the list.
 NAMES = "[...document.querySelectorAll('.row .name')].map(each => each.innerText.trim())"
-SHUFFLED = [29, 3, 12, 1]
+# The numbers of the created names, neither in numeric nor in alphabetical order.
+NUMBERS = [29, 3, 12, 1]
 
 
 def table(trial, person):
     """The lists have low rows in natural order, and headings that sort them. A long value is shortened, and an invalid value is counted."""
     suite = "table"
-    for number in SHUFFLED:
+    for number in NUMBERS:
         trial.api.put(suite, f"svc{number}.port", 9000 - number)
         trial.api.put(f"svc{number}", "a", 1)
     for number in (2, 10):
@@ -23,20 +26,20 @@ def table(trial, person):
     trial.api.put(suite, "content", content)
     trial.api.put(suite, "content", content[:-8] + "AAAAAAA=")
     person.visit(trial.origin)
-    person.shows("svc29", ".list")
+    person.sees("svc29", ".list")
     equal("the order of the suites", person.evaluate(NAMES), ["svc1", "svc3", "svc12", "svc29", "table"])
     person.evaluate("document.querySelector('.headings .to-keys-count').click()")
     equal("the suites with the most settings first", person.evaluate(NAMES)[:2], ["table", "svc1"])
-    equal("the ring of the list at load", person.evaluate("getComputedStyle(document.querySelector('.list')).outlineStyle"), "none")
+    equal("the outline of the list at load", person.evaluate("getComputedStyle(document.querySelector('.list')).outlineStyle"), "none")
     person.press("ArrowDown")
     person.until("getComputedStyle(document.querySelector('.row[aria-selected=true]')).outlineStyle === 'solid'", "the first arrow marks a row")
     person.visit(trial.origin, f"#/{suite}")
-    row(person, "svc29", "8971")
+    sees_row(person, "svc29", "8971")
     height = person.evaluate("document.querySelector('.row').getBoundingClientRect().height")
     if not 36 <= height <= 40:
-        raise Wrong(f"a row is {height} px high")
-    equal("the order of the settings", person.evaluate(NAMES), ["content", *(f"svc{number}.port" for number in sorted(SHUFFLED))])
-    row(person, "content", "2.0 KB as base64")
+        raise FlowFailed(f"a row is {height} px high")
+    equal("the order of the settings", person.evaluate(NAMES), ["content", *(f"svc{number}.port" for number in sorted(NUMBERS))])
+    sees_row(person, "content", "2.0 KB as base64")
     sort = lambda column: person.evaluate(f"document.querySelector('.headings .to-{column}').click()")
     for column, wanted in (("now", [29, 12, 3, 1]), ("now", [1, 3, 12, 29]), ("changed", [1, 12, 3, 29]), ("name", [1, 3, 12, 29])):
         sort(column)
@@ -44,43 +47,43 @@ def table(trial, person):
     sort("name")
     equal("the reversed order", person.evaluate(NAMES)[0], "svc29.port")
     person.visit(trial.origin, f"#/{suite}?history")
-    person.shows("content", ".commits")
+    person.sees("content", ".commits")
     longest = person.evaluate("Math.max(...[...document.querySelectorAll('.commits .line')].map(line => line.innerText.length))")
     if not 10 < longest < 80 or "AAAAA" not in person.evaluate("document.querySelector('.commits .lines').innerText"):
-        raise Wrong(f"a difference has {longest} characters of base64")
+        raise FlowFailed(f"a difference has {longest} characters of base64")
     schema = {"type": "object", "additionalProperties": {"maximum": 8990, "title": "A title", "description": "and a description"}}
     trial.api.send("PUT", f"suites/{suite}/schema?onConflict=keep", schema)
     person.visit(trial.origin)
-    person.shows("▲ 2 invalid", ".list")
+    person.sees("▲ 2 invalid", ".list")
     person.evaluate("document.querySelector('.headings .to-invalid').click()")
     equal("the suites with invalid values first", person.evaluate(NAMES)[0], suite)
     person.click("▲ 2 invalid", ".mark", ".list")
-    person.shows("2 of 5 settings", ".count")
+    person.sees("2 of 5 settings", ".count")
     person.choose("Show", "All settings", "main")
-    person.shows("5 settings", ".count")
+    person.sees("5 settings", ".count")
     person.click("▲ 2 invalid", "a", ".head")
-    person.shows("2 of 5 settings", ".count")
+    person.sees("2 of 5 settings", ".count")
     equal("the filtered settings", person.evaluate(NAMES), ["svc1.port", "svc3.port"])
     for part, color in (("b", "--text"), ("", "--faint")):
-        equal(f"the colour of the note {part}", *person.evaluate(f"""(probe => {{ probe.style.color = 'var({color})';
-            return [probe, document.querySelector('.row .note {part}')].map(each => getComputedStyle(each).color); }})(document.querySelector('#said'))"""))
+        equal(f"the colour of the note {part}", *person.evaluate(f"""(sample => {{ sample.style.color = 'var({color})';
+            return [sample, document.querySelector('.row .note {part}')].map(each => getComputedStyle(each).color); }})(document.querySelector('#announcer'))"""))
 
 
-def by_mouse(trial, person):
+def switches_in_list(trial, person):
     """A click on a switch in the list makes an edit and does not open the setting. A click beside the switch opens it."""
     suite = "mouse"
     trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}")
     person.fill("Search settings", "shuffle", "main")
-    row(person, "player.shuffle", "On")
-    center = """(selector => { const row = [...document.querySelectorAll('.row')].find(row => row.innerText.startsWith('player.shuffle'));
+    sees_row(person, "player.shuffle", "On")
+    centre = """(selector => { const row = [...document.querySelectorAll('.row')].find(row => row.innerText.startsWith('player.shuffle'));
         const box = row.querySelector(selector).getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })"""
-    for words, shown in (("Off", "1 edit"), ("On", None), ("Off", "1 edit")):
-        person.click_at(*person.evaluate(f"{center}('.toggle')"))
-        row(person, "player.shuffle", words)
-        person.until(f"document.querySelector('#tray').hidden === {json.dumps(shown is None)}", f"the edits after {words}")
+    for words, is_edited in (("Off", True), ("On", False), ("Off", True)):
+        person.click_at(*person.evaluate(f"{centre}('.toggle')"))
+        sees_row(person, "player.shuffle", words)
+        person.until(f"document.querySelector('#tray').hidden === {json.dumps(not is_edited)}", f"the edits after {words}")
     equal("the open setting", person.evaluate("document.querySelector('.panel').hidden"), True)
-    person.click_at(*person.evaluate(f"{center}('.name')"))
+    person.click_at(*person.evaluate(f"{centre}('.name')"))
     person.until("document.querySelector('.panel h2')?.textContent === 'player.shuffle'", "the name opens the setting")
     person.commit()
     equal("the switch", trial.api.value(suite, "player.shuffle"), False)
@@ -102,45 +105,45 @@ def typing(trial, person):
     person.press("Enter")
     person.type("three")
     equal("the text", person.evaluate("document.querySelector('.editor textarea').value"), "one\ntwo\nthree")
-    person.shows("Press Enter for a new line", EDITOR)
+    person.sees("Press Enter for a new line", EDITOR)
     person.fill("Value", "one", EDITOR)
     person.press("Enter")
     person.until("document.activeElement.matches('[role=tree]')", "Enter leads back to the list")
     instant = trial.api.setting(suite, "player.volume")["modified"]
-    to_setting(person, suite, "player.volume")
+    open_setting(person, suite, "player.volume")
     person.until("document.querySelector('.about time')", "the panel shows the time")
     if (title := person.evaluate("document.querySelector('.about time').title")).split("\n")[1] != instant.replace("T", " ").replace("Z", " UTC"):
-        raise Wrong(f"the time shows {title!r} on hover, not {instant}")
+        raise FlowFailed(f"the time shows {title!r} on hover, not {instant}")
 
 
-def task_first(trial, person):
+def panel_order(trial, person):
     """The conflict and the editor come before the description, a long description is clamped, and a button closes the panel."""
     suite, long = "task", "A long description. " * 40
     trial.api.send("PUT", f"suites/{suite}/schema", {"type": "object", "additionalProperties": {"type": "integer", "description": long}})
     trial.api.put(suite, "n", 1)
     person.visit(trial.origin, f"#/{suite}/n")
     person.fill("Value", "2", EDITOR)
-    person.shows("1 edit", "#tray")
+    person.sees("1 edit", "#tray")
     trial.api.put(suite, "n", 3)
-    person.shows("Theirs", ".panel .conflict")
+    person.sees("Theirs", ".panel .conflict")
     tops = person.evaluate("['.conflict', '.editor', '.about'].map(each => document.querySelector(`.panel ${each}`).getBoundingClientRect().y)")
     equal("the order of the panel", tops, sorted(tops))
     height = "document.querySelector('.about .clamped, .about [dir=auto]').getBoundingClientRect().height"
     clamped = person.evaluate(height)
     person.click("Show more", "button", ".about")
     if not clamped < 100 < person.evaluate(height):
-        raise Wrong(f"the description is {clamped} px high, and then {person.evaluate(height)} px")
+        raise FlowFailed(f"the description is {clamped} px high, and then {person.evaluate(height)} px")
     person.click("Show less", "button", ".about")
     person.click("Take theirs", "button", ".panel")
     person.click("Close the setting", "button", ".panel")
     person.until("document.querySelector('.panel').hidden && document.activeElement.matches('[role=tree]')", "the panel is closed")
-    person.look(320, 640)
-    to_setting(person, suite, "n")
+    person.set_screen(320, 640)
+    open_setting(person, suite, "n")
     equal("the button on a narrow screen", person.evaluate("[...document.querySelectorAll('.panel-head button')].filter(each => each.getClientRects().length).map(each => each.getAttribute('aria-label'))"),
           ["Back to the list"])
 
 
-def committed(trial, person):
+def commit_message(trial, person):
     """After a commit a message has its revision and its changes, and can undo it. A view that waits for an answer shows that
     it loads."""
     suite = "committed"
@@ -149,35 +152,35 @@ def committed(trial, person):
     person.fill("Value", "0.3", EDITOR)
     person.commit()
     revision = trial.api.setting(suite, "player.volume")["revision"]
-    person.shows(f"Committed as revision {revision}", "#toast")
-    person.shows("player.volume: 0.3", "#toast")
+    person.sees(f"Committed as revision {revision}", "#toast")
+    person.sees("player.volume: 0.3", "#toast")
     person.click(f"Undo revision {revision}", "button", "#toast")
-    person.shows(f"Revision {revision} is undone", "#toast")
+    person.sees(f"Revision {revision} is undone", "#toast")
     equal("the value", trial.api.value(suite, "player.volume"), 0.85)
     equal("the note", trial.api.setting(suite, "player.volume")["note"], f"undo revision {revision}")
     for key, value in (("player.volume", "0.4"), ("player.crossfade", "7")):
-        to_setting(person, suite, key)
+        open_setting(person, suite, key)
         person.fill("Value", value, EDITOR)
     person.commit()
-    person.shows(f"2 settings in {suite}", "#toast")
+    person.sees(f"2 settings in {suite}", "#toast")
     revision = trial.api.setting(suite, "player.volume")["revision"]
     # An undo of a setting that was changed since is refused, with the reason.
     trial.api.put(suite, "player.volume", 0.5)
     person.click(f"Undo revision {revision}", "button", "#toast")
-    person.shows("Cannot undo this commit", "#toast")
+    person.sees("Cannot undo this commit", "#toast")
     person.click("Close", "button", "#toast")
     person.until("!document.querySelector('#toast').hasChildNodes()", "the message is closed")
     for pattern, address, content in (("*/v1/suites?*", "", ".row"), ("*/keys?*", f"#/{suite}", ".row"), ("*/history?*", f"#/{suite}?history", ".commit"),
                                  ("*/schema", f"#/{suite}?schema", "textarea")):
         person.visit(trial.origin, "#/?service")
-        person.shows("Live", "#state")
+        person.sees("Live", "#state")
         with person.holding(pattern) as held:
             person.evaluate(f"location.hash = '{address or '#/'}'")
             [answer] = held(1)
             person.until("document.querySelector('main .loading')?.getClientRects().length", f"{address} says that it loads")
             for words in ("No suites", "No settings", "No commits", "has no schema"):
-                person.hides(words, "main")
-            person.let(answer)
+                person.sees_no(words, "main")
+            person.pass_on(answer)
         person.until(f"document.querySelector('main {content}')?.getClientRects().length && !document.querySelector('main .loading')", f"{address} is loaded")
 
 
@@ -208,7 +211,7 @@ def forms(trial, person):
     person.fill("Value", json.dumps([changed, {"url": "c"}]), EDITOR)
     person.click("Edit in a form", "button", EDITOR)
     person.until("[...document.querySelectorAll('.editor textarea')].some(each => each.value === 'c')", "the form has the edited value")
-    to_setting(person, suite, "labels")
+    open_setting(person, suite, "labels")
     person.click("Remove one", "button", EDITOR)
     for name, value in (("two", "20"), ("x-three", "words")):
         person.fill("Name", name, EDITOR)
@@ -217,11 +220,11 @@ def forms(trial, person):
         person.evaluate("document.activeElement.select()")
         person.type(value)
         # The message moves the button that is pressed next.
-        person.shows("must be at most 9 (got 20)", EDITOR)
+        person.sees("must be at most 9 (got 20)", EDITOR)
     person.fill("two", "2", EDITOR)
     person.fill("Name", "two", EDITOR)
     person.click("Add", "button", EDITOR)
-    person.shows("has this member already", EDITOR)
+    person.sees("has this member already", EDITOR)
     person.commit()
     equal("the list", trial.api.value(suite, "sources"), [changed, {"url": "c"}])
     equal("the map", trial.api.value(suite, "labels"), {"two": 2, "x-three": "words"})
@@ -239,11 +242,12 @@ def schema_lines(trial, person):
     person.until("document.querySelector('textarea.code')?.value.includes('maximum')", "the editor has the schema")
     text = person.evaluate("document.querySelector('textarea.code').value")
     equal("the line numbers", person.evaluate("document.querySelector('.line-numbers').textContent.trim().split('\\n').length"), len(text.split("\n")))
+    # The line number beside each message, and the message.
     marks = """[...document.querySelectorAll('.line-messages .error')].map(message => {
         const number = [...document.querySelectorAll('.line-numbers b')].map(each => [each.textContent, each.getBoundingClientRect()])
             .find(([, box]) => Math.abs(box.y - message.getBoundingClientRect().y) < 8);
         return [Number(number?.[0]), message.innerText]; })"""
-    line = lambda part: text[:text.index(part)].count("\n") + 1
+    line_of = lambda part: text[:text.index(part)].count("\n") + 1
     for change, wanted in (((('"integer"', '"integr"'), ('10', '"ten"')), [("integer", "integr"), ("10", "ten")]), ((("10", "nope"),), [("10", "unexpected")])):
         edited = text
         for old, new in change:
@@ -253,18 +257,18 @@ def schema_lines(trial, person):
         person.until(f"document.querySelectorAll('.line-messages .error').length === {len(wanted)}", "each mistake has a message")
         found = person.evaluate(marks)
         for (part, words), (number, message) in zip(wanted, found):
-            if number != line(part) or words not in message:
-                raise Wrong(f"the message {message!r} is at line {number}, not {line(part)}")
+            if number != line_of(part) or words not in message:
+                raise FlowFailed(f"the message {message!r} is at line {number}, not {line_of(part)}")
             equal("the number of messages with these words", person.evaluate(f"document.querySelector('main').innerText.split({json.dumps(message.strip())}).length - 1"), 1)
     person.fill("JSON Schema", text.replace("10", "5"), "main")
-    person.hides("unexpected", "main")
+    person.sees_no("unexpected", "main")
     person.click("Apply schema…", "button", "main")
     for words in ("− ", '"maximum": 10', '"maximum": 5', "must be at most 5 (got 7)", "Values that do not fit"):
-        person.shows(words, "dialog")
+        person.sees(words, "dialog")
     person.click("Apply schema", "button", "dialog")
-    person.shows(f"Schema of {suite}", "#toast")
-    person.shows("▲ 1 invalid", ".head")
+    person.sees(f"Schema of {suite}", "#toast")
+    person.sees("▲ 1 invalid", ".head")
     revision = trial.api.send("GET", f"suites/{suite}/history?limit=1")["commits"][0]["revision"]
     person.click(f"Undo revision {revision}", "button", "#toast")
-    person.shows("is undone", "#toast")
+    person.sees("is undone", "#toast")
     equal("the limit", trial.api.send("GET", f"suites/{suite}/schema")["properties"]["n"]["maximum"], 10)

@@ -8,6 +8,7 @@ import subprocess
 from .service import Service
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# The line by which the daemon says that it is ready.
 LISTENING = re.compile(r"listening on http://([0-9.]+):(\d+)")
 
 ALWAYS, INTERVAL, SNAPSHOT = "always", "interval", "snapshot"
@@ -23,8 +24,8 @@ SNAPSHOTS = "snapshot-*.json"
 
 def snapshot_options(journal_bytes=None, interval_seconds=None):
     """Returns the options that set when the daemon writes a snapshot: by the size of the journal, and by the time."""
-    chosen = {"journalBytes": journal_bytes, "intervalSeconds": interval_seconds}
-    return {"snapshot": {name: value for name, value in chosen.items() if value is not None}}
+    limits = {"journalBytes": journal_bytes, "intervalSeconds": interval_seconds}
+    return {"snapshot": {name: value for name, value in limits.items() if value is not None}}
 
 
 def build(configuration="release", run=True, product="settingsd", options=()):

@@ -61,7 +61,7 @@ class Service:
         self._reader.start()
 
     def await_ready(self, within=60):
-        """Waits until the program is ready. Returns the seconds from the launch to the line that matches `ready`."""
+        """Waits until the program is ready, at most `within` seconds. Returns the seconds from the launch to the line that matches `ready`."""
         if not self._ready_or_ended.wait(within):
             self.kill()
             raise ServiceFailed(f"{self.name} was not ready after {within} s; it printed:\n{self.printed()}")
@@ -71,6 +71,7 @@ class Service:
         return self._ready_at - self._launched
 
     def start(self, within=60):
+        """Launches the program and waits until it is ready."""
         self.launch()
         return self.await_ready(within)
 
@@ -106,6 +107,7 @@ class Service:
         self._release()
 
     def printed(self):
+        """Returns the last lines of the output, indented."""
         return "\n".join("    " + line for line in self.lines) or "    (nothing)"
 
     def resident_bytes(self):
@@ -117,8 +119,9 @@ class Service:
         return self._status_bytes("VmHWM:")
 
     def reset_peak(self):
-        with open(f"/proc/{self.pid}/clear_refs", "w") as references:
-            references.write("5")
+        """Makes the present resident memory the peak."""
+        with open(f"/proc/{self.pid}/clear_refs", "w") as clear_refs:
+            clear_refs.write("5")
 
     def _status_bytes(self, name):
         with open(f"/proc/{self.pid}/status") as status:
@@ -135,6 +138,7 @@ class Service:
         user = system = 0
         for pid in pids:
             with open(f"/proc/{pid}/stat") as stat:
+                # The fields after the name of the program, which is in parentheses.
                 fields = stat.read().rpartition(")")[2].split()
             user, system = user + int(fields[11]), system + int(fields[12])
         return user / os.sysconf("SC_CLK_TCK"), system / os.sysconf("SC_CLK_TCK")
