@@ -42,7 +42,7 @@ export function compareView(app, store, route) {
   const failure = errorLine("p.error");
   const result = el("section.comparison", { hidden: true });
   const dialogs = undoDialogs(app, suite, () => isGone, () => compare());
-  const isOther = () => ![suite, ""].includes(from.value.trim());
+  const isOtherSuite = () => ![suite, ""].includes(from.value.trim());
   const goBack = app.caller.may("write", suite) && button(texts.compare.goBackToFrom,
     () => dialogs.restore(at.value.trim(), {}, failure.show), { hidden: true });
   const form = el("form.compare", { onsubmit: event => {
@@ -57,32 +57,32 @@ export function compareView(app, store, route) {
   const element = el("div.scrolls", form, result);
 
   function offerGoBack() {
-    if (goBack) goBack.hidden = isOther() || !at.value.trim();
+    if (goBack) goBack.hidden = isOtherSuite() || !at.value.trim();
   }
 
-  async function compare(isAsked) {
+  async function compare(isSubmitted) {
     const thisRun = newestRun += 1;
-    const [one, other] = [[isOther() ? from.value.trim() : suite, at.value.trim() || undefined],
+    const [left, right] = [[isOtherSuite() ? from.value.trim() : suite, at.value.trim() || undefined],
       [suite, to.value.trim() || undefined]];
     failure.tell();
     result.hidden = true;
-    if (one.join() === other.join()) return failure.tell(isAsked ? texts.compare.same : "");
+    if (left.join() === right.join()) return failure.tell(isSubmitted ? texts.compare.same : "");
     try {
-      const found = isOther() ? await compareSuites(one, other)
-        : (await get(suitePath(suite, "diff"), { from: one[1] ?? store.revision, to: other[1] })).body;
-      const schemas = await schemaDifference(one, other);
+      const found = isOtherSuite() ? await compareSuites(left, right)
+        : (await get(suitePath(suite, "diff"), { from: left[1] ?? store.revision, to: right[1] })).body;
+      const schemas = await schemaDifference(left, right);
       if (isGone || thisRun !== newestRun) return;
-      show(one, other, found, schemas);
+      show(left, right, found, schemas);
     } catch (error) {
       if (!isGone && thisRun === newestRun) failure.show(error.message);
     }
   }
 
-  function show(one, other, { changes, hidden }, schemas) {
-    const isCopy = isOther();
+  function show(left, right, { changes, hidden }, schemas) {
+    const isCopy = isOtherSuite();
     const hasValue = ({ oldSource }) => oldSource === "stored" || isCopy && oldSource === "default";
     // Only the present state can get values. An edit of a secret would show its value.
-    const mayUse = change => !other[1] && !change.secret && change.oldSource !== "invalid"
+    const mayUse = change => !right[1] && !change.secret && change.oldSource !== "invalid"
       && store.at(change.key).writable && app.caller.may("write", suite, change.key) && (hasValue(change) || isStored(change));
     const useValues = all => {
       for (const change of all)
@@ -90,12 +90,12 @@ export function compareView(app, store, route) {
       announce(texts.compare.willUse(all.length));
     };
     const usable = changes.filter(mayUse);
-    result.replaceChildren(el("h2", { tabindex: -1 }, texts.compare.differences(texts.compare.place(...one),
-      texts.compare.place(...other), changes.length)),
+    result.replaceChildren(el("h2", { tabindex: -1 }, texts.compare.differences(texts.compare.place(...left),
+      texts.compare.place(...right), changes.length)),
     hidden ? el("p.faint", texts.compare.hidden(hidden)) : "",
     Array.isArray(schemas) ? el("details", el("summary", texts.compare.schemas), schemas) : "",
     changeList(changes, { name: key => el("a", { href: app.link(suite, key) }, bdi(key)), action: change => mayUse(change)
-        && button(texts.compare.use(isCopy), () => useValues([change]), texts.compare.useKey(isCopy, change.key)) }),
+      && button(texts.compare.use(isCopy), () => useValues([change]), texts.compare.useKey(isCopy, change.key)) }),
     usable.length > 1 ? el("div.buttons", button(texts.compare.useAll(isCopy, usable.length), () => useValues(usable))) : "");
     result.hidden = false;
     result.querySelector("h2").focus();

@@ -113,9 +113,9 @@ export function feedView(app, route) {
 
   // Counts a new commit, unless the filters exclude it. A commit of a schema has no changes, and counts.
   function countNewCommit(event, { revision, changes = [] }) {
-    const isOther = changes.length > 0 && !changes.some(change =>
+    const isExcluded = changes.length > 0 && !changes.some(change =>
       (!caller() || change.by === caller()) && isWanted(change));
-    if (event === "state" || isOther || newer.length >= maxNewer) return;
+    if (event === "state" || isExcluded || newer.length >= maxNewer) return;
     newer.push(revision);
     commits.showNewer(newer.length, maxNewer);
   }
@@ -131,9 +131,9 @@ export function feedView(app, route) {
   // Sets the filters from the address. Returns true if a filter changed.
   function setFilters({ query }) {
     const values = filters.map(({ name }) => query.get(name) || "");
-    const isOther = filters.some((each, index) => each.value.trim() !== values[index]);
+    const isNew = filters.some((each, index) => each.value.trim() !== values[index]);
     filters.forEach((each, index) => { each.value = values[index]; });
-    return isOther;
+    return isNew;
   }
 
   const element = el("div.view.scrolls", { tabindex: 0, role: "region", "aria-label": texts.feed.title },

@@ -143,8 +143,8 @@ export class List {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target !== this.element) return;
     this.#endQuiet();
     const place = this.active === null ? -1 : this.indexes.get(this.active);
-    const page = Math.max(1, Math.floor(this.element.clientHeight / this.height) - 1);
-    const moves = { ArrowDown: place + 1, ArrowUp: place - 1, PageDown: place + page, PageUp: place - page, Home: 0,
+    const pageRows = Math.max(1, Math.floor(this.element.clientHeight / this.height) - 1);
+    const moves = { ArrowDown: place + 1, ArrowUp: place - 1, PageDown: place + pageRows, PageUp: place - pageRows, Home: 0,
       End: this.items.length - 1 };
     const backKey = getComputedStyle(this.element).direction === "rtl" ? "ArrowRight" : "ArrowLeft";
     if (event.key in moves) this.move(moves[event.key]);

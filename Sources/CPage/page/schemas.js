@@ -30,13 +30,13 @@ export function schemaView(app, store, onDraft) {
   // version in force. Both are null until the daemon answers.
   // `reads` counts the reads, so that a view ignores the answer to a read that is not the newest.
   let opened = null, current = null, reads = 0, isGone = false;
-  const may = app.caller.may("schema", store.suite);
-  const text = el("textarea.code.tall", { rows: 24, readonly: !may, oninput: () => {
+  const mayEdit = app.caller.may("schema", store.suite);
+  const text = el("textarea.code.tall", { rows: 24, readonly: !mayEdit, oninput: () => {
     clearMistakes();
     report.replaceChildren();
     draw();
   }, onscroll: () => followScroll() });
-  const textField = field(texts.schemas.label, text, may ? texts.schemas.hint : texts.schemas.readOnly);
+  const textField = field(texts.schemas.label, text, mayEdit ? texts.schemas.hint : texts.schemas.readOnly);
   const numbers = el("pre.line-numbers", { "aria-hidden": "true" });
   const messages = el("div.line-messages", { role: "alert", id: `${text.id}-lines` });
   text.before(el("div.numbered", numbers, el("div.messages-view", messages)));
@@ -51,11 +51,11 @@ export function schemaView(app, store, onDraft) {
   const revert = button(texts.schemas.revert, () => open(current));
   const remove = button(texts.schemas.removeThis, () => askToRemove(), { class: "danger" });
   const content = el("div.part-view", { hidden: true }, conflict, textField,
-    el("div.buttons", may && [checkButton, apply, revert], may && remove), report);
+    el("div.buttons", mayEdit && [checkButton, apply, revert], mayEdit && remove), report);
   const wait = loading();
   const element = el("div.scrolls", failure, notice, wait, content);
 
-  const textOf = version => version.text ?? (may ? exampleSchema : "");
+  const textOf = version => version.text ?? (mayEdit ? exampleSchema : "");
   const isEdited = () => text.value !== textOf(opened);
   const hasConflict = () => opened.tag !== current.tag;
 

@@ -20,6 +20,7 @@ export const panelHead = (back, heading) => el("div.panel-head",
   button("✕", () => back(false), { class: "quiet close", "aria-label": texts.setting.close }));
 
 export function settingPanel(app, store, key, { back }) {
+  // The tray has the edits that are not committed.
   const { tray } = app;
   // `editorInputs`: what the editor was made for; `pastRevision`: the revision of the setting whose history is shown.
   let editor = null, editorInputs = "", shown = noValue, isGone = false, pastRevision = null;

@@ -70,7 +70,7 @@ export class Store {
     if (!await retryRead(() => this.#load().then(() => true), () => {}, () => this.isClosed)) return;
     const keys = new Set([...old.keys(), ...this.settings.keys()]);
     const changed = [...keys].filter(key => old.get(key)?.revision !== this.settings.get(key)?.revision);
-    this.#mark(changed);
+    this.#markFresh(changed);
     this.onChange(changed, true);
   }
 
@@ -106,7 +106,7 @@ export class Store {
       else this.settings.set(change.key, withChange(known, change));
     }
     if (!keys.length) return;
-    this.#mark(keys);
+    this.#markFresh(keys);
     this.readPending();
     if (toRead.length > 20) this.reload();
     else for (const key of toRead) this.refresh(key).catch(() => this.reload());
@@ -155,7 +155,7 @@ export class Store {
   // The last known revision of a key, which may have removed the key.
   #revisionOf(key) { return this.settings.get(key)?.revision ?? this.removed.get(key) ?? 0; }
 
-  #mark(keys) {
+  #markFresh(keys) {
     const now = Date.now();
     for (const key of keys.slice(0, 500)) this.fresh.set(key, now);
   }

@@ -41,7 +41,7 @@ export function openImport(store, app) {
     show();
   } });
   const fileField = field(texts.transfer.file, input, texts.transfer.fileHint);
-  const toTray = button(texts.transfer.add, () => {
+  const addButton = button(texts.transfer.add, () => {
     const { sets, resets } = edits();
     for (const [key, value] of sets) app.tray.edit(store.at(key), { value });
     for (const key of resets) app.tray.edit(store.at(key), { remove: true });
@@ -60,14 +60,14 @@ export function openImport(store, app) {
   }
 
   function show() {
-    toTray.disabled = true;
+    addButton.disabled = true;
     if (!values) return plan.replaceChildren();
     const { sets, resets } = edits();
-    toTray.disabled = sets.length + resets.length === 0;
+    addButton.disabled = sets.length + resets.length === 0;
     plan.replaceChildren(el("p", texts.transfer.plan(sets.length, resets.length, values.size - sets.length)));
   }
 
   const dialog = openDialog(texts.transfer.title(store.suite),
-    [fileField, el("label.check", resetsOthers, texts.transfer.reset), plan], texts.common.cancel, toTray);
+    [fileField, el("label.check", resetsOthers, texts.transfer.reset), plan], texts.common.cancel, addButton);
   input.focus();
 }
