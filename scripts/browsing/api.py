@@ -55,7 +55,7 @@ class API:
         return self.send("PUT", f"suites/{suite}/keys/{urllib.parse.quote(key, safe='')}", value, note, **deadline)
 
     def setting(self, suite, key):
-        """The setting, or the problem that the daemon answered, such as `not_set`."""
+        """Returns the setting, or the body of the daemon's refusal, for example with the code `not_set`."""
         try:
             return self.send("GET", f"suites/{suite}/keys/{urllib.parse.quote(key, safe='')}")
         except urllib.error.HTTPError as error:

@@ -23,7 +23,7 @@ def _change(api, suite, values, note=None, **deadline):
 
 
 def pending_setting(trial, person):
-    """A setting with a pending revert has a mark and a time that runs, can be kept and reverted, and follows other callers."""
+    """A setting with a pending revert has a mark and a countdown, can be kept and reverted, and follows other callers."""
     suite, api = "due", trial.api
     api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
@@ -35,7 +35,7 @@ def pending_setting(trial, person):
     person.until(f"{MARKS} === 2", "both settings are marked")
     for place in (".panel .countdown", ".row .countdown"):
         text = person.evaluate(f"document.querySelector('{place}').textContent")
-        person.until(f"document.querySelector('{place}').textContent !== {text!r}", f"the time in {place} runs")
+        person.until(f"document.querySelector('{place}').textContent !== {text!r}", f"the countdown in {place} runs")
     api.send("POST", f"pending/{first}", {"do": "extend", "deadline": "30m"})
     person.sees("30 min", ".panel")
     api.send("POST", f"pending/{first}", {"do": "confirm"})
@@ -66,7 +66,7 @@ def pending_setting(trial, person):
 
 
 def confirmed_commit(trial, person):
-    """A person commits with a deadline, and the message keeps or reverts the commit, or says who did."""
+    """A person commits with a deadline, and the message keeps or reverts the commit, or says what another caller decided."""
     suite, api = "careful", trial.api
     api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
@@ -104,7 +104,7 @@ def confirmed_commit(trial, person):
 
 
 def pending_list(trial, person):
-    """The service view lists pending actions with what, when, who and why. A person cancels, keeps and reverts, with the right to it."""
+    """The service view lists pending actions with their keys, deadlines, callers and notes. A person with the rights can end them."""
     protected = trial.start_protected()
     try:
         api = API(protected.origin, protected.tokens["writer"])
@@ -145,7 +145,7 @@ def pending_list(trial, person):
 
 
 def pending_errors(trial, person):
-    """The reason why an action cannot be ended stands at the action: its outcome, or that the daemon does not answer."""
+    """The reason why an action cannot be ended is shown at the action: its outcome, or that the daemon does not answer."""
     suite, api = "late", trial.api
     api.create_sample_suite(suite)
     # `holding(listing)` keeps the page from reading the list of pending actions again.

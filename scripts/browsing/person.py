@@ -30,8 +30,8 @@ class Person(Chromium):
         # `reports`: the errors of scripts and the unexpected dialogs of the page. `hosts`: the hosts that got requests of the
         # page. `paused`: the identifiers of the requests whose answers are delayed (see `holding`).
         self.reports, self.hosts, self.paused = [], set(), []
-        # `confirms_leaving`: true if the person leaves the page when the browser asks. `questions`: the number of these questions of
-        # the browser. `fixed_answer`: the answer that the page gets instead of the answer of the daemon (see `answering`).
+        # `confirms_leaving`: true if the person leaves the page when the browser asks. `questions`: how often the browser asked.
+        # `fixed_answer`: the answer that the page gets instead of the answer of the daemon (see `answering`).
         self.confirms_leaving, self.questions, self.fixed_answer = False, 0, None
         super().__enter__()
         self.call("Log.enable")
@@ -53,7 +53,7 @@ class Person(Chromium):
         self.open("about:blank")
 
     def recover(self):
-        """Makes the browser usable for the next flow after a failed one."""
+        """Makes the browser usable for the next flow after a failed flow."""
         self.confirms_leaving = True
         self.call("Fetch.disable")
         self.call("Network.setBlockedURLs", urls=[])

@@ -11,7 +11,7 @@ ROWS = "[...document.querySelectorAll('.row')]"
 
 
 def sees_row(person, name, text):
-    """Waits until the row whose text begins with the name contains the text."""
+    """Waits until a row that begins with the name contains the text."""
     person.until(f"{ROWS}.some(row => row.innerText.startsWith({json.dumps(name)}) && row.innerText.includes({json.dumps(text)}))",
                  f"the row of {name} shows {text}")
 

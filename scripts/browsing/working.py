@@ -15,7 +15,8 @@ NUMBERS = [29, 3, 12, 1]
 
 
 def table(trial, person):
-    """The lists have low rows in natural order, and headings that sort them. A long value is shortened, and an invalid value is counted."""
+    """The lists have rows of one line in natural order (svc3 before svc12), and headings that sort them. A long value is
+    shortened, and invalid values are counted."""
     suite = "table"
     for number in NUMBERS:
         trial.api.put(suite, f"svc{number}.port", 9000 - number)
