@@ -26,9 +26,9 @@ export class List {
     new ResizeObserver(() => this.refresh()).observe(this.element);
   }
 
-  get height() {
+  get rowHeight() {
     const style = getComputedStyle(document.documentElement);
-    return this.rowHeight ||= parseFloat(style.fontSize) * parseFloat(style.getPropertyValue("--row"));
+    return this.cachedHeight ||= parseFloat(style.fontSize) * parseFloat(style.getPropertyValue("--row"));
   }
 
   // An element that leaves the document loses its scroll position, so the list keeps the position.
@@ -41,7 +41,7 @@ export class List {
   #focus() {
     this.element.focus({ preventScroll: true });
     if (this.active !== null || !this.items.length || this.element.matches(".is-quiet")) return;
-    this.active = this.items[Math.min(this.items.length - 1, Math.ceil(this.element.scrollTop / this.height))].id;
+    this.active = this.items[Math.min(this.items.length - 1, Math.ceil(this.element.scrollTop / this.rowHeight))].id;
     this.#draw();
   }
 
@@ -55,14 +55,14 @@ export class List {
 
   // Draws the list again after its size has changed.
   refresh() {
-    this.rowHeight = 0;
+    this.cachedHeight = 0;
     const before = this.viewHeight || 0;
     const isShownAgain = !before && this.top > 0;
     if (isShownAgain) {
       this.#draw();
       this.element.scrollTop = this.top;
     }
-    const top = this.active === null ? 0 : this.indexes.get(this.active) * this.height - this.element.scrollTop;
+    const top = this.active === null ? 0 : this.indexes.get(this.active) * this.rowHeight - this.element.scrollTop;
     this.viewHeight = this.element.clientHeight;
     this.#draw();
     // The active row stays in view, and the first view of the list shows the active row.
@@ -89,14 +89,14 @@ export class List {
     if (!this.items.length) return;
     const place = Math.max(0, Math.min(this.items.length - 1, index));
     this.active = this.items[place].id;
-    const [top, view] = [place * this.height, this.element.clientHeight];
+    const [top, view] = [place * this.rowHeight, this.element.clientHeight];
     if (top < this.element.scrollTop) this.element.scrollTop = top;
-    else if (top + this.height > this.element.scrollTop + view) this.element.scrollTop = top + this.height - view;
+    else if (top + this.rowHeight > this.element.scrollTop + view) this.element.scrollTop = top + this.rowHeight - view;
     this.#draw();
   }
 
   #draw() {
-    const { height, items, element } = this;
+    const { rowHeight: height, items, element } = this;
     const first = Math.max(0, Math.floor(element.scrollTop / height) - extraRows);
     const last = Math.min(items.length, Math.ceil((element.scrollTop + element.clientHeight) / height) + extraRows);
     this.space.style.height = `${items.length * height}px`;
@@ -143,7 +143,7 @@ export class List {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target !== this.element) return;
     this.#endQuiet();
     const place = this.active === null ? -1 : this.indexes.get(this.active);
-    const pageRows = Math.max(1, Math.floor(this.element.clientHeight / this.height) - 1);
+    const pageRows = Math.max(1, Math.floor(this.element.clientHeight / this.rowHeight) - 1);
     const moves = { ArrowDown: place + 1, ArrowUp: place - 1, PageDown: place + pageRows, PageUp: place - pageRows, Home: 0,
       End: this.items.length - 1 };
     const backKey = getComputedStyle(this.element).direction === "rtl" ? "ArrowRight" : "ArrowLeft";
