@@ -301,7 +301,7 @@ def first_view(trial, person):
             [...new Map(some.map(each => [each.name, each.encodedBodySize])).values()].reduce((sum, size) => sum + size, 0)))([
             ...performance.getEntriesByType('navigation'),
             ...performance.getEntriesByType('resource').filter(each => each.name.includes('/ui/'))])""")
-        if first > 180_000 or every > 280_000:
+        if first > 170_000 or every > 250_000:
             raise FlowFailed(f"the first view of {address or 'the suites'} loads {first} bytes of {every}")
     other_hosts = person.hosts - {"", trial.origin.split("//")[1]}
     person.call("Network.setCacheDisabled", cacheDisabled=False)

@@ -1,5 +1,8 @@
-// The bar at the foot of the page with the number of edits, and the old and new sides of a change.
-import { announce, button, confirm, el } from "./dom.js";
+// The bar at the foot of the page with the number of edits, the old and new sides of a change, and the message about a new
+// commit.
+import { get, newRequestKey, send } from "./api.js";
+import { announce, button, confirm, el, toast } from "./dom.js";
+import { decisionButtons, hasEnded, pendingInterval, whenDue, whyNotEnded } from "./pending.js";
 import { resolveRefs } from "./schema.js";
 import { stateOf } from "./store.js";
 import { texts } from "./texts.js";
@@ -49,4 +52,38 @@ export function conflictChoice(tray, edit) {
       el("dt", texts.edits.yours), el("dd", edit.mistake ? texts.suite.noValueYet : shownValue(editSides(edit)[1]))),
     el("div.buttons", button(texts.edits.takeTheirs, () => { tray.remove(edit); announce(texts.edits.theirsStays); }),
       button(texts.edits.keepMine, () => { tray.keepMine(edit); announce(texts.edits.mineReplaces); })));
+}
+
+// Says which commit was made and `what` it did. Offers to undo the commit, or to end its pending revert.
+export function tellCommit(app, revision, what, pending) {
+  const content = [el("strong", texts.edits.committed(revision)), el("span", what)];
+  if (pending) return tellPending(app, content, pending);
+  const undo = button(texts.history.undo, async () => {
+    undo.disabled = true;
+    try {
+      const note = texts.edits.undoNote(revision);
+      const { body } = await send("POST", "v1/undo", { body: { revision }, note, key: newRequestKey() });
+      tellCommit(app, body.revision, texts.edits.undone(revision));
+    } catch (problem) {
+      toast(el("p.error", texts.history.cannotUndo(problem.message)));
+    }
+  }, texts.history.undoRevision(revision));
+  toast(el("p", content), undo);
+}
+
+// Says that a commit will be reverted, and follows the action until it ends or another message comes.
+function tellPending(app, content, action) {
+  const about = el("p", content, el("span", whenDue(action)));
+  const timer = about.querySelector("[data-deadline]");
+  toast(decisionButtons(app, action, { about, onEnd: changes => app.endPending?.(changes) }));
+  const follow = async () => {
+    if (!timer.isConnected) return;
+    try {
+      timer.dataset.deadline = (await get(`v1/pending/${action.id}`)).body.deadline;
+    } catch (problem) {
+      if (hasEnded(problem) && timer.isConnected) return toast(el("p", el("strong", whyNotEnded(problem))));
+    }
+    setTimeout(follow, pendingInterval);
+  };
+  setTimeout(follow, pendingInterval);
 }

@@ -1,10 +1,9 @@
-// The list of commits in the history of a suite and in the changes of all suites, and the message about a new commit.
-import { get, newRequestKey, retryRead, send } from "./api.js";
+// The list of commits in the history of a suite and in the changes of all suites.
+import { retryRead } from "./api.js";
 import { newSide, oldSide } from "./changes.js";
 import { difference } from "./difference.js";
-import { bdi, button, el, errorLine, loading, toast } from "./dom.js";
+import { bdi, button, el, errorLine, loading } from "./dom.js";
 import { menu } from "./menu.js";
-import { decisionButtons, hasEnded, pendingInterval, whenDue, whyNotEnded } from "./pending.js";
 import { texts } from "./texts.js";
 import { time } from "./words.js";
 
@@ -121,38 +120,4 @@ export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
   showNewer(0);
   load(false);
   return { load, countNewer, showNewer, elements: [failure, list, more, newer] };
-}
-
-// Says which commit was made and `what` it did. Offers to undo the commit, or to end its pending revert.
-export function tellCommit(app, revision, what, pending) {
-  const content = [el("strong", texts.edits.committed(revision)), el("span", what)];
-  if (pending) return tellPending(app, content, pending);
-  const undo = button(texts.history.undo, async () => {
-    undo.disabled = true;
-    try {
-      const note = texts.edits.undoNote(revision);
-      const { body } = await send("POST", "v1/undo", { body: { revision }, note, key: newRequestKey() });
-      tellCommit(app, body.revision, texts.edits.undone(revision));
-    } catch (problem) {
-      toast(el("p.error", texts.history.cannotUndo(problem.message)));
-    }
-  }, texts.history.undoRevision(revision));
-  toast(el("p", content), undo);
-}
-
-// Says that a commit will be reverted, and follows the action until it ends or another message comes.
-function tellPending(app, content, action) {
-  const about = el("p", content, el("span", whenDue(action)));
-  const timer = about.querySelector("[data-deadline]");
-  toast(decisionButtons(app, action, { about, onEnd: changes => app.endPending?.(changes) }));
-  const follow = async () => {
-    if (!timer.isConnected) return;
-    try {
-      timer.dataset.deadline = (await get(`v1/pending/${action.id}`)).body.deadline;
-    } catch (problem) {
-      if (hasEnded(problem) && timer.isConnected) return toast(el("p", el("strong", whyNotEnded(problem))));
-    }
-    setTimeout(follow, pendingInterval);
-  };
-  setTimeout(follow, pendingInterval);
 }

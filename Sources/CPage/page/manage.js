@@ -1,7 +1,8 @@
 // The dialogs that clone and drop a suite.
 import { get, newRequestKey, send } from "./api.js";
 import { confirm, el, field } from "./dom.js";
-import { mistakeList, tellCommit } from "./commits.js";
+import { tellCommit } from "./changes.js";
+import { mistakeList } from "./commits.js";
 import { resolveRefs } from "./schema.js";
 import { isSecret, isStored, currentValue, readSchema, suitePath } from "./store.js";
 import { texts } from "./texts.js";

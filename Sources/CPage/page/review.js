@@ -1,6 +1,5 @@
 // The review of the edits before a commit.
-import { conflictChoice, editSides } from "./changes.js";
-import { tellCommit } from "./commits.js";
+import { conflictChoice, editSides, tellCommit } from "./changes.js";
 import { difference } from "./difference.js";
 import { errorLine, bdi, button, drawnOnChange, el, field, openDialog, toast } from "./dom.js";
 import { print } from "./exact.js";

@@ -4,7 +4,8 @@ import { textDifference } from "./difference.js";
 import { errorLine, button, confirm, el, field, loading } from "./dom.js";
 import { readDraft, saveDraft, schemaDraftName } from "./drafts.js";
 import { jsonMistake, parse, print, requestDepth } from "./exact.js";
-import { changeList, mistakeList, tellCommit } from "./commits.js";
+import { tellCommit } from "./changes.js";
+import { changeList, mistakeList } from "./commits.js";
 import { noSchema, readSchema, suitePath } from "./store.js";
 import { texts } from "./texts.js";
 

@@ -1,6 +1,7 @@
 // The dialogs that undo a commit of a suite, or take the suite back to an earlier state.
 import { newRequestKey, send } from "./api.js";
-import { changeList, mistakeList, tellCommit } from "./commits.js";
+import { tellCommit } from "./changes.js";
+import { changeList, mistakeList } from "./commits.js";
 import { textDifference } from "./difference.js";
 import { bdi, confirm, el, field, newID } from "./dom.js";
 import { parse, print } from "./exact.js";

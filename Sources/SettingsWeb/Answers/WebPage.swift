@@ -45,12 +45,25 @@ enum WebPage {
         var files: [String: File] = [:]
         for entry in UnsafeBufferPointer(start: table, count: count) {
             let name = String(cString: entry.name)
-            let file = File(type(of: name), body: Array(UnsafeBufferPointer(start: entry.bytes, count: entry.count)))
+            let source = UnsafeBufferPointer(start: entry.bytes, count: entry.count)
+            let file = File(type(of: name), body: withoutIndentationAndComments(source))
             files[root + name] = file
             if name == "index.html" { files[root] = file }
         }
         return files
     }()
+
+    /// Removes the indentation of each line, and the text of lines that begin with `//`, so that comments do not make the
+    /// page slower. Keeps the line breaks, so that a browser reports errors with the line numbers of the source.
+    private static func withoutIndentationAndComments(_ source: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        for line in source.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            let text = line.drop { $0 == UInt8(ascii: " ") }
+            if !text.starts(with: "//".utf8) { result += text }
+            result.append(UInt8(ascii: "\n"))
+        }
+        return result
+    }
 
     private static func type(of name: String) -> ContentType {
         switch name.split(separator: ".").last {
