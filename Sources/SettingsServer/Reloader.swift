@@ -87,7 +87,7 @@ final class Reloader: Sendable {
     /// Replaces the policies. Saves when each token of the old policy was last used, unless the token was removed.
     private func replacePolicies(_ policies: Policies) {
         let replaced = board.policies.access
-        board.post(policies)
+        board.replacePolicies(with: policies)
         tokenUsage.collect(from: replaced, keepingTokensOf: policies.access)
     }
 

@@ -170,7 +170,7 @@ package final class APIHandler: RequestHandler {
     /// commit), for an answer to a caller (the sender of a request). If the caller may not read everything, the cursor
     /// contains a digest of the grants, so that other grants invalidate it. Nil if the caller must not see a cursor.
     func cursor(for caller: Caller?) -> Cursor? {
-        hidesCursor(from: caller) ? nil : service.store.state.cursor.withGrantsDigest(of: caller?.readLimits)
+        hidesCursor(from: caller) ? nil : service.store.state.cursor.withGrantsDigest(of: caller?.restrictedGrants)
     }
 
     /// True if an answer must not contain a cursor, because a cursor shows the number of commits. With access control,

@@ -16,14 +16,14 @@ extension State {
         let includesDropped = request.query.flag(.dropped)
         let limit = min(request.query.count(.limit) ?? .max, includesDropped ? Self.maximumWithDropped : .max)
         // The grants of a caller that may not read everything; nil if the caller may read everything.
-        let readLimits = request.caller?.readLimits
+        let restrictedGrants = request.caller?.restrictedGrants
         let query = SuiteListQuery(
             prefix: request.query.text(.prefix) ?? "", after: request.query.text(.after), limit: limit,
-            readLimits: readLimits)
+            restrictedGrants: restrictedGrants)
         // The listing also visits suites that the caller may not see. If a grant of the caller is limited to some keys,
         // the listing visits all keys of the granted suites to count the visible keys.
-        let countsKeys = readLimits?.limitsKeys ?? false
-        let visitedSuites = readLimits == nil ? min(limit, suites.count) : suites.count
+        let countsKeys = restrictedGrants?.limitsKeys ?? false
+        let visitedSuites = restrictedGrants == nil ? min(limit, suites.count) : suites.count
         let droppedCost =
             includesDropped
             ? limit * .listedSuite + Cost(microseconds: 0, bytes: Service.pastFileMemory(source)) : Cost.zero
@@ -49,7 +49,7 @@ extension State {
         let limit = request.query.count(.limit) ?? .max - 1
         let caller = request.caller
         // For a caller that may not read everything, the listing may have to visit all keys to fill a page.
-        let visitedKeys = caller?.readLimits == nil ? limit : .max - 1
+        let visitedKeys = caller?.restrictedGrants == nil ? limit : .max - 1
         return try suiteRendering(
             request, bytes, source,
             cost: { $0.listingCost(prefix: prefix, after: after, limit: visitedKeys, within: $1) }
@@ -64,7 +64,7 @@ extension State {
 
     /// Lists the pending actions that the caller may see.
     func pendingActions(_ request: APIRequest) throws(Problem) -> Rendering {
-        let readLimits = request.caller?.readLimits
+        let restrictedGrants = request.caller?.restrictedGrants
         var suite: SuiteName?
         if let text = request.query.text(.pendingSuite) {
             do {
@@ -76,19 +76,19 @@ extension State {
         if let suite, let caller = request.caller { try caller.demand(.read, on: suite, .some) }
         let bytes = pending.size
         return Rendering(
-            alwaysInBackground: !hasNoPendingActions, cost: { _ in Cost(microseconds: 0, bytes: bytes) }
+            alwaysInBackground: hasPendingActions, cost: { _ in Cost(microseconds: 0, bytes: bytes) }
         ) { [suite] in
-            Response(json: self.pendingListing(of: suite, for: readLimits).jsonBytes(), cursor: self.cursor)
+            Response(json: self.pendingListing(of: suite, for: restrictedGrants).jsonBytes(), cursor: self.cursor)
         }
     }
 
     /// Answers with one pending action. The search for the end of an action may visit the whole history.
     func pendingAction(_ id: PendingID, for caller: Caller?) -> Rendering {
-        let readLimits = caller?.readLimits
+        let restrictedGrants = caller?.restrictedGrants
         let bytes = pending[id]?.size ?? 0
         return Rendering(alwaysInBackground: pending[id] == nil, cost: { _ in Cost(microseconds: 0, bytes: bytes) }) {
             do throws(Problem) {
-                let description = try self.pendingDescription(id, for: readLimits)
+                let description = try self.pendingDescription(id, for: restrictedGrants)
                 return Response(json: description.jsonBytes(), cursor: self.cursor)
             } catch {
                 return Response(error, cursor: self.cursor)
@@ -99,28 +99,28 @@ extension State {
     /// Answers with the schema of a suite as it was sent; with the parameter `at`, with a past version. If the caller
     /// may not read all secrets, the schema omits each `default` and `examples` that may contain a secret.
     func schema(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
-        let (name, readLimits) = (try request.suite(in: bytes), request.caller?.readLimits)
+        let (name, restrictedGrants) = (try request.suite(in: bytes), request.caller?.restrictedGrants)
         if let moment = request.query.moment(.at) {
             return try pastRendering(at: moment, request, bytes, source) { suite, _, _ in
-                Self.schema(of: suite, for: readLimits, at: self.cursor)
+                Self.schema(of: suite, for: restrictedGrants, at: self.cursor)
             }
         }
-        guard let suite = suite(name) else { throw unknownSuite(name, for: readLimits) }
-        let result = Self.schema(of: suite, for: readLimits, at: cursor)
+        guard let suite = suite(name) else { throw unknownSuite(name, for: restrictedGrants) }
+        let result = Self.schema(of: suite, for: restrictedGrants, at: cursor)
         guard let tag = result.tag?.revision, !result.isMissing else { return result.rendering }
         try request.ifMatch(in: bytes)?.check(
             "the schema of suite \(name)", revision: tag, reporting: .suite(SuiteRevision(suite: name, revision: tag)))
         return result.answer(to: try request.ifNoneMatch(in: bytes), cursor)
     }
 
-    private static func schema(of suite: Suite, for readLimits: Grants?, at cursor: Cursor) -> ReadResult {
+    private static func schema(of suite: Suite, for restrictedGrants: Grants?, at cursor: Cursor) -> ReadResult {
         guard let schema = suite.schema else {
             let problem = Problem(.noSchema, "suite \(suite.id) has no schema: it accepts any key with any value")
             let tag = EntityTag(suite.schemaRevision)
             return ReadResult(missing: Rendering(Response(problem, cursor: cursor, tag: tag)), tag: tag)
         }
         // Nil if the caller may see the whole schema.
-        let redactionGrants = suite.hidesValuesInSchema(from: readLimits) ? readLimits : nil
+        let redactionGrants = suite.hidesValuesInSchema(from: restrictedGrants) ? restrictedGrants : nil
         let tag = EntityTag(schema.revision, digest: redactionGrants?.digest)
         return ReadResult(tag: tag, cost: { .rendering(schema.schema.document, within: $0) }) {
             let body: [UInt8]
@@ -153,7 +153,7 @@ extension State {
                 }
             }
         }
-        guard let suite = suite(name) else { throw unknownSuite(name, for: request.caller?.readLimits) }
+        guard let suite = suite(name) else { throw unknownSuite(name, for: request.caller?.restrictedGrants) }
         try request.ifMatch(in: bytes)?.check(suite: name, revision: suite.revision)
         let tag = suite.listingTag(for: request.caller, pendingIn: self)
         let result = ReadResult(tag: tag, cost: { cost(suite, $0) }) { response(suite, self) }
@@ -170,7 +170,7 @@ extension State {
                 listing.next = listing.suites.last?.suite
                 return false
             }
-            let counts = suite.counts(for: query.readLimits)
+            let counts = suite.counts(for: query.restrictedGrants)
             listing.suites.append(
                 SuiteListing.Entry(
                     suite: suite.id, keyCount: Int64(counts.keys), invalidCount: Int64(counts.invalid),
@@ -200,13 +200,13 @@ extension Suite {
     /// of a past version.
     fileprivate func listingTag(for caller: Caller?, pendingIn state: State?) -> EntityTag {
         let tag = listingTag(for: caller)
-        guard let state, !state.hasNoPendingActions, state.pending.count(of: id) > 0 else { return tag }
+        guard let state, state.hasPendingActions, state.pending.count(of: id) > 0 else { return tag }
         return tag.including("pending \(state.lastPendingChange)")
     }
 
     private func listingTag(for caller: Caller?) -> EntityTag {
         guard let grants = caller?.grants else { return EntityTag(revision) }
-        let seesAndWritesAll = grants.readLimits == nil && grants.allows(.write, on: name, .all)
+        let seesAndWritesAll = grants.restrictedGrants == nil && grants.allows(.write, on: name, .all)
         return EntityTag(revision, digest: seesAndWritesAll ? nil : grants.digest)
     }
 
@@ -242,22 +242,24 @@ extension Suite {
     func listing(
         prefix: String, after: String?, limit: Int, for caller: Caller? = nil, pendingIn state: State? = nil
     ) -> KeyListing {
-        let readLimits = caller?.readLimits
-        let seesAll = readLimits?.canReadAll(of: id) ?? true
-        let page = keys(prefix: prefix, after: after, limit: limit) { seesAll || readLimits?.canRead(id, $0) ?? true }
+        let restrictedGrants = caller?.restrictedGrants
+        let seesAll = restrictedGrants?.canReadAll(of: id) ?? true
+        let page = keys(prefix: prefix, after: after, limit: limit) {
+            seesAll || restrictedGrants?.canRead(id, $0) ?? true
+        }
         // The extent of a JSON value is its number of units: about an eighth of the bytes of its text.
         var remainingExtent = 8 << 20
         var entries: [KeyListing.Entry] = []
-        let hidesValues = hidesValuesInSchema(from: readLimits)
+        let hidesValues = hidesValuesInSchema(from: restrictedGrants)
         for record in page.records {
             let document = schema.flatMap { version in
                 version.schema.key(record.name).map { key in
                     hidesValues
-                        ? version.schema.standaloneDocument(of: key, showing: !isHidden(record, from: readLimits))
+                        ? version.schema.standaloneDocument(of: key, showing: !isHidden(record, from: restrictedGrants))
                         : version.schema.standaloneDocument(of: key)
                 }
             }
-            var setting = setting(record).shown(to: readLimits)
+            var setting = setting(record).shown(to: restrictedGrants)
             setting.pending = state?.pendingRevert(of: record)
             let entry = KeyListing.Entry(
                 setting: setting, schema: document,

@@ -7,7 +7,7 @@ package import SettingsStorage
 /// Makes a reader of the history: of the recent commits in memory, and of the past files, which have the older commits.
 package typealias PastSource = @Sendable (State) -> any PastReading
 
-/// Reads of past versions of settings and suites, and of the list of commits. `readLimits` are the grants of a caller
+/// Reads of past versions of settings and suites, and of the list of commits. `restrictedGrants` are the grants of a caller
 /// that may not read everything; nil if the caller may read everything. `request` contains ranges of `bytes`.
 extension State {
     /// Returns a reader that also reads past files; if there is no source, a reader of the history in memory.
@@ -35,7 +35,7 @@ extension State {
         at moment: Moment, _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?,
         _ read: @escaping @Sendable (Suite, State, Revision) throws(Problem) -> ReadResult
     ) throws(Problem) -> Rendering {
-        let (name, readLimits) = (try request.suite(in: bytes), request.caller?.readLimits)
+        let (name, restrictedGrants) = (try request.suite(in: bytes), request.caller?.restrictedGrants)
         let knownTags = try request.ifNoneMatch(in: bytes)
         let ifMatch = try request.ifMatch(in: bytes)
         let fileMemory = Service.pastFileMemory(source)
@@ -48,7 +48,7 @@ extension State {
                 let reader = self.pastReader(source)
                 let revision = try reader.revision(at: moment, of: name)
                 guard let suite = try reader.suite(name, at: revision) else {
-                    throw self.recentPast.unknownSuite(name, for: readLimits, at: revision)
+                    throw self.recentPast.unknownSuite(name, for: restrictedGrants, at: revision)
                 }
                 let result = try read(suite, self, revision)
                 if let ifMatch, let tag = result.tag?.revision, !result.isMissing {
@@ -80,7 +80,8 @@ extension State {
             suite: try request.suite(in: bytes),
             filter: KeyFilter(keys: keys, prefixes: request.query.texts(.prefix)), by: request.query.text(.by),
             before: request.query.revision(.before), limit: request.query.count(.historyLimit) ?? 50,
-            readLimits: request.caller?.readLimits, pageBytes: min(HistoryQuery.defaultPageBytes, memoryBudget / 4))
+            restrictedGrants: request.caller?.restrictedGrants,
+            pageBytes: min(HistoryQuery.defaultPageBytes, memoryBudget / 4))
         let fileMemory = Service.pastFileMemory(source)
         let cost = { @Sendable limit in
             self.recentPast.renderingCost(of: historyQuery, within: limit) + Cost(microseconds: 0, bytes: fileMemory)
@@ -98,7 +99,7 @@ extension State {
 
     /// Answers with the differences between two versions of a suite, which the parameters `from` and `to` select.
     func difference(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
-        let (name, readLimits) = (try request.suite(in: bytes), request.caller?.readLimits)
+        let (name, restrictedGrants) = (try request.suite(in: bytes), request.caller?.restrictedGrants)
         guard let from = request.query.moment(.from) else {
             throw Problem(
                 .badRequest, "the parameter 'from' is missing; set it to the revision or the time to compare with")
@@ -112,7 +113,7 @@ extension State {
         }
         return Rendering(alwaysInBackground: true, isUpperBound: true, cost: cost) {
             do throws(Problem) {
-                let found = try self.pastReader(source).difference(of: name, from: from, to: to, for: readLimits)
+                let found = try self.pastReader(source).difference(of: name, from: from, to: to, for: restrictedGrants)
                 return Response(json: found.jsonBytes(), cursor: self.cursor)
             } catch {
                 return Response(error, cursor: self.cursor)

@@ -43,7 +43,7 @@ package final class PolicyBoard: Sendable {
     var mailboxes: [LoopMailbox] { state.withLock { $0.mailboxes } }
 
     /// Replaces the policies, and waits until each loop uses the new policies. Must not be called on an event loop.
-    package func post(_ policies: Policies) {
+    package func replacePolicies(with policies: Policies) {
         let mailboxes = state.withLock { state in
             state.policies = policies
             return state.mailboxes

@@ -84,9 +84,10 @@ extension APIHandler {
         }
         let seconds = request.query.count(.wait) ?? 0
         let mayWait = seconds > 0 && !isStopping
-        // `readStateAndSubscribe` also subscribes to the publication of the next state. `readLimits` are the grants of
+        // `readStateAndSubscribe` also subscribes to the publication of the next state. `restrictedGrants` are the grants of
         // a caller that may not read everything. Their digest in the cursor makes the cursor invalid with other grants.
-        let state = mayWait ? notifier.readStateAndSubscribe().withGrantsDigest(of: request.caller?.readLimits) : state
+        let state =
+            mayWait ? notifier.readStateAndSubscribe().withGrantsDigest(of: request.caller?.restrictedGrants) : state
         let clientWatch = try clientParameters.flatMap { parameters throws(Problem) in
             let received = ReceivedReport(parameters, of: request.caller, exchange, watching: reading.subject.filter)
             return try service.clients.watch(received, of: [reading.suite], on: state)
@@ -140,7 +141,7 @@ extension APIRequest {
 extension APIHandler {
     /// Answers a plain GET or HEAD of a stored setting; nil for any other request. Compares the bytes of the path with
     /// names, without allocating. Also returns nil for a name with percent escapes, which is rare.
-    func plainSetting(_ head: RequestHead, _ bytes: Span<UInt8>, for readLimits: Grants?) -> Response? {
+    func plainSetting(_ head: RequestHead, _ bytes: Span<UInt8>, for restrictedGrants: Grants?) -> Response? {
         guard head.method == .get || head.method == .head, head.isPlain, let route = Route(head.path, in: bytes),
             route.resource == .setting, let found = findPlain(route, bytes), let value = found.record.stored
         else { return nil }
@@ -151,19 +152,19 @@ extension APIHandler {
         // The caller and the note of the last commit.
         setting.origin = record.origin
         setting.isSecret = found.isSecret
-        var tag = setting.tag(for: readLimits)
+        var tag = setting.tag(for: restrictedGrants)
         if let revert = found.pendingRevert {
             setting.pending = PendingDescription(revert.action)
             tag = tag.including(setting.pending)
         }
-        if readLimits != nil { setting = setting.shown(to: readLimits) }
+        if restrictedGrants != nil { setting = setting.shown(to: restrictedGrants) }
         var writer = JSONWriter(reservingCapacity: 192)
         // `setting.write(to:)` would be slower, because the compiler does not specialize it here.
         writer.beginObject()
         setting.writeMembers(to: &writer)
         writer.endObject()
         writer.endLine()
-        var fields = cache.fields(at: found.cursor.withGrantsDigest(of: readLimits), tag: tag)
+        var fields = cache.fields(at: found.cursor.withGrantsDigest(of: restrictedGrants), tag: tag)
         fields.append("Settings-Source", "stored")
         return Response(status: 200, contentType: .json, fields: fields, body: writer.bytes)
     }
@@ -183,13 +184,13 @@ extension APIHandler {
     /// Answers a plain GET of a suite, if possible from the cache; nil for any other request, and for a suite that is
     /// too large to render on the event loop.
     func plainSuite(
-        _ route: Route, _ head: RequestHead, _ bytes: Span<UInt8>, for readLimits: Grants?, on state: State
+        _ route: Route, _ head: RequestHead, _ bytes: Span<UInt8>, for restrictedGrants: Grants?, on state: State
     ) -> Response? {
         guard route.resource == .suite, head.method == .get, head.isPlain, let name = route.suite,
             let suite = state.suite(bytes.extracting(name))
         else { return nil }
         // `isRaw` (the parameter `raw`) would omit the revision and the cursor from the body.
-        let reading = Reading.suite(suite.id, .effective, prefix: UTF8Text(""), isRaw: false, for: readLimits)
+        let reading = Reading.suite(suite.id, .effective, prefix: UTF8Text(""), isRaw: false, for: restrictedGrants)
         // `known` and `suiteExistedAtArrival` are only for requests that wait.
         let answerKey = AnswerKey(reading.subject, .reading(reading, known: nil, suiteExistedAtArrival: false))
         let (cursor, revision) = (state.cursor, suite.revision)
@@ -200,13 +201,13 @@ extension APIHandler {
         guard cached != nil || !suite.renderingCost(within: .loopLimit).exceeds(.loopLimit) else { return nil }
         let contents = SuiteContents(suite: suite.id, schemaRevision: suite.schemaRevision, values: [])
         let prefix = SuiteState(contents: contents, revision: revision, cursor: cursor).headBytes()
-        let tag = suite.tag(for: readLimits)
+        let tag = suite.tag(for: restrictedGrants)
         let response: Response
         if let cached {
             let body = prefix + cached.response.body[cached.prefixLength...]
             response = Response(verbatim: body, cursor: cursor, tag: tag)
         } else {
-            let shown = suite.shown(suite.contents(), to: readLimits)
+            let shown = suite.shown(suite.contents(), to: restrictedGrants)
             let body = SuiteState(contents: shown, revision: revision, cursor: cursor).jsonBytes()
             response = Response(json: body, cursor: cursor, tag: tag)
         }

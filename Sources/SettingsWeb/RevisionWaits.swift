@@ -114,7 +114,7 @@ extension APIHandler {
     /// Ends a wait with an error: the credential is no longer valid, or the revision is not published yet.
     func endWait(_ id: Ticket, _ wait: RevisionWait, of caller: Caller?) {
         // A cursor for a caller that may not read everything contains a digest of the grants.
-        let cursor = service.store.state.cursor.withGrantsDigest(of: caller?.readLimits)
+        let cursor = service.store.state.cursor.withGrantsDigest(of: caller?.restrictedGrants)
         refuse(id, wait, of: caller, because: isAdmitted(caller) ? Problem(behindAt: cursor) : .credentialEnded)
     }
 

@@ -16,18 +16,18 @@ extension APIHandler {
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, from caller: Caller?,
         hasAwaitedRevision: Bool = false
     ) -> Handling {
-        // Faster paths for plain reads (no query or conditions). `readLimits` is nil if the caller may read everything.
-        if let setting = plainSetting(head, bytes, for: caller?.readLimits) {
+        // Faster paths for plain reads (no query or conditions). `restrictedGrants` is nil if the caller may read everything.
+        if let setting = plainSetting(head, bytes, for: caller?.restrictedGrants) {
             current.timing.route = RouteName(method: head.method, resource: .setting)
             return .answer(setting)
         }
-        if let flag = plainEvaluation(head, bytes, body, for: caller?.readLimits) {
+        if let flag = plainEvaluation(head, bytes, body, for: caller?.restrictedGrants) {
             current.timing.route = RouteName(method: .post, resource: .evaluation)
             return .answer(flag)
         }
         // A refusal must contain the cursor (epoch and revision) of the state on which it is based. If the caller has
-        // `readLimits`, the cursor contains a digest of the grants.
-        let state = service.store.state.withGrantsDigest(of: caller?.readLimits)
+        // `restrictedGrants`, the cursor contains a digest of the grants.
+        let state = service.store.state.withGrantsDigest(of: caller?.restrictedGrants)
         do throws(Problem) {
             return try serve(
                 head, bytes, body, exchange, from: caller, hasAwaitedRevision: hasAwaitedRevision, on: state)
@@ -46,7 +46,9 @@ extension APIHandler {
         }
         let route = try Route(head, in: bytes)
         current.timing.route = RouteName(method: head.method, resource: route.resource)
-        if let suite = plainSuite(route, head, bytes, for: caller?.readLimits, on: state) { return .answer(suite) }
+        if let suite = plainSuite(route, head, bytes, for: caller?.restrictedGrants, on: state) {
+            return .answer(suite)
+        }
         let request = try APIRequest(head, route, in: bytes, from: caller, exchange.user)
         if head.method == .options {
             return .answer(Response(allowing: route.resource.allowed, hidesCursor(from: caller) ? nil : state.cursor))

@@ -46,7 +46,7 @@ final class UnansweredWrite {
         fileprivate let isScheduled: Bool
         /// True if the client asked for an answer without values (`Prefer: return=minimal`).
         fileprivate let isMinimal: Bool
-        /// The sender of the request; nil without access control. Its `readLimits` are nil if it may read everything.
+        /// The sender of the request; nil without access control. Its `restrictedGrants` are nil if it may read everything.
         fileprivate let caller: Caller?
 
         fileprivate func status(of answer: WriteAnswer) -> Int {
@@ -54,7 +54,7 @@ final class UnansweredWrite {
         }
 
         /// True if the client asked for the whole answer, and may read all of it.
-        fileprivate var showsAll: Bool { !isMinimal && caller?.readLimits == nil }
+        fileprivate var showsAll: Bool { !isMinimal && caller?.restrictedGrants == nil }
     }
 }
 
@@ -95,7 +95,7 @@ extension WriteResult {
         case .failure(let problem):
             Response(
                 options.caller?.unauthorizedIfForbidden(problem) ?? problem,
-                cursor: cursor.withGrantsDigest(of: options.caller?.readLimits))
+                cursor: cursor.withGrantsDigest(of: options.caller?.restrictedGrants))
         }
     }
 }
@@ -116,30 +116,31 @@ extension Response {
             fields.append(source: changes[0].source)
         case .change(let changes): self.init(changes[0].settingAfter, in: answer, with: options)
         case .summary(var summary):
-            let readLimits = options.caller?.readLimits
+            let restrictedGrants = options.caller?.restrictedGrants
             // The tag of an existing suite contains a digest of the grants. The tag of a schema does not, and neither
             // does the tag of a dropped suite, which is zero.
             let tagDependsOnGrants = summary.schemaRevision == nil && answer.tag != .zero
-            if let readLimits { summary.changes = state().shown(summary.changes, to: readLimits) }
-            summary.pending = answer.pending?.description.shown(to: readLimits)
+            if let restrictedGrants { summary.changes = state().shown(summary.changes, to: restrictedGrants) }
+            summary.pending = answer.pending?.description.shown(to: restrictedGrants)
             let body = options.isMinimal ? summary.withoutChanges().jsonBytes() : summary.jsonBytes()
             self.init(
-                json: body, status: options.status(of: answer), cursor: answer.cursor.withGrantsDigest(of: readLimits),
-                tag: answer.tag.map { EntityTag($0, digest: tagDependsOnGrants ? readLimits?.digest : nil) })
+                json: body, status: options.status(of: answer),
+                cursor: answer.cursor.withGrantsDigest(of: restrictedGrants),
+                tag: answer.tag.map { EntityTag($0, digest: tagDependsOnGrants ? restrictedGrants?.digest : nil) })
         }
         if options.isMinimal { fields.append("Preference-Applied", "return=minimal") }
     }
 
     private init(_ setting: consuming SettingState, in answer: WriteAnswer, with options: UnansweredWrite.AnswerOptions)
     {
-        let readLimits = options.caller?.readLimits
+        let restrictedGrants = options.caller?.restrictedGrants
         setting.pending = answer.pending?.description
-        let tag = setting.tag(for: readLimits).including(setting.pending)
-        if readLimits != nil { setting = setting.shown(to: readLimits) }
+        let tag = setting.tag(for: restrictedGrants).including(setting.pending)
+        if restrictedGrants != nil { setting = setting.shown(to: restrictedGrants) }
         if options.isMinimal { setting = setting.withoutValues() }
         self.init(
             json: setting.jsonBytes(), status: options.status(of: answer),
-            cursor: answer.cursor.withGrantsDigest(of: readLimits), tag: tag)
+            cursor: answer.cursor.withGrantsDigest(of: restrictedGrants), tag: tag)
         fields.append(source: setting.source)
     }
 }

@@ -227,7 +227,7 @@ extension WriteRequest {
             // fail here, because the error would reveal that a commit exists that the caller may not see.
             var undoesAllSuites = false
             if case .undo(_, of: nil, onConflict: _) = command { undoesAllSuites = true }
-            guard requestKey != nil || undoesAllSuites && grants?.readLimits != nil else { throw error }
+            guard requestKey != nil || undoesAllSuites && grants?.restrictedGrants != nil else { throw error }
         }
         return write
     }

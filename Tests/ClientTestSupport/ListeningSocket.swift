@@ -92,7 +92,7 @@ package final class ListeningSocket: Sendable {
 
     /// Connects until the backlog is full. Then the kernel drops the packets of further TCP connections, and refuses
     /// further connections to a Unix domain socket. Returns false if the backlog is not full after ten connections.
-    package func fill() -> Bool {
+    package func fillBacklog() -> Bool {
         for _ in 0..<10 {
             let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
             let filler = socket(rawAddress.family, type, 0)

@@ -4,19 +4,18 @@ package import SettingsModel
 package struct SampleNames {
     package let app: SuiteName
     /// A suite that does not affect `app`.
-    package let net: SuiteName
+    package let otherSuite: SuiteName
     package let theme: KeyName
-    /// The key `launchCount`.
-    package let count: KeyName
+    package let launchCount: KeyName
     /// A key with characters that a client has to escape in a path.
-    package let strange: KeyName
+    package let keyToEscape: KeyName
 
     package init() throws {
         app = try SuiteName("app")
-        net = try SuiteName("net")
+        otherSuite = try SuiteName("net")
         theme = try KeyName("theme")
-        count = try KeyName("launchCount")
-        strange = try KeyName("player/Lautstärke %2F?")
+        launchCount = try KeyName("launchCount")
+        keyToEscape = try KeyName("player/Lautstärke %2F?")
     }
 
     /// A schema with an enumeration, a number that must not be negative, and a locked key.

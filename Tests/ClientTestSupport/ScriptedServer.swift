@@ -111,7 +111,7 @@ package final class ScriptedServer: Sendable {
     package static let noChanges = answer(#"{"revision":1,"cursor":"e.1","schemaRevision":{},"changes":[]}"#)
 
     /// The answer to a write that the daemon has carried out.
-    package static let reset = answer(#"{"revision":2,"changed":true,"changes":[]}"#)
+    package static let acceptedWrite = answer(#"{"revision":2,"changed":true,"changes":[]}"#)
 
     /// Returns an HTTP response with the reason phrase `X` and the cursor `e.1`, which is revision 1 of the epoch `e`.
     ///

@@ -63,7 +63,8 @@ struct CostTests {
         }
         func costBytes(limit: Int, _ filter: KeyFilter = .everything, pageBytes: Int = 8 << 20) -> Int {
             let historyQuery = HistoryQuery(
-                suite: suite, filter: filter, by: nil, before: nil, limit: limit, readLimits: nil, pageBytes: pageBytes)
+                suite: suite, filter: filter, by: nil, before: nil, limit: limit, restrictedGrants: nil,
+                pageBytes: pageBytes)
             return state.recentPast.renderingCost(of: historyQuery, within: .unlimited).bytes
         }
         // A page has the old and the new value of each change.

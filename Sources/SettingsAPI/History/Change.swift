@@ -91,7 +91,7 @@ extension Change {
     }
 
     /// True if the change was read from a journal line that omits the stored value before the change.
-    package var lacksOld: Bool {
+    package var lacksOldValue: Bool {
         oldSource == .stored && old == nil && !isConcealed
     }
 
@@ -107,7 +107,7 @@ extension Change {
     }
 
     /// Returns one change that combines an earlier change of the same key and this change.
-    package func following(_ earlier: Change) -> Change {
+    package func merged(withEarlier earlier: Change) -> Change {
         var change = self
         change.old = earlier.old
         change.oldSource = earlier.oldSource

@@ -37,11 +37,11 @@ extension DirectRequest where Output == SuiteHistory {
     static func history(of suite: SuiteName, _ keys: [KeyName], before: Revision?, limit: Int) -> DirectRequest {
         let pages = Endpoint<Answer<SuiteHistory>>.history(of: suite, keys: keys, before: before, limit: limit)
         return DirectRequest(endpoint: pages.map { $0.body }) { staged, _ throws(Problem) in
-            // `readLimits` is nil, because a suite in memory has no access control.
+            // `restrictedGrants` is nil, because a suite in memory has no access control.
             try staged.state.recentPast.history(
                 HistoryQuery(
                     suite: suite, filter: KeyFilter(keys: keys, prefixes: []), by: nil, before: before, limit: limit,
-                    readLimits: nil))
+                    restrictedGrants: nil))
         }
     }
 }

@@ -49,7 +49,7 @@ extension WatchReader {
     /// after the cursor matches the subject. (A caller that may read everything got this cursor.) The cursor has another
     /// epoch than the cursors for this caller, so ``find(_:since:within:)`` returns the state although nothing changed.
     package func isUpToDate(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost) -> Bool {
-        guard subject.readLimits != nil, case .cursor(let cursor) = since, cursor.epoch == state.baseCursor.epoch,
+        guard subject.restrictedGrants != nil, case .cursor(let cursor) = since, cursor.epoch == state.baseCursor.epoch,
             hasHistory(for: subject, after: cursor.revision)
         else { return false }
         return commits(for: subject, after: cursor.revision, within: limit)?.isEmpty ?? false

@@ -4,7 +4,7 @@ package import SettingsModel
 /// The grants of a caller: its rights on suites (named sets of settings) and keys. Callers with equal grants share
 /// cached responses.
 ///
-/// In this file, a parameter `readLimits` has the grants of a caller that may not read everything. It is nil if the
+/// In this file, a parameter `restrictedGrants` has the grants of a caller that may not read everything. It is nil if the
 /// caller may read everything, including secrets. `Rights.includingImplied` adds the rights that a set of rights
 /// implies; for example, `write` implies `read`.
 package struct Grants: Hashable, Sendable {
@@ -33,7 +33,7 @@ package struct Grants: Hashable, Sendable {
     package var limitsKeys: Bool { list.contains { !$0.keys.isAny } }
 
     /// These grants; nil if the caller may read everything, including secrets.
-    package var readLimits: Grants? { allowsReadingEverything ? nil : self }
+    package var restrictedGrants: Grants? { allowsReadingEverything ? nil : self }
 
     /// The keys of a suite for which a right is required.
     package enum Scope: Equatable {
@@ -101,40 +101,42 @@ package struct Grants: Hashable, Sendable {
 extension Cursor {
     /// Returns the cursor for a response to a caller. The epoch of the cursor ends in the digest of the caller's
     /// grants, so that the cursor is not valid for other grants.
-    package func withGrantsDigest(of readLimits: Grants?) -> Cursor {
-        guard let readLimits else { return self }
-        return Cursor(epoch: epoch.appending(digest: readLimits.digest), revision: revision)
+    package func withGrantsDigest(of restrictedGrants: Grants?) -> Cursor {
+        guard let restrictedGrants else { return self }
+        return Cursor(epoch: epoch.appending(digest: restrictedGrants.digest), revision: revision)
     }
 }
 
 extension SettingState {
     /// Returns the setting, without its value if the setting is a secret that the caller may not read.
-    package func shown(to readLimits: Grants?) -> SettingState { isHidden(from: readLimits) ? concealed() : self }
+    package func shown(to restrictedGrants: Grants?) -> SettingState {
+        isHidden(from: restrictedGrants) ? concealed() : self
+    }
 
     /// The entity tag of the setting for a caller. The tag contains the digest of the caller's grants only if these
     /// grants hide the value.
-    package func tag(for readLimits: Grants?) -> EntityTag {
-        EntityTag(revision, digest: isHidden(from: readLimits) ? readLimits?.digest : nil)
+    package func tag(for restrictedGrants: Grants?) -> EntityTag {
+        EntityTag(revision, digest: isHidden(from: restrictedGrants) ? restrictedGrants?.digest : nil)
     }
 
-    private func isHidden(from readLimits: Grants?) -> Bool {
-        guard isSecret, let readLimits else { return false }
-        return !readLimits.canReadSecret(suite, key)
+    private func isHidden(from restrictedGrants: Grants?) -> Bool {
+        guard isSecret, let restrictedGrants else { return false }
+        return !restrictedGrants.canReadSecret(suite, key)
     }
 }
 
 extension Suite {
     /// Returns the contents of the suite without the keys that a caller may not read. If the caller may read a key but
     /// not its secret value, the result has the key in `secrets`.
-    package func shown(_ contents: SuiteContents, to readLimits: Grants?) -> SuiteContents {
-        guard let readLimits else { return contents }
-        let seesAll = readLimits.canReadAll(of: id)
+    package func shown(_ contents: SuiteContents, to restrictedGrants: Grants?) -> SuiteContents {
+        guard let restrictedGrants else { return contents }
+        let seesAll = restrictedGrants.canReadAll(of: id)
         var shown = contents
-        func isShown(_ key: KeyName) -> Bool { seesAll || readLimits.canRead(id, key) }
+        func isShown(_ key: KeyName) -> Bool { seesAll || restrictedGrants.canRead(id, key) }
         shown.values = []
         shown.values.reserveCapacity(contents.values.count)
         for entry in contents.values where isShown(entry.key) {
-            if !isSecret(record(entry.key)) || readLimits.canReadSecret(id, entry.key) {
+            if !isSecret(record(entry.key)) || restrictedGrants.canReadSecret(id, entry.key) {
                 shown.values.append(entry)
             } else {
                 shown.secrets.append(entry.key)
@@ -143,47 +145,49 @@ extension Suite {
         // `invalid` has the stored values that the schema does not allow. `violations` has the violations of schema
         // rules about the whole suite.
         shown.invalid = contents.invalid.filter { $0.key.map(isShown) ?? seesAll }
-        shown.violations = contents.violations.filter { $0.isShown(to: readLimits, of: id) }
+        shown.violations = contents.violations.filter { $0.isShown(to: restrictedGrants, of: id) }
         return shown
     }
 
     /// The entity tag of the suite for a caller.
-    package func tag(for readLimits: Grants?) -> EntityTag { EntityTag(revision, digest: readLimits?.digest) }
+    package func tag(for restrictedGrants: Grants?) -> EntityTag {
+        EntityTag(revision, digest: restrictedGrants?.digest)
+    }
 
     /// The entity tag of a setting for a caller. The tag contains the digest of the caller's grants only if these
     /// grants hide the value.
-    package func tag(of record: KeyRecord, for readLimits: Grants?) -> EntityTag {
-        EntityTag(record.revision, digest: isHidden(record, from: readLimits) ? readLimits?.digest : nil)
+    package func tag(of record: KeyRecord, for restrictedGrants: Grants?) -> EntityTag {
+        EntityTag(record.revision, digest: isHidden(record, from: restrictedGrants) ? restrictedGrants?.digest : nil)
     }
 
     /// True if a caller gets the schema without some of its defaults and examples, because they may be the values of
     /// secrets.
-    package func hidesValuesInSchema(from readLimits: Grants?) -> Bool {
-        guard let readLimits, schema?.schema.hasSecrets ?? false else { return false }
-        return !readLimits.allows(.secrets, on: name, .all)
+    package func hidesValuesInSchema(from restrictedGrants: Grants?) -> Bool {
+        guard let restrictedGrants, schema?.schema.hasSecrets ?? false else { return false }
+        return !restrictedGrants.allows(.secrets, on: name, .all)
     }
 
     /// The number of keys that a caller may read, and how many of these keys have an invalid stored value.
-    package func counts(for readLimits: Grants?) -> (keys: Int, invalid: Int) {
-        guard let readLimits, !readLimits.canReadAll(of: id) else { return (keyCount, invalidCount) }
-        let readable = keys(prefix: "", after: nil, limit: .max).records.filter { readLimits.canRead(id, $0.key) }
+    package func counts(for restrictedGrants: Grants?) -> (keys: Int, invalid: Int) {
+        guard let restrictedGrants, !restrictedGrants.canReadAll(of: id) else { return (keyCount, invalidCount) }
+        let readable = keys(prefix: "", after: nil, limit: .max).records.filter { restrictedGrants.canRead(id, $0.key) }
         return (readable.count, readable.count { $0.valueSource == .invalid })
     }
 
     /// True if the key of a record is a secret whose value a caller may not read. A record is the stored value of a
     /// key, with its revision.
-    package func isHidden(_ record: KeyRecord, from readLimits: Grants?) -> Bool {
-        guard let readLimits else { return false }
-        return isSecret(record) && !readLimits.canReadSecret(id, record.key)
+    package func isHidden(_ record: KeyRecord, from restrictedGrants: Grants?) -> Bool {
+        guard let restrictedGrants else { return false }
+        return isSecret(record) && !restrictedGrants.canReadSecret(id, record.key)
     }
 }
 
 extension Violation {
     /// True if a caller may read the key that the violation names. A violation without a key may reveal any key of the
     /// suite, so it is shown only to a caller that may read all keys.
-    func isShown(to readLimits: Grants, of suite: SuiteName) -> Bool {
-        if readLimits.canReadAll(of: suite) { return true }
-        return key.map { readLimits.allows(.read, on: suite.text, .key($0)) } ?? false
+    func isShown(to restrictedGrants: Grants, of suite: SuiteName) -> Bool {
+        if restrictedGrants.canReadAll(of: suite) { return true }
+        return key.map { restrictedGrants.allows(.read, on: suite.text, .key($0)) } ?? false
     }
 }
 

@@ -89,7 +89,7 @@ package struct HistoryQuery: Sendable {
     /// The maximum number of commits on the page.
     package let limit: Int
     /// The grants (rights) of the caller that reads the history; nil if the caller may read everything.
-    package let readLimits: Grants?
+    package let restrictedGrants: Grants?
     /// The maximum size in memory of the commits of a page, in bytes. The first commit may exceed the maximum.
     package let pageBytes: Int
 
@@ -97,7 +97,7 @@ package struct HistoryQuery: Sendable {
     package static let defaultPageBytes = 8 << 20
 
     package init(
-        suite: SuiteName, filter: KeyFilter, by: String?, before: Revision?, limit: Int, readLimits: Grants?,
+        suite: SuiteName, filter: KeyFilter, by: String?, before: Revision?, limit: Int, restrictedGrants: Grants?,
         pageBytes: Int = defaultPageBytes
     ) {
         self.suite = suite
@@ -105,14 +105,14 @@ package struct HistoryQuery: Sendable {
         self.by = by
         self.before = before
         self.limit = limit
-        self.readLimits = readLimits
+        self.restrictedGrants = restrictedGrants
         self.pageBytes = pageBytes
     }
 }
 
 extension HistoryQuery {
     /// True if the page may omit some of the commits that affect (change) the suite.
-    package var isFiltered: Bool { !filter.isEverything || by != nil || readLimits != nil }
+    package var isFiltered: Bool { !filter.isEverything || by != nil || restrictedGrants != nil }
 
     /// A revision after all commits of the page: the page begins with the newest commit before this revision.
     package func endRevision(in state: State) -> Revision { before ?? state.revision.advanced(by: 1) ?? state.revision }
@@ -157,7 +157,7 @@ extension RecentPast {
     package func history(_ historyQuery: HistoryQuery) throws(Problem) -> SuiteHistory {
         let suite = historyQuery.suite
         guard state.hasSuite(suite) || history.hasCommits(of: suite) else {
-            throw state.unknownSuite(suite, for: historyQuery.readLimits)
+            throw state.unknownSuite(suite, for: historyQuery.restrictedGrants)
         }
         var page = HistoryPage(historyQuery)
         history.forEachReversed(of: suite, before: historyQuery.endRevision(in: state)) {
@@ -188,7 +188,7 @@ extension RecentPast {
         let suiteChanges = commit.suiteChanges.filter { $0.suite == historyQuery.suite }
         let changesSchema = suiteChanges.contains { $0.kind != .created && $0.kind != .dropped }
         let admitted = commit.changes.filter { $0.suite == historyQuery.suite && historyQuery.filter.admits($0.key) }
-        let changes = state.shown(admitted, to: historyQuery.readLimits)
+        let changes = state.shown(admitted, to: historyQuery.restrictedGrants)
         // A write of the first key of a suite also creates the suite. The page shows this creation only together with
         // the change of a key, and shows the creation of an empty suite alone.
         let changesSuite = suiteChanges.contains { $0.kind != .created || admitted.isEmpty }
@@ -200,7 +200,7 @@ extension RecentPast {
             entry.pending.append(PendingHistoryEvent(event))
             // `kept` has the settings that a revert at a deadline did not restore.
             entry.kept += (event.end?.kept ?? []).filter {
-                $0.suite == historyQuery.suite && $0.isShown(to: historyQuery.readLimits)
+                $0.suite == historyQuery.suite && $0.isShown(to: historyQuery.restrictedGrants)
             }
         }
         return entry
@@ -210,11 +210,11 @@ extension RecentPast {
 extension RecentPast {
     /// The differences of a suite between two moments. The first moment may be after the second moment.
     package func difference(
-        of name: SuiteName, from: Moment, to: Moment, for readLimits: Grants? = nil
+        of name: SuiteName, from: Moment, to: Moment, for restrictedGrants: Grants? = nil
     ) throws(Problem) -> SuiteDifference {
         let (start, end) = (try revision(at: from, of: name), try revision(at: to, of: name))
         guard state.hasSuite(name) || history.hasCommits(of: name) else {
-            throw state.unknownSuite(name, for: readLimits)
+            throw state.unknownSuite(name, for: restrictedGrants)
         }
         let (before, after) = (try suite(name, at: start), try suite(name, at: end))
         var keys: Set<KeyName> = []
@@ -223,24 +223,24 @@ extension RecentPast {
             for change in retained.commit.changes where change.suite == name { keys.insert(change.key) }
             return true
         }
-        return difference(of: name, from: before, to: after, at: end, keys: keys, for: readLimits)
+        return difference(of: name, from: before, to: after, at: end, keys: keys, for: restrictedGrants)
     }
 
     /// The differences between two versions of a suite (nil: the suite did not exist). `end` is the revision of the
     /// second version. `keys` is a set with all keys that may differ; nil to compare all keys.
     package func difference(
         of name: SuiteName, from before: Suite?, to after: Suite?, at end: Revision, keys: Set<KeyName>?,
-        for readLimits: Grants?
+        for restrictedGrants: Grants?
     ) -> SuiteDifference {
         // A suite that did not exist has the same settings as an empty suite.
         let emptySuite = Suite(name, revision: .zero, unknownKeyRevision: .zero)
         let (before, after) = (before ?? emptySuite, after ?? emptySuite)
         let keys = keys ?? Set(before.keysWithRecords + after.keysWithRecords)
-        let changes = keys.ordered(by: <).compactMap { Change(of: $0, from: before, to: after, for: readLimits) }
+        let changes = keys.ordered(by: <).compactMap { Change(of: $0, from: before, to: after, for: restrictedGrants) }
         return SuiteDifference(
             suite: name, cursor: Cursor(epoch: state.epoch, revision: end), schemaRevision: after.schemaRevision,
             isSchemaChanged: before.schema?.schema.document != after.schema?.schema.document,
-            changes: state.shown(changes, to: readLimits))
+            changes: state.shown(changes, to: restrictedGrants))
     }
 }
 
@@ -251,11 +251,11 @@ extension Suite {
 
 extension Change {
     /// The change of a key from one version of its suite to another; nil if both versions show the same setting.
-    fileprivate init?(of key: KeyName, from before: Suite, to after: Suite, for readLimits: Grants?) {
+    fileprivate init?(of key: KeyName, from before: Suite, to after: Suite, for restrictedGrants: Grants?) {
         let (old, new) = (before.record(key), after.record(key))
         let (oldValue, value) = (before.effectiveValue(of: old), after.effectiveValue(of: new))
         // A caller must not learn whether two values of a secret are equal, so this method compares their revisions.
-        let isHidden = before.isHidden(old, from: readLimits) || after.isHidden(new, from: readLimits)
+        let isHidden = before.isHidden(old, from: restrictedGrants) || after.isHidden(new, from: restrictedGrants)
         let differs =
             isHidden
             ? old.revision != new.revision

@@ -61,11 +61,11 @@ extension RecentPast {
     }
 
     /// The error for a suite that did not exist at a revision. If a later commit created the suite, the error names
-    /// this commit. `readLimits` is the grants (rights) of a caller that may not read everything; otherwise nil.
-    package func unknownSuite(_ name: SuiteName, for readLimits: Grants?, at revision: Revision) -> Problem {
+    /// this commit. `restrictedGrants` is the grants (rights) of a caller that may not read everything; otherwise nil.
+    package func unknownSuite(_ name: SuiteName, for restrictedGrants: Grants?, at revision: Revision) -> Problem {
         let later = history.commits(of: name, after: revision)
         guard let creation = later.first(where: { $0.commit.creates(name) }) else {
-            return state.unknownSuite(name, for: readLimits)
+            return state.unknownSuite(name, for: restrictedGrants)
         }
         return Problem(
             .unknownSuite,

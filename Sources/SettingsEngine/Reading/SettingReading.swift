@@ -109,22 +109,22 @@ package struct FoundSetting {
 
 extension Suite {
     /// The error for a key that the schema does not admit. If `suggestsSimilarKeys` is true, the error names similar
-    /// keys that the caller may read. `readLimits` is the grants (rights) of a caller that may not read everything;
+    /// keys that the caller may read. `restrictedGrants` is the grants (rights) of a caller that may not read everything;
     /// otherwise nil.
     package func unknownKey(
-        _ key: KeyName, for readLimits: Grants?, status: Int = 404, suggestsSimilarKeys: Bool = true
+        _ key: KeyName, for restrictedGrants: Grants?, status: Int = 404, suggestsSimilarKeys: Bool = true
     ) -> Problem {
-        let nearest = suggestsSimilarKeys ? suggestions(for: key.text, to: readLimits) : []
+        let nearest = suggestsSimilarKeys ? suggestions(for: key.text, to: restrictedGrants) : []
         var problem = Problem(
             .unknownKey, status: status, "the schema of suite \(id) has no key \(key)" + State.hint(nearest))
         problem.didYouMean = nearest
         return problem
     }
 
-    private func suggestions(for key: String, to readLimits: Grants?) -> [String] {
+    private func suggestions(for key: String, to restrictedGrants: Grants?) -> [String] {
         guard let schema = schema?.schema else { return [] }
-        guard let readLimits, !readLimits.canReadAll(of: id) else { return schema.suggestions(for: key) }
-        let readable = schema.keys.lazy.map(\.name).filter { readLimits.allows(.read, on: name, .key($0)) }
+        guard let restrictedGrants, !restrictedGrants.canReadAll(of: id) else { return schema.suggestions(for: key) }
+        let readable = schema.keys.lazy.map(\.name).filter { restrictedGrants.allows(.read, on: name, .key($0)) }
         return NameSuggestion.nearest(to: key, among: readable)
     }
 

@@ -9,10 +9,10 @@ package struct SuiteListQuery: Sendable {
     /// The maximum number of suites on the page.
     package let limit: Int
     /// The grants (rights) of a caller that may not read everything; otherwise nil.
-    package let readLimits: Grants?
+    package let restrictedGrants: Grants?
 
-    package init(prefix: String, after: String?, limit: Int, readLimits: Grants?) {
-        (self.prefix, self.after, self.limit, self.readLimits) = (prefix, after, limit, readLimits)
+    package init(prefix: String, after: String?, limit: Int, restrictedGrants: Grants?) {
+        (self.prefix, self.after, self.limit, self.restrictedGrants) = (prefix, after, limit, restrictedGrants)
     }
 
     /// The name at which a search in the order of names begins.
@@ -21,7 +21,7 @@ package struct SuiteListQuery: Sendable {
     /// True if the page may list the suite.
     package func admits(_ suite: SuiteName) -> Bool {
         suite.text.hasBytePrefix(prefix) && after?.precedesInBytes(suite.text) ?? true
-            && readLimits?.canRead(suite) ?? true
+            && restrictedGrants?.canRead(suite) ?? true
     }
 }
 

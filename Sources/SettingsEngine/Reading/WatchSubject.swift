@@ -88,26 +88,27 @@ package struct WatchSubject: Hashable, Sendable {
     /// The keys to watch in each of the suites.
     package let filter: KeyFilter
     /// The grants of the watcher; nil if the watcher may read everything, including secrets.
-    package let readLimits: Grants?
+    package let restrictedGrants: Grants?
 
     /// Makes the subject of a request for a single suite.
-    package init(_ suite: SuiteName, _ filter: KeyFilter = .everything, for readLimits: Grants? = nil) {
+    package init(_ suite: SuiteName, _ filter: KeyFilter = .everything, for restrictedGrants: Grants? = nil) {
         suites = [suite]
         suitePrefixes = []
         isSingleSuite = true
         self.filter = filter
-        self.readLimits = readLimits
+        self.restrictedGrants = restrictedGrants
     }
 
     /// Makes the subject of a request for several suites, even if the request names a single suite.
     package init(
-        _ suites: [SuiteName], prefixes: [String] = [], _ filter: KeyFilter = .everything, for readLimits: Grants? = nil
+        _ suites: [SuiteName], prefixes: [String] = [], _ filter: KeyFilter = .everything,
+        for restrictedGrants: Grants? = nil
     ) {
         self.suites = suites.sortedUnique()
         suitePrefixes = [UTF8Text](ofPrefixes: prefixes)
         isSingleSuite = false
         self.filter = filter
-        self.readLimits = readLimits
+        self.restrictedGrants = restrictedGrants
     }
 
     /// The number of names and prefixes.
@@ -135,10 +136,10 @@ package struct WatchSubject: Hashable, Sendable {
             suites.count == 1 && suites[0] == suite || suites.last(upTo: suite) == suite
                 || suitePrefixes.hasPrefix(of: suite.text)
         else { return false }
-        return readLimits?.canRead(suite) ?? true
+        return restrictedGrants?.canRead(suite) ?? true
     }
 
     private func matches(_ suite: SuiteName, _ key: KeyName) -> Bool {
-        includes(suite) && filter.admits(key) && readLimits?.canRead(suite, key) ?? true
+        includes(suite) && filter.admits(key) && restrictedGrants?.canRead(suite, key) ?? true
     }
 }

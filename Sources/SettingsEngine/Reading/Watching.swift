@@ -11,7 +11,7 @@ extension WatchReader {
         var missing: [SuiteName] = []
         for name in names(of: subject) {
             if let suite = state.suite(name) {
-                existing.append(suite.shown(suite.contents(passing: subject.filter), to: subject.readLimits))
+                existing.append(suite.shown(suite.contents(passing: subject.filter), to: subject.restrictedGrants))
             } else {
                 missing.append(name)
             }
@@ -101,7 +101,8 @@ extension WatchReader {
         return ObservedChanges(
             scope(subject, commits[..<includedCount], later: commits[includedCount...]),
             cursor: Cursor(epoch: state.epoch, revision: last),
-            changes: state.shown(mergesByKey ? changes.mergedByKey : changes, to: subject.readLimits), hasMore: hasMore)
+            changes: state.shown(mergesByKey ? changes.mergedByKey : changes, to: subject.restrictedGrants),
+            hasMore: hasMore)
     }
 
     /// The part of a response that concerns suites as a whole. The response has the commits `included`. The client gets
@@ -151,7 +152,7 @@ extension WatchReader {
                 ? .one(schemaRevision: schemas.last?.revision, isDropped: !dropped.isEmpty)
                 : .several(schemas: schemas, dropped: dropped),
             cursor: Cursor(epoch: state.epoch, revision: commit.revision),
-            changes: state.shown(commit.changes.filter(subject.matches), to: subject.readLimits))
+            changes: state.shown(commit.changes.filter(subject.matches), to: subject.restrictedGrants))
     }
 }
 
@@ -184,7 +185,8 @@ extension [Change] {
         for change in reversed() where merged.insert(change.address).inserted {
             // `following` combines the first and the last change of the key into one change.
             let earlier = first[change.address]
-            latest.append(earlier.map { $0.revision == change.revision ? change : change.following($0) } ?? change)
+            latest.append(
+                earlier.map { $0.revision == change.revision ? change : change.merged(withEarlier: $0) } ?? change)
         }
         return latest.reversed()
     }

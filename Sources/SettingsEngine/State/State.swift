@@ -72,8 +72,8 @@ package struct State: Sendable {
     package var limits: History.Limits { contents.span[0].limits }
     /// The reverts and the writes that the daemon will carry out at their deadlines.
     package var pending: PendingActions { contents.span[0].pending }
-    /// True if there is no pending action. This property is cheaper than `pending.isEmpty`, because it copies nothing.
-    package var hasNoPendingActions: Bool { contents.span[0].pending.isEmpty }
+    /// This property is cheaper than `pending.isEmpty`, because it copies nothing.
+    package var hasPendingActions: Bool { !contents.span[0].pending.isEmpty }
     /// The revision of the last commit that changed the pending actions. See ``PendingActions/lastChange``.
     package var lastPendingChange: Revision { contents.span[0].pending.lastChange }
     /// The epoch and the revision of the state. A client that waits for changes passes the cursor to get later commits.
@@ -154,7 +154,7 @@ extension State {
     /// before the commit, which is this state, contains them.
     package func addingReplacedValues(to commit: Commit) throws(CommitMismatch) -> Commit {
         var commit = commit
-        for index in commit.changes.indices where commit.changes[index].lacksOld {
+        for index in commit.changes.indices where commit.changes[index].lacksOldValue {
             let change = commit.changes[index]
             let found = contents.span[0].suites.with(change.suite.text.utf8Span.span) { $0.knownRecord(change.key) }
             guard let record = found ?? nil, record.valueSource == .stored else {

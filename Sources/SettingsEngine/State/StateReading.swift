@@ -15,7 +15,7 @@ extension State {
                 FoundSetting(suite: suite.id, record: record, cursor: cursor, schema: suite.schema)
             }
         }
-        guard !hasNoPendingActions, var setting = found ?? nil else { return found ?? nil }
+        guard hasPendingActions, var setting = found ?? nil else { return found ?? nil }
         setting.pendingRevert = pending.revert(of: setting.record.revision)
         return setting
     }
@@ -34,7 +34,7 @@ extension State {
             return true
         }
         return "epoch \(epoch), revision \(revision), suites: \(suites.count), settings: \(settings), "
-            + "commits kept: \(history.count)" + (hasNoPendingActions ? "" : ", pending actions: \(pending.count)")
+            + "commits kept: \(history.count)" + (hasPendingActions ? ", pending actions: \(pending.count)" : "")
     }
 }
 
@@ -62,26 +62,27 @@ extension State {
     }
 }
 
-// Data and errors as a caller may see them. `readLimits` is the grants (rights) of a caller that may not read
+// Data and errors as a caller may see them. `restrictedGrants` is the grants (rights) of a caller that may not read
 // everything. It is nil if the caller may read everything, including secrets.
 extension State {
     /// Returns the state with an epoch (the name of its history) that ends in the digest of the caller's grants, for
     /// the cursors in a response. A cursor that a client got with other grants then belongs to another epoch, so the
     /// client reads the state again. The result still contains all data. Do not use the result to decide writes or to
     /// write a file.
-    package func withGrantsDigest(of readLimits: Grants?) -> State {
-        guard let readLimits else { return self }
-        return with(digest: readLimits.digest)
+    package func withGrantsDigest(of restrictedGrants: Grants?) -> State {
+        guard let restrictedGrants else { return self }
+        return with(digest: restrictedGrants.digest)
     }
 
     /// Returns the changes of the keys that a caller may read, without the values of secrets that the caller may not
     /// read.
-    package func shown(_ changes: [Change], to readLimits: Grants?) -> [Change] {
+    package func shown(_ changes: [Change], to restrictedGrants: Grants?) -> [Change] {
         let marked = markingSecrets(changes)
-        guard let readLimits else { return marked }
+        guard let restrictedGrants else { return marked }
         return marked.compactMap { change in
-            guard readLimits.canRead(change.suite, change.key) else { return nil }
-            return change.isSecret && !readLimits.canReadSecret(change.suite, change.key) ? change.concealed() : change
+            guard restrictedGrants.canRead(change.suite, change.key) else { return nil }
+            return change.isSecret && !restrictedGrants.canReadSecret(change.suite, change.key)
+                ? change.concealed() : change
         }
     }
 
@@ -89,11 +90,13 @@ extension State {
     ///
     /// The search visits a limited number of names. It visits only names with a prefix under which the caller may read
     /// every suite, so that the result reveals nothing about other suites.
-    func suggestions(for suite: String, to readLimits: Grants?) -> [String] {
+    func suggestions(for suite: String, to restrictedGrants: Grants?) -> [String] {
         // `nearest` requests the names next to `suite`. If there are very many suites, it also requests the names next
         // to likely corrections of `suite`, which may begin with another prefix.
         NameSuggestion.nearest(to: suite) { requested, count in
-            guard let prefix = readLimits.map({ $0.shortestReadablePrefix(of: requested) }) ?? "" else { return [] }
+            guard let prefix = restrictedGrants.map({ $0.shortestReadablePrefix(of: requested) }) ?? "" else {
+                return []
+            }
             let names = suites.neighbours(of: requested, count) { $0.hasBytePrefix(prefix) }
             // A read of an earlier revision needs the filter: the suite may exist in this state, although it did not
             // exist at that revision.
@@ -131,8 +134,10 @@ extension State {
     ///
     /// - Parameter refusesCreation: true if the error refuses a write that would create the suite without a schema,
     ///   which the configuration of the daemon does not allow.
-    package func unknownSuite(_ suite: SuiteName, for readLimits: Grants?, refusesCreation: Bool = false) -> Problem {
-        let nearest = suggestions(for: suite.text, to: readLimits)
+    package func unknownSuite(_ suite: SuiteName, for restrictedGrants: Grants?, refusesCreation: Bool = false)
+        -> Problem
+    {
+        let nearest = suggestions(for: suite.text, to: restrictedGrants)
         let remedy =
             refusesCreation
             ? "; this daemon creates a suite only with a schema, so PUT the schema first" : Self.hint(nearest)

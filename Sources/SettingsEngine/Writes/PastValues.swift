@@ -135,7 +135,9 @@ extension WriteDraft {
     /// Throws if the caller may not read a secret, because the answer to the write would show whether the present value
     /// of the secret equals the restored value.
     func checkSecret(_ key: KeyName, of suite: SuiteName) throws(Problem) {
-        guard let readLimits = request.readLimits, !readLimits.canReadSecret(suite, key) else { return }
+        guard let restrictedGrants = request.restrictedGrants, !restrictedGrants.canReadSecret(suite, key) else {
+            return
+        }
         throw Problem(secret: key, of: suite, to: "restore")
     }
 }

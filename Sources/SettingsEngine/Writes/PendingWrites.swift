@@ -3,7 +3,7 @@ internal import SettingsModel
 
 /// Writes with a deadline, and requests about pending actions. A pending action is a revert or a write that the daemon
 /// carries out at a deadline. A draft is a write that is being decided: checked against the staged state (the newest
-/// state, with the commits that are not durable yet), to compute its commit or its refusal. `readLimits` is the grants
+/// state, with the commits that are not durable yet), to compute its commit or its refusal. `restrictedGrants` is the grants
 /// (rights) of a caller that may not read everything; otherwise nil.
 extension WriteDraft {
     /// Decides a write with deadlines. If the write takes effect now, makes its commit, and creates an action that
@@ -127,8 +127,8 @@ extension WriteDraft {
 
     /// Decides a request about a pending action. Throws if the caller may not see or change the action.
     mutating func decide(_ pendingRequest: PendingRequest, about id: PendingID) throws(Problem) -> WriteDecision {
-        guard let entry = state.pending[id], entry.action.scopes.isVisible(to: request.readLimits) else {
-            throw state.problem(ofMissingPendingAction: id, for: request.readLimits, status: 409)
+        guard let entry = state.pending[id], entry.action.scopes.isVisible(to: request.restrictedGrants) else {
+            throw state.problem(ofMissingPendingAction: id, for: request.restrictedGrants, status: 409)
         }
         var action = entry.action
         if let grants = request.grants {

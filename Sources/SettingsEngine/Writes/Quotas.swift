@@ -33,30 +33,31 @@ struct StoredGrowth: Sendable {
 }
 
 extension Quotas {
-    /// Throws if a commit would increase the stored data of all suites beyond a quota. `readLimits` is the grants
+    /// Throws if a commit would increase the stored data of all suites beyond a quota. `restrictedGrants` is the grants
     /// (rights) of a caller that may not read everything; nil if the caller may read everything. An error for a caller
-    /// with `readLimits` contains no amounts, because the amounts include suites and keys that the caller may not see.
-    private func check(_ growth: StoredGrowth, on state: State, for readLimits: Grants?) throws(Problem) {
+    /// with `restrictedGrants` contains no amounts, because the amounts include suites and keys that the caller may not see.
+    private func check(_ growth: StoredGrowth, on state: State, for restrictedGrants: Grants?) throws(Problem) {
         let count = state.suites.count + growth.suites
         if count > max(suites, state.suites.count) {
             throw Problem(
-                readLimits == nil ? "there would be \(count) suites" : nil, "quotas.suites", suites,
+                restrictedGrants == nil ? "there would be \(count) suites" : nil, "quotas.suites", suites,
                 remedy: "drop suites (DELETE with ?drop=true)")
         }
         let total = state.size + growth.bytes
         if total > max(totalBytes, state.size) {
             throw Problem(
-                readLimits == nil ? "all suites would take about \(total) bytes of memory" : nil, "quotas.totalBytes",
+                restrictedGrants == nil ? "all suites would take about \(total) bytes of memory" : nil,
+                "quotas.totalBytes",
                 totalBytes, remedy: "remove settings or suites")
         }
     }
 
     /// Throws if a commit would increase an amount beyond its quota. `origin` is the name and the note of the caller.
     /// The record of each changed key stores the name and the note, and the record of a removed key stores the name
-    /// only. `readLimits` is nil for a caller that may read everything.
+    /// only. `restrictedGrants` is nil for a caller that may read everything.
     func checkGrowth(
         _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?, on state: State,
-        for readLimits: Grants?
+        for restrictedGrants: Grants?
     ) throws(Problem) {
         if suiteChanges.isEmpty, changes.cannotExceedQuota(by: origin) { return }
         let growths = changes.map { $0.growth(on: state, by: origin) }
@@ -77,12 +78,13 @@ extension Quotas {
         for (name, usage) in usages.sorted(by: { $0.key < $1.key }) {
             if usage.keys > max(keysPerSuite, usage.before.keys) {
                 throw Problem(
-                    readLimits == nil ? "suite \(name) would have \(usage.keys) keys" : nil, "quotas.keysPerSuite",
+                    restrictedGrants == nil ? "suite \(name) would have \(usage.keys) keys" : nil,
+                    "quotas.keysPerSuite",
                     keysPerSuite, remedy: "remove keys of the suite")
             }
             if usage.size > max(suiteBytes, usage.before.size) {
                 throw Problem(
-                    readLimits == nil ? "suite \(name) would take about \(usage.size) bytes of memory" : nil,
+                    restrictedGrants == nil ? "suite \(name) would take about \(usage.size) bytes of memory" : nil,
                     "quotas.suiteBytes", suiteBytes, remedy: "remove settings of the suite")
             }
         }
@@ -90,7 +92,7 @@ extension Quotas {
             total.suites += usage.suiteGrowth
             total.bytes += usage.size - usage.before.size
         }
-        try check(total, on: state, for: readLimits)
+        try check(total, on: state, for: restrictedGrants)
     }
 }
 

@@ -42,7 +42,7 @@ extension WriteDraft {
         }
         let revision = try state.recentPast.revision(at: restore.moment, of: name)
         guard let past = try state.recentPast.suite(name, at: revision) else {
-            throw state.recentPast.unknownSuite(name, for: request.readLimits, at: revision)
+            throw state.recentPast.unknownSuite(name, for: request.restrictedGrants, at: revision)
         }
         return past
     }
@@ -50,7 +50,7 @@ extension WriteDraft {
     /// Throws if the restore may change a secret that the caller may not read. A value counts as a secret if it is a
     /// secret now, or was a secret at the moment in the past.
     private func checkSecrets(of past: Suite, _ suite: Suite?, _ filter: KeyFilter) throws(Problem) {
-        guard request.readLimits != nil else { return }
+        guard request.restrictedGrants != nil else { return }
         let keys = Set((past.records.elements + (suite?.records.elements ?? [])).map(\.key).filter(filter.admits))
         for key in keys.ordered(by: <) {
             let (pastRecord, record) = (past.record(key), suite?.record(key))

@@ -114,13 +114,13 @@ extension WriteDraft {
     }
 
     /// Throws if the new schema would reveal a secret that the caller may not read, or change the rules of such a
-    /// secret. `readLimits` is the grants (rights) of a caller that may not read everything; nil for any other caller.
+    /// secret. `restrictedGrants` is the grants (rights) of a caller that may not read everything; nil for any other caller.
     private func checkSecretsStay(in suite: Suite?, under schema: Schema?) throws(Problem) {
-        guard let readLimits = request.readLimits, let suite else { return }
+        guard let restrictedGrants = request.restrictedGrants, let suite else { return }
         var exposed: KeyName?
         suite.records.forEach { record in
             let isExposed =
-                record.stored != nil && suite.isHidden(record, from: readLimits)
+                record.stored != nil && suite.isHidden(record, from: restrictedGrants)
                 && !(schema?.keepsSecret(record.name, of: suite.schema?.schema) ?? false)
             if isExposed { exposed = record.key }
             return !isExposed

@@ -4,7 +4,7 @@ internal import SettingsModel
 /// Writes of a single key: set, delete, or change in place. A draft is a write that is being decided: checked against
 /// the staged state (the newest state, with the commits that are not durable yet), to compute its commit or its
 /// refusal. A suite is a named set of settings. The schema of a suite can lock keys (declare them read-only) and
-/// declare keys secret. `steps` is the number of validation steps that the request may still take. `readLimits` is the
+/// declare keys secret. `steps` is the number of validation steps that the request may still take. `restrictedGrants` is the
 /// grants (rights) of a caller that may not read everything; otherwise nil.
 extension WriteDraft {
     mutating func writeSetting(_ operation: Transaction.Operation) throws(Problem) -> WriteDecision {
@@ -13,7 +13,7 @@ extension WriteDraft {
         if case .change = operation.action { try checkSecret(operation.key, in: suite) }
         var isSet = false
         if case .set = operation.action { isSet = true }
-        if suite == nil, !isSet { throw state.unknownSuite(operation.suite, for: request.readLimits) }
+        if suite == nil, !isSet { throw state.unknownSuite(operation.suite, for: request.restrictedGrants) }
         let key = try makeKeyDraft(
             suite, operation.suite, operation.key, namedIn: .path, isRemoval: operation.action == .delete)
         // The error of a failed guard (precondition such as `If-Match`) contains the setting with its violations.
@@ -36,7 +36,7 @@ extension WriteDraft {
         let changes = [key.change(revision: revision, time: time, by: request.origin)]
         let createsNewSuite = key.isInNewSuite && key.stored != nil
         let suites = createsNewSuite ? [SuiteChange(suite: operation.suite, kind: .created)] : []
-        try quotas.checkGrowth(suites, changes, by: request.origin, on: state, for: request.readLimits)
+        try quotas.checkGrowth(suites, changes, by: request.origin, on: state, for: request.restrictedGrants)
         guard !request.isDryRun else { return makeEmptyDecision(.setting(unwrittenSetting(key)), created: created) }
         return makeCommitDecision(.change(changes), created: created, suites: suites, changes)
     }
@@ -74,7 +74,7 @@ extension WriteDraft {
             let suite = state.suite(operation.suite)
             do throws(Problem) {
                 if suite == nil, !suitesWithSets.contains(operation.suite) {
-                    throw state.unknownSuite(operation.suite, for: request.readLimits)
+                    throw state.unknownSuite(operation.suite, for: request.restrictedGrants)
                 }
                 keys.append(
                     try findOrAddKey(

@@ -42,9 +42,9 @@ extension WriteDraft {
         let suite = state.suite(name)
         var written = values
         if let suite, !request.overridesLocks {
-            let readLimits = request.readLimits
-            if values.contains(where: { suite.repeatsLockedValue($0, for: readLimits) }) {
-                written.removeAll { suite.repeatsLockedValue($0, for: readLimits) }
+            let restrictedGrants = request.restrictedGrants
+            if values.contains(where: { suite.repeatsLockedValue($0, for: restrictedGrants) }) {
+                written.removeAll { suite.repeatsLockedValue($0, for: restrictedGrants) }
             }
         }
         let names = try validNames(of: written, in: suite, isMerged: false)
@@ -198,13 +198,13 @@ extension WriteDraft {
 
 extension Suite {
     /// True if a member names a locked key that the caller may read, and repeats the present value of the key.
-    /// `readLimits` is the grants (rights) of a caller that may not read everything; otherwise nil.
-    fileprivate func repeatsLockedValue(_ member: JSONObject.Member, for readLimits: Grants?) -> Bool {
+    /// `restrictedGrants` is the grants (rights) of a caller that may not read everything; otherwise nil.
+    fileprivate func repeatsLockedValue(_ member: JSONObject.Member, for restrictedGrants: Grants?) -> Bool {
         guard let key = try? KeyName(member.name), isLocked(key), let listed = schema?.schema.key(key.text) else {
             return false
         }
         let record = record(key)
-        guard !isHidden(record, from: readLimits) else { return false }
+        guard !isHidden(record, from: restrictedGrants) else { return false }
         return (record.stored ?? effectiveValue(of: record)) == listed.normalized(member.value)
     }
 }

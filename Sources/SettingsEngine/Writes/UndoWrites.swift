@@ -3,7 +3,7 @@ internal import SettingsModel
 
 /// Undo: a write that applies the inverse of an earlier commit. A draft is a write that is being decided: checked
 /// against the staged state (the newest state, with the commits that are not durable yet), to compute its commit or its
-/// refusal. `readLimits` is the grants (rights) of a caller that may not read everything; otherwise nil.
+/// refusal. `restrictedGrants` is the grants (rights) of a caller that may not read everything; otherwise nil.
 extension WriteDraft {
     /// Undoes a commit, in one suite (a named set of settings) or, if the name is nil, in all of its suites.
     mutating func undo(
@@ -15,7 +15,8 @@ extension WriteDraft {
         if !undo.isForced {
             let commitsFromFiles = request.past?.later ?? []
             let later = parts.compactMap {
-                state.recentPast.laterChanges(of: $0, after: commit.revision, commitsFromFiles, for: request.readLimits)
+                state.recentPast.laterChanges(
+                    of: $0, after: commit.revision, commitsFromFiles, for: request.restrictedGrants)
             }
             guard later.isEmpty else { throw Self.changedSince(commit.revision, Array(later.joined())) }
         }
@@ -39,11 +40,12 @@ extension WriteDraft {
                 + "may not read all of its changes")
         let commit: Commit
         do throws(Problem) {
-            commit = try state.recentPast.commit(toUndo: revision, in: name, for: grants.readLimits, fromFile: fromFile)
+            commit = try state.recentPast.commit(
+                toUndo: revision, in: name, for: grants.restrictedGrants, fromFile: fromFile)
         } catch {
             // A caller that may not see all suites gets the same error for a commit in hidden suites as for a commit
             // that does not exist.
-            throw name == nil && grants.readLimits != nil ? hiddenCommitProblem : error
+            throw name == nil && grants.restrictedGrants != nil ? hiddenCommitProblem : error
         }
         // An undo keeps a suite that the commit created, so the caller needs no right to drop the suite.
         for change in commit.suiteChanges where change.kind != .created && (name == nil || change.suite == name) {
@@ -116,7 +118,7 @@ extension RecentPast {
     /// the commit must be in the history (the recent commits in memory). Throws if the commit is in neither, or if the
     /// commit did not change the suite (any suite, if the name is nil).
     fileprivate func commit(
-        toUndo revision: Revision, in name: SuiteName?, for readLimits: Grants?, fromFile: RetainedCommit?
+        toUndo revision: Revision, in name: SuiteName?, for restrictedGrants: Grants?, fromFile: RetainedCommit?
     ) throws(Problem) -> Commit {
         guard revision <= state.revision else {
             throw Problem(
@@ -124,7 +126,7 @@ extension RecentPast {
         }
         if let name {
             guard state.hasSuite(name) || history.hasCommits(of: name) || fromFile?.affects(name) ?? false else {
-                throw state.unknownSuite(name, for: readLimits)
+                throw state.unknownSuite(name, for: restrictedGrants)
             }
             if fromFile == nil { try checkAvailable(revision.advanced(by: -1) ?? .zero, of: name) }
         }
@@ -142,7 +144,7 @@ extension RecentPast {
     /// Returns the later changes of the keys that a commit changed in a suite; nil if neither the keys, nor the suite
     /// or its schema, changed later. `fromFiles` are later commits that were read from past files, oldest first.
     fileprivate func laterChanges(
-        of part: CommitPart, after revision: Revision, _ fromFiles: [RetainedCommit], for readLimits: Grants?
+        of part: CommitPart, after revision: Revision, _ fromFiles: [RetainedCommit], for restrictedGrants: Grants?
     ) -> [Change]? {
         let (name, suite) = (part.suite, state.suite(part.suite))
         let recent = history.commits(of: name, after: revision).map(\.commit)
@@ -162,7 +164,7 @@ extension RecentPast {
         guard isSuiteChanged || !keys.isEmpty && !isDropped || isDropped && !commits.isEmpty else { return nil }
         let later = commits.flatMap(\.changes)
         // An error does not contain the value of a secret, even if the caller may read the secret.
-        return state.shown(later.filter { $0.suite == name && keys.contains($0.key) }, to: readLimits).map {
+        return state.shown(later.filter { $0.suite == name && keys.contains($0.key) }, to: restrictedGrants).map {
             $0.isSecret ? $0.concealed() : $0
         }
     }
@@ -172,8 +174,7 @@ extension [Change] {
     /// Merges the changes with later changes of the same suite. The result has one change for each key, ordered by key.
     func merged(with later: [Change]) -> [Change] {
         var all = Dictionary(map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-        // `following` combines both changes of a key into one change.
-        for change in later { all[change.key] = all[change.key].map(change.following) ?? change }
+        for change in later { all[change.key] = all[change.key].map(change.merged(withEarlier:)) ?? change }
         return all.values.ordered { $0.key < $1.key }
     }
 }

@@ -55,12 +55,12 @@ extension WriteDraft {
         }
         try checkSteps()
         if let first = unknownKeys.first {
-            var problem = first.suite.unknownKey(first.key, for: request.readLimits, status: 422)
+            var problem = first.suite.unknownKey(first.key, for: request.restrictedGrants, status: 422)
             problem.pointer = first.pointer
-            let readLimits = request.readLimits
+            let restrictedGrants = request.restrictedGrants
             let maximum = Self.maximumSuggestions
             problem.errors =
-                unknownKeys.enumerated().map { $1.violation(for: readLimits, suggestsSimilarKeys: $0 < maximum) }
+                unknownKeys.enumerated().map { $1.violation(for: restrictedGrants, suggestsSimilarKeys: $0 < maximum) }
                 + violations
             throw problem
         }
@@ -83,7 +83,7 @@ extension WriteDraft {
         if !violations.isEmpty {
             throw Problem(
                 violations: violations.map {
-                    $0.located(inSuite: suite.id).shown(to: request.readLimits, of: suite.id)
+                    $0.located(inSuite: suite.id).shown(to: request.restrictedGrants, of: suite.id)
                 })
         }
     }
@@ -117,7 +117,7 @@ extension WriteDraft {
             let secrets = relevantKeys.filter(\.isStoredSecret).map(\.key)
             let new = schema.newSuiteViolations(
                 before: before, after: after, secrets: suite.markedSecrets(of: keys) + secrets, steps: &steps)
-            violations += new.map { $0.located(inSuite: suite.id).shown(to: request.readLimits, of: suite.id) }
+            violations += new.map { $0.located(inSuite: suite.id).shown(to: request.restrictedGrants, of: suite.id) }
             if let keyword = schema.allKeysKeyword,
                 after.count > max(before.count, Schema.maximumKeysForAllKeysKeyword)
             {
@@ -157,18 +157,18 @@ extension Violation {
 }
 
 extension WriteDraft.UnknownKey {
-    fileprivate func violation(for readLimits: Grants?, suggestsSimilarKeys: Bool) -> Violation {
+    fileprivate func violation(for restrictedGrants: Grants?, suggestsSimilarKeys: Bool) -> Violation {
         Violation(
             suite: suite.name, key: key.text, pointer: pointer, keyword: "additionalProperties",
-            detail: suite.unknownKey(key, for: readLimits, suggestsSimilarKeys: suggestsSimilarKeys).detail)
+            detail: suite.unknownKey(key, for: restrictedGrants, suggestsSimilarKeys: suggestsSimilarKeys).detail)
     }
 }
 
 extension Violation {
     /// Returns the violation as a caller may see it: without its details if the caller may not read the key.
-    /// `readLimits` is the grants (rights) of a caller that may not read everything; otherwise nil.
-    fileprivate func shown(to readLimits: Grants?, of suite: SuiteName) -> Violation {
-        guard let readLimits, !isShown(to: readLimits, of: suite) else { return self }
+    /// `restrictedGrants` is the grants (rights) of a caller that may not read everything; otherwise nil.
+    fileprivate func shown(to restrictedGrants: Grants?, of suite: SuiteName) -> Violation {
+        guard let restrictedGrants, !isShown(to: restrictedGrants, of: suite) else { return self }
         return Violation(
             suite: suite.text, keyword: keyword,
             detail:

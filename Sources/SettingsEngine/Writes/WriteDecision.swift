@@ -31,7 +31,7 @@ extension State {
         if let deadlines = request.deadlines { return try draft.decide(with: deadlines) }
         let decision = try draft.decideTask()
         // An undo or a drop also ends the pending actions (reverts and writes at a deadline) that it makes pointless.
-        return hasNoPendingActions ? decision : draft.endingPendingActions(with: decision)
+        return hasPendingActions ? draft.endingPendingActions(with: decision) : decision
     }
 }
 
@@ -85,7 +85,7 @@ extension WriteDraft {
     func decide(
         _ target: Target?, suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil
     ) throws(Problem) -> WriteDecision {
-        try quotas.checkGrowth(suites, changes, by: request.origin, on: state, for: request.readLimits)
+        try quotas.checkGrowth(suites, changes, by: request.origin, on: state, for: request.restrictedGrants)
         let isChanged = !suites.isEmpty || !changes.isEmpty
         let appliesChanges = isChanged && !request.isDryRun
         // For a dry run, and for a write that changes nothing, the answer has the present revision, which a client can
@@ -149,7 +149,7 @@ extension WriteDraft {
     }
 }
 
-/// Checks of guards, locked keys and secrets. The `readLimits` of the request are the grants (rights) of a caller that
+/// Checks of guards, locked keys and secrets. The `restrictedGrants` of the request are the grants (rights) of a caller that
 /// may not read everything; nil if the caller may read everything.
 extension WriteDraft {
     /// Throws if a guard of the request does not hold for the setting, suite or schema to which the write applies.
@@ -189,14 +189,16 @@ extension WriteDraft {
     /// Throws if the key is a secret that the caller may not read, because a change or a comparison of the value could
     /// reveal the secret.
     func checkSecret(_ key: KeyName, in suite: Suite?) throws(Problem) {
-        guard request.readLimits != nil, let suite, suite.isHidden(suite.record(key), from: request.readLimits) else {
+        guard request.restrictedGrants != nil, let suite,
+            suite.isHidden(suite.record(key), from: request.restrictedGrants)
+        else {
             return
         }
         throw Problem(secret: key, of: suite.id, to: "change or compare")
     }
 
     func requireSuite(_ name: SuiteName) throws(Problem) -> Suite {
-        guard let suite = state.suite(name) else { throw state.unknownSuite(name, for: request.readLimits) }
+        guard let suite = state.suite(name) else { throw state.unknownSuite(name, for: request.restrictedGrants) }
         return suite
     }
 }

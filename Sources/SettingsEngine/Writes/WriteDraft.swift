@@ -89,7 +89,7 @@ struct WriteDraft {
         _ suite: Suite?, _ name: SuiteName, _ key: KeyName, namedIn location: RequestLocation, isRemoval: Bool
     ) throws(Problem) -> KeyDraft {
         guard suite != nil || createsSuites else {
-            throw state.unknownSuite(name, for: request.readLimits, refusesCreation: true)
+            throw state.unknownSuite(name, for: request.restrictedGrants, refusesCreation: true)
         }
         try checkCount(keyDrafts.count + 1)
         // The keys of a missing suite have the revision of the last commit that dropped a suite.
@@ -98,7 +98,8 @@ struct WriteDraft {
         let suiteSchema = suite?.schema
         let schema = suiteSchema?.schema.key(key.text, steps: &steps)
         try checkSteps()
-        let isHidden = request.readLimits != nil && suite?.isHidden(before, from: request.readLimits) ?? false
+        let isHidden =
+            request.restrictedGrants != nil && suite?.isHidden(before, from: request.restrictedGrants) ?? false
         let new = KeyDraft(
             before, in: name, isInNewSuite: suite == nil, under: suiteSchema, schema: schema, isHidden: isHidden)
         if suiteSchema != nil, schema == nil, let suite, !isRemoval || new.before.stored == nil {
@@ -113,7 +114,7 @@ struct WriteDraft {
         _ suite: Suite, _ key: KeyDraft, namedIn location: RequestLocation
     ) throws(Problem) {
         guard suite.schema != nil else { return }
-        guard case .body(let pointer) = location else { throw suite.unknownKey(key.key, for: request.readLimits) }
+        guard case .body(let pointer) = location else { throw suite.unknownKey(key.key, for: request.restrictedGrants) }
         key.isUnknown = true
         unknownKeys.append(UnknownKey(suite: suite, key: key.key, pointer: pointer))
     }

@@ -37,7 +37,7 @@ package struct WriteRequest: Sendable {
     /// rights on keys that the request does not name, such as the keys of an undo.
     package var grants: Grants?
     /// The grants of a caller that may not read everything; nil if the caller may read everything.
-    package var readLimits: Grants? { grants?.readLimits }
+    package var restrictedGrants: Grants? { grants?.restrictedGrants }
     /// True if the write may change keys that a schema locks (declares read-only).
     package var overridesLocks = false
     /// The name of the caller, and the reason that it gave for the write.

@@ -133,7 +133,7 @@ extension PendingActionRunner {
         let due = contents.withLock { contents -> [PendingEntry] in
             guard !contents.isStopped else { return [] }
             let now = monotonic.now()
-            guard !state.hasNoPendingActions else {
+            guard state.hasPendingActions else {
                 contents.confirmations = [:]
                 timer.schedule(nil)
                 return []

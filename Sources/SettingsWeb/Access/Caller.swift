@@ -19,7 +19,7 @@ final class Caller: Sendable {
     let name: String
     let grants: Grants
     /// The grants, if the caller may not read everything; nil if the caller may read everything.
-    var readLimits: Grants? { grants.readLimits }
+    var restrictedGrants: Grants? { grants.restrictedGrants }
     /// When the token expires; nil if the credential does not expire.
     let expires: Timestamp?
     let credential: Credential

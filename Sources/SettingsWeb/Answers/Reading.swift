@@ -6,7 +6,7 @@ internal import SettingsModel
 /// The parameters of a GET of a setting or a suite. A GET with `wait` repeats the read after each commit that may
 /// change the result.
 ///
-/// The value labelled `for` (`readLimits`) has the grants of a caller that may not read everything; otherwise nil.
+/// The value labelled `for` (`restrictedGrants`) has the grants of a caller that may not read everything; otherwise nil.
 /// `isRaw` is true to answer with a value only, without its revision and its other metadata.
 enum Reading: Hashable, Sendable {
     case setting(SuiteName, KeyName, isRaw: Bool, for: Grants?)
@@ -15,14 +15,14 @@ enum Reading: Hashable, Sendable {
     init(setting request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) {
         self = .setting(
             try request.suite(in: bytes), try request.key(in: bytes), isRaw: request.query.flag(.raw),
-            for: request.caller?.readLimits)
+            for: request.caller?.restrictedGrants)
     }
 
     init(suite request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) {
         self = .suite(
             try request.suite(in: bytes), request.query.text(.view).flatMap { SuiteView(rawValue: $0) } ?? .effective,
             prefix: UTF8Text(request.query.text(.prefix) ?? ""), isRaw: request.query.flag(.raw),
-            for: request.caller?.readLimits)
+            for: request.caller?.restrictedGrants)
     }
 
     var suite: SuiteName {
@@ -31,18 +31,18 @@ enum Reading: Hashable, Sendable {
         }
     }
 
-    private var readLimits: Grants? {
+    private var restrictedGrants: Grants? {
         switch self {
-        case .setting(_, _, _, let readLimits), .suite(_, _, _, _, let readLimits): readLimits
+        case .setting(_, _, _, let restrictedGrants), .suite(_, _, _, _, let restrictedGrants): restrictedGrants
         }
     }
 
     /// Selects the commits that may change the result.
     var subject: WatchSubject {
         switch self {
-        case .setting(let suite, let key, _, let readLimits):
-            WatchSubject(suite, KeyFilter(keys: [key], prefixes: []), for: readLimits)
-        case .suite(let suite, _, _, _, let readLimits): WatchSubject(suite, for: readLimits)
+        case .setting(let suite, let key, _, let restrictedGrants):
+            WatchSubject(suite, KeyFilter(keys: [key], prefixes: []), for: restrictedGrants)
+        case .suite(let suite, _, _, _, let restrictedGrants): WatchSubject(suite, for: restrictedGrants)
         }
     }
 
@@ -50,7 +50,7 @@ enum Reading: Hashable, Sendable {
     /// Throws an error that ends even a GET with `wait` at once: the key is unknown, or its raw value is secret.
     func result(on state: State) throws(Problem) -> ReadResult {
         guard let found = state.suite(suite) else {
-            let error = Response(state.unknownSuite(suite, for: readLimits), cursor: state.cursor)
+            let error = Response(state.unknownSuite(suite, for: restrictedGrants), cursor: state.cursor)
             return ReadResult(missing: Rendering(error), tag: nil)
         }
         return try result(of: found, at: state.cursor, published: state.cursor, pendingIn: state)
@@ -66,12 +66,12 @@ enum Reading: Hashable, Sendable {
         of suite: Suite, at cursor: Cursor, published: Cursor, pendingIn state: State? = nil
     ) throws(Problem) -> ReadResult {
         switch self {
-        case .setting(_, let key, let isRaw, let readLimits):
+        case .setting(_, let key, let isRaw, let restrictedGrants):
             return try Self.setting(
-                key, isRaw: isRaw, of: suite, for: readLimits, published: published, pendingIn: state)
-        case .suite(_, _, _, _, let readLimits):
+                key, isRaw: isRaw, of: suite, for: restrictedGrants, published: published, pendingIn: state)
+        case .suite(_, _, _, _, let restrictedGrants):
             let reading = self
-            return ReadResult(tag: suite.tag(for: readLimits), cost: { suite.renderingCost(within: $0) }) {
+            return ReadResult(tag: suite.tag(for: restrictedGrants), cost: { suite.renderingCost(within: $0) }) {
                 reading.response(suite, at: cursor, published: published)
             }
         }
@@ -89,23 +89,25 @@ enum Reading: Hashable, Sendable {
     }
 
     private static func setting(
-        _ key: KeyName, isRaw: Bool, of suite: Suite, for readLimits: Grants?, published: Cursor,
+        _ key: KeyName, isRaw: Bool, of suite: Suite, for restrictedGrants: Grants?, published: Cursor,
         pendingIn state: State?
     ) throws(Problem) -> ReadResult {
         let record = suite.record(key)
-        guard suite.schemaAllows(key) || record.stored != nil else { throw suite.unknownKey(key, for: readLimits) }
-        if isRaw, suite.isHidden(record, from: readLimits) {
+        guard suite.schemaAllows(key) || record.stored != nil else {
+            throw suite.unknownKey(key, for: restrictedGrants)
+        }
+        if isRaw, suite.isHidden(record, from: restrictedGrants) {
             throw Problem(secret: key, of: suite.id, to: "read the raw value of")
         }
         // Every answer, also an error, has the source in the field `Settings-Source`.
         let source = record.valueSource.source
         let pending = isRaw ? nil : state?.pendingRevert(of: record)
-        let tag = suite.tag(of: record, for: readLimits).including(pending)
+        let tag = suite.tag(of: record, for: restrictedGrants).including(pending)
         switch record.valueSource {
         case .stored, .default:
             let value = suite.effectiveValue(of: record) ?? .null
             return ReadResult(tag: tag, source: source, cost: { .rendering(value, within: $0) }) {
-                var setting = suite.setting(record).shown(to: readLimits)
+                var setting = suite.setting(record).shown(to: restrictedGrants)
                 setting.pending = pending
                 var response =
                     isRaw
@@ -127,11 +129,11 @@ enum Reading: Hashable, Sendable {
 
     /// Renders the answer to a read of a suite. Must not be called for a setting.
     private func response(_ suite: Suite, at cursor: Cursor, published: Cursor) -> Response {
-        guard case .suite(_, let view, let prefix, let isRaw, let readLimits) = self else {
+        guard case .suite(_, let view, let prefix, let isRaw, let restrictedGrants) = self else {
             return Response(status: 404)
         }
-        let contents = suite.shown(suite.contents(view: view, prefix: prefix.string), to: readLimits)
-        let tag = suite.tag(for: readLimits)
+        let contents = suite.shown(suite.contents(view: view, prefix: prefix.string), to: restrictedGrants)
+        let tag = suite.tag(for: restrictedGrants)
         guard !isRaw else { return Response(verbatim: contents.values.jsonBytes(), cursor: published, tag: tag) }
         let state = SuiteState(contents: contents, revision: suite.revision, cursor: cursor)
         return Response(json: state.jsonBytes(), cursor: published, tag: tag)

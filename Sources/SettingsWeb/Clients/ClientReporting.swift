@@ -53,7 +53,7 @@ extension ReceivedReport {
     init(_ parameters: ClientParameters, of caller: Caller?, _ exchange: Exchange, watching filter: KeyFilter?) {
         self.init(
             name: parameters.name, report: parameters.report, caller: caller?.name, peer: ClientPeer(exchange),
-            readLimits: caller?.readLimits, filter: filter)
+            restrictedGrants: caller?.restrictedGrants, filter: filter)
     }
 }
 
@@ -82,12 +82,12 @@ extension APIHandler {
         }
         let report = try Self.parse(body)
         try report.check()
-        // A cursor for a caller that may not read everything contains a digest of its grants (`readLimits`).
-        let state = service.store.state.withGrantsDigest(of: request.caller?.readLimits)
+        // A cursor for a caller that may not read everything contains a digest of its grants (`restrictedGrants`).
+        let state = service.store.state.withGrantsDigest(of: request.caller?.restrictedGrants)
         let parameters = ClientParameters(name: name, report: report)
         let received = ReceivedReport(parameters, of: request.caller, exchange, watching: nil)
         guard state.hasSuite(suite), let client = try service.clients.record(received, of: suite, on: state) else {
-            throw state.unknownSuite(suite, for: request.caller?.readLimits)
+            throw state.unknownSuite(suite, for: request.caller?.restrictedGrants)
         }
         return renderAnswer(
             service.description(of: client, in: suite, on: state), to: exchange.ticket,

@@ -50,7 +50,9 @@ extension APIHandler {
         _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
         let (name, query) = (try request.suite(in: bytes), request.query)
-        guard let suite = state.suite(name) else { throw state.unknownSuite(name, for: request.caller?.readLimits) }
+        guard let suite = state.suite(name) else {
+            throw state.unknownSuite(name, for: request.caller?.restrictedGrants)
+        }
         guard let target = try state.target(query, .target) else {
             // With a field such as Settings-At-Least, `wait` is allowed, because it limits the wait for the revision.
             for parameter in [Parameter.share, .wait]
@@ -130,9 +132,9 @@ extension APIHandler {
             let next = loop.now &+ duration * (Self.evaluationTimeDivisor - 1)
             nextConvergenceEvaluation = max(nextConvergenceEvaluation, next)
         }
-        // A cursor for a caller that may not read everything contains a digest of its grants (`readLimits`).
-        let state = service.store.state.withGrantsDigest(of: caller?.readLimits)
-        guard state.hasSuite(wait.suite) else { throw state.unknownSuite(wait.suite, for: caller?.readLimits) }
+        // A cursor for a caller that may not read everything contains a digest of its grants (`restrictedGrants`).
+        let state = service.store.state.withGrantsDigest(of: caller?.restrictedGrants)
+        guard state.hasSuite(wait.suite) else { throw state.unknownSuite(wait.suite, for: caller?.restrictedGrants) }
         try state.check(wait.target, .target)
         wait.lastEvaluation = (service.clients.version(of: wait.suite), loop.now)
         var tally = tally(of: wait, on: state)

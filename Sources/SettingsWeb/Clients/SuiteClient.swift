@@ -100,7 +100,7 @@ struct SuiteClient: Sendable {
         presence.recordContact(startsWatch: startsWatch, at: now)
         // A report without a watch names no keys, so the keys of the last watch stay.
         guard received.filter != nil || subject == nil else { return }
-        subject = ClientSubject(suite, received.filter ?? .everything, for: received.readLimits)
+        subject = ClientSubject(suite, received.filter ?? .everything, for: received.restrictedGrants)
     }
 
     /// Records the states in a report. Returns true if the applied revision or the failure changes.
@@ -160,8 +160,8 @@ final class ClientSubject: Sendable {
     let subject: WatchSubject
 
     /// Returns nil for the whole suite, and if the keys and prefixes have more than the maximum size.
-    init?(_ suite: SuiteName, _ filter: KeyFilter, for readLimits: Grants?) {
-        let limits = readLimits?.canReadAll(of: suite) ?? true ? nil : readLimits
+    init?(_ suite: SuiteName, _ filter: KeyFilter, for restrictedGrants: Grants?) {
+        let limits = restrictedGrants?.canReadAll(of: suite) ?? true ? nil : restrictedGrants
         let names = filter.keys.map(\.text.utf8.count) + filter.prefixes.map(\.string.utf8.count)
         guard limits != nil || !filter.isEverything,
             names.reduce(0, { $0 + $1 + Self.bytesPerName }) <= Self.maximumBytes
@@ -177,7 +177,7 @@ struct ReceivedReport: Sendable {
     let caller: String?
     let peer: ClientPeer
     /// The grants of the caller; nil if the caller may read everything.
-    let readLimits: Grants?
+    let restrictedGrants: Grants?
     /// The keys that the watch names; nil for a report without a watch.
     let filter: KeyFilter?
 }

@@ -9,11 +9,11 @@ internal import SettingsModel
 struct FlagList: JSONWritable {
     private let suite: Suite
     /// The grants (rights on suites and keys) of a caller that may not read everything; nil if it may read everything.
-    private let readLimits: Grants?
+    private let restrictedGrants: Grants?
 
-    init(_ suite: Suite, for readLimits: Grants?) {
+    init(_ suite: Suite, for restrictedGrants: Grants?) {
         self.suite = suite
-        self.readLimits = readLimits
+        self.restrictedGrants = restrictedGrants
     }
 
     /// The seconds after which an idle program closes its event stream. The default of the protocol is also 120.
@@ -23,13 +23,13 @@ struct FlagList: JSONWritable {
         writer.beginObject()
         writer.name(literal: "flags")
         writer.beginArray()
-        let canReadAll = readLimits?.canReadAll(of: suite.id) ?? true
+        let canReadAll = restrictedGrants?.canReadAll(of: suite.id) ?? true
         // The method reads one key more than the limit, so the limit must be less than `Int.max`.
         let readable = suite.keys(prefix: "", after: nil, limit: .max - 1) {
-            canReadAll || readLimits?.canRead(suite.id, $0) ?? true
+            canReadAll || restrictedGrants?.canRead(suite.id, $0) ?? true
         }
         // The right to read a key does not include the right to read its value if the value is secret.
-        for record in readable.records where !suite.isHidden(record, from: readLimits) {
+        for record in readable.records where !suite.isHidden(record, from: restrictedGrants) {
             if record.valueSource == .invalid {
                 // The schema does not allow the stored value.
                 EvaluationFailure(suite.invalidStored(record), ofFlag: record.name).write(to: &writer)

@@ -48,7 +48,7 @@ extension WatchNotifier {
             exchange, answerKey, of: request.caller, request.clientWatch, after: revision, phase: .catchingUp,
             on: state)
         // For a caller that may not read everything, the epoch contains a digest of its grants. `state` has this epoch.
-        let cursor = service.store.state.cursor.withGrantsDigest(of: subject.readLimits)
+        let cursor = service.store.state.cursor.withGrantsDigest(of: subject.restrictedGrants)
         handler.beginStreamedResponse(id, Self.head(at: cursor))
         push(EventText.opening, to: watcher)
         // The client needs a cursor to resume from after a reconnection, and no event contains one yet.
@@ -72,7 +72,7 @@ extension WatchNotifier {
     func sendNextPiece(to watcher: Watcher) {
         guard case .catchingUp? = watcher.phase else { return }
         let subject = watcher.topic.subject
-        let state = service.store.state.withGrantsDigest(of: subject.readLimits)
+        let state = service.store.state.withGrantsDigest(of: subject.restrictedGrants)
         if case .stateEvent(let isReset, _) = watcher.answerKind {
             return sendState(to: watcher, isReset: isReset, on: state)
         }
@@ -221,7 +221,7 @@ extension WatchNotifier {
     /// last cursor that it got.
     func sendKeepAlive(to watcher: Watcher) {
         guard !watcher.isCatchingUp else { return setKeepAlive(watcher) }
-        let state = service.store.state.withGrantsDigest(of: watcher.topic.subject.readLimits)
+        let state = service.store.state.withGrantsDigest(of: watcher.topic.subject.restrictedGrants)
         // `advance` skips commits that do not match. It does nothing if a matching commit is not sent yet.
         watcher.advance(to: comparedRevision)
         watcher.needsEvaluation = false
@@ -257,7 +257,7 @@ extension WatchNotifier {
     /// Ends a stream. Tells the client a random delay for the reconnection, so that not all clients reconnect at once,
     /// and the cursor if the client has all events up to it.
     private func endStream(_ watcher: Watcher, on state: State) {
-        let epoch = state.withGrantsDigest(of: watcher.topic.subject.readLimits).epoch
+        let epoch = state.withGrantsDigest(of: watcher.topic.subject.restrictedGrants).epoch
         let cursor = watcher.isCatchingUp ? nil : Cursor(epoch: epoch, revision: watcher.revision)
         endStream(watcher, with: EventText.closing(at: cursor, retryAfterMs: Int.random(in: 100...3000)))
     }

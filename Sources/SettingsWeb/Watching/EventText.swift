@@ -25,7 +25,7 @@ enum EventText {
     /// OpenFeature's event after a commit, which asks the client to fetch the flags again. The event contains the new
     /// entity tag of the suite: the revision and, for a caller that may not read everything, a digest of its grants.
     static func refetch(_ subject: WatchSubject, after commit: Commit, in epoch: Epoch) -> [UInt8] {
-        let tag = EntityTag(commit.revision, digest: subject.readLimits?.digest)
+        let tag = EntityTag(commit.revision, digest: subject.restrictedGrants?.digest)
         return refetch(Cursor(epoch: epoch, revision: commit.revision), tag, commit.time)
     }
 
@@ -33,7 +33,8 @@ enum EventText {
     /// commits after the cursor of the client. A stream of settings sends the state or the event `missing` then.
     static func refetch(_ subject: WatchSubject, on state: State) -> [UInt8] {
         refetch(
-            state.cursor, state.suite(subject.suites[0])?.tag(for: subject.readLimits) ?? EntityTag(.zero), state.time)
+            state.cursor, state.suite(subject.suites[0])?.tag(for: subject.restrictedGrants) ?? EntityTag(.zero),
+            state.time)
     }
 
     private static func refetch(_ cursor: Cursor, _ tag: EntityTag, _ time: Timestamp) -> [UInt8] {

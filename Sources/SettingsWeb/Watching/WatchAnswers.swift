@@ -13,8 +13,8 @@ extension WatchNotifier {
     func observe(_ request: WatchRequest, _ exchange: Exchange) -> Handling {
         // The grants of a caller that may not read everything; nil if the caller may read everything. Cursors for the
         // caller contain a digest of these grants, so that the cursors are not valid with other grants.
-        let readLimits = request.subject.readLimits
-        let state = readStateAndSubscribe().withGrantsDigest(of: readLimits)
+        let restrictedGrants = request.subject.restrictedGrants
+        let state = readStateAndSubscribe().withGrantsDigest(of: restrictedGrants)
         do throws(Problem) {
             var request = request
             if let parameters = request.clientParameters {
@@ -120,7 +120,7 @@ extension WatchNotifier {
         guard rendering.exceedsLoopLimit else { return rendering }
         let (epoch, store) = (state.epoch, service.store)
         return Rendering(cost: state.watchReader.renderingCost(ofChangesIn: commits), isUpperBound: true) {
-            let state = store.state.withGrantsDigest(of: subject.readLimits)
+            let state = store.state.withGrantsDigest(of: subject.restrictedGrants)
             let since = ResumePoint.cursor(Cursor(epoch: epoch, revision: revision))
             switch state.watchReader.find(subject, since: since) {
             case .commits(let commits):
@@ -146,7 +146,7 @@ extension WatchNotifier {
             handler.answer(id, Response(toWatchRequest: problem, cursor: handler.cursor(for: request.caller)))
         } _: { [store = service.store] reservation in
             let (subject, since) = (request.subject, request.since)
-            let state = store.state.withGrantsDigest(of: subject.readLimits)
+            let state = store.state.withGrantsDigest(of: subject.restrictedGrants)
             let finding = state.watchReader.find(subject, since: since)
             guard case .commits(let commits) = finding else {
                 return { $0.notifier.answerAfterSearch(of: request, finding, on: state, exchange) }
@@ -167,7 +167,7 @@ extension WatchNotifier {
         if case .nothing = finding {
             // The published state may be newer now. Only the commits after the searched state remain to be searched.
             let searched = Cursor(epoch: state.epoch, revision: max(state.revision, request.since?.revision ?? .zero))
-            state = readStateAndSubscribe().withGrantsDigest(of: request.subject.readLimits)
+            state = readStateAndSubscribe().withGrantsDigest(of: request.subject.restrictedGrants)
             finding = state.watchReader.find(request.subject, since: .cursor(searched))
         }
         do throws(Problem) {
@@ -206,7 +206,7 @@ extension WatchReader {
 
     /// Makes the error for a suite that does not exist. The client may retry, because the suite may be created later.
     func missingSuiteError(for subject: WatchSubject) -> Problem {
-        var problem = state.unknownSuite(subject.suites[0], for: subject.readLimits)
+        var problem = state.unknownSuite(subject.suites[0], for: subject.restrictedGrants)
         problem.retryAfterMs = 1000
         return problem
     }

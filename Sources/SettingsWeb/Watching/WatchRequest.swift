@@ -61,11 +61,13 @@ struct WatchRequest: Sendable {
 
     private static func subject(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) -> WatchSubject {
         let query = request.query
-        let readLimits = request.caller?.readLimits
+        let restrictedGrants = request.caller?.restrictedGrants
         let filter = KeyFilter(
             keys: try query.texts(.filterKey).map { text throws(Problem) in try name(text, "key", KeyName.init) },
             prefixes: query.texts(.filterPrefix))
-        if request.route.suite != nil { return WatchSubject(try request.suite(in: bytes), filter, for: readLimits) }
+        if request.route.suite != nil {
+            return WatchSubject(try request.suite(in: bytes), filter, for: restrictedGrants)
+        }
         let suites = try query.texts(.watchedSuite).map { text throws(Problem) in
             try name(text, "suite", SuiteName.init)
         }
@@ -75,7 +77,7 @@ struct WatchRequest: Sendable {
                 .badRequest,
                 "name the suites to observe, as in /v1/observe?suite=a&suite=b or /v1/observe?suitePrefix=a")
         }
-        return WatchSubject(suites, prefixes: prefixes, filter, for: readLimits)
+        return WatchSubject(suites, prefixes: prefixes, filter, for: restrictedGrants)
     }
 
     private static func since(

@@ -14,8 +14,8 @@ extension WatchNotifier {
     /// Answers a watcher if the state has something new for the client.
     func evaluate(_ watcher: Watcher, on state: State) {
         let (answerKey, subject, revision) = (watcher.answerKey, watcher.topic.subject, watcher.revision)
-        // Cursors for a caller that may not read everything contain a digest of its grants (`readLimits`).
-        let state = state.withGrantsDigest(of: subject.readLimits)
+        // Cursors for a caller that may not read everything contain a digest of its grants (`restrictedGrants`).
+        let state = state.withGrantsDigest(of: subject.restrictedGrants)
         watcher.needsEvaluation = false
         switch watcher.answerKind {
         case .changes(let limit, let mergesByKey):
@@ -70,7 +70,7 @@ extension WatchNotifier {
         // The evaluation may have answered the request.
         guard handler.requests.watcher(watcher.id) === watcher else { return }
         let subject = watcher.topic.subject
-        state = state.withGrantsDigest(of: subject.readLimits)
+        state = state.withGrantsDigest(of: subject.restrictedGrants)
         switch watcher.answerKind {
         case .state:
             // The suite does not exist: otherwise `evaluate` would have answered with the state.

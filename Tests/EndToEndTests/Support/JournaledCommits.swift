@@ -66,7 +66,7 @@ struct JournaledCommits: Sendable {
         var commit = line
         for index in commit.changes.indices {
             let (suite, key) = (commit.changes[index].suite, commit.changes[index].key)
-            if commit.changes[index].lacksOld {
+            if commit.changes[index].lacksOldValue {
                 guard let before = lastChanges[suite]?[key], before.source == .stored else {
                     throw InvalidJournal(
                         description: "\(commit.revision) replaces \(suite)/\(key), which has no stored value")

@@ -80,14 +80,14 @@ struct ChangeTests {
     func mergedChanges() throws {
         let first = try Self.change(old: 1, new: 2, 10)
         let last = try Self.change(old: 2, new: 3, 12)
-        let merged = last.following(first)
+        let merged = last.merged(withEarlier: first)
         #expect(merged.old == 1)
         #expect(merged.new == 3)
         #expect(merged.revision.number == 12)
         var secret = first
         secret.isSecret = true
-        #expect(last.following(secret).isSecret)
-        #expect(last.following(secret.concealed()) == last.following(secret).concealed())
+        #expect(last.merged(withEarlier: secret).isSecret)
+        #expect(last.merged(withEarlier: secret.concealed()) == last.merged(withEarlier: secret).concealed())
     }
 
     @Test("A change has the stored value even if the schema does not allow it")
@@ -143,7 +143,7 @@ struct ChangeTests {
             return String(decoding: writer.bytes, as: UTF8.self)
         }
         #expect(try line().hasSuffix(#","changes":[{"suite":"app","key":"k","new":"new"}]}"#))
-        #expect(try Commit(json: JSONValue(parsing: line())).changes[0].lacksOld)
+        #expect(try Commit(json: JSONValue(parsing: line())).changes[0].lacksOldValue)
         commit.suiteChanges = [SuiteChange(suite: try SuiteName("app"), kind: .schemaRemoved)]
         #expect(try Commit(json: JSONValue(parsing: line())) == commit)
     }

@@ -25,7 +25,7 @@ struct BusyDaemonTests {
 
         /// Makes the server answer writes as a daemon that has carried them out.
         func acceptWrites() {
-            text.withLock { $0 = ScriptedServer.reset }
+            text.withLock { $0 = ScriptedServer.acceptedWrite }
         }
     }
 

@@ -37,7 +37,7 @@ struct ClientReportTests {
     }
 
     private func set(_ value: Int64, _ daemon: ServedDaemon) throws {
-        try daemon.client().blocking.send(.set(names.count, to: .integer(value), in: names.app))
+        try daemon.client().blocking.send(.set(names.launchCount, to: .integer(value), in: names.app))
     }
 
     /// Starts an observer that adds `changed` to the log and blocks until the semaphore is signalled.
@@ -141,7 +141,7 @@ struct ClientReportTests {
         // A reason is shortened to 1,024 bytes: 18 ASCII characters and 503 characters of two bytes.
         #expect(client.failure?.reason == String(reason.prefix(18 + 503)))
         // A change of another suite does not end the failure.
-        try daemon.client().blocking.send(.set(names.count, to: 1, in: names.net))
+        try daemon.client().blocking.send(.set(names.launchCount, to: 1, in: names.otherSuite))
         defaults.core.session.refresh()
         try defaults.synchronize()
         try wait(for: "web:failed", daemon)
@@ -154,7 +154,7 @@ struct ClientReportTests {
     func firstFailure() throws {
         let daemon = try ServedDaemon()
         try set(1, daemon)
-        try daemon.client().blocking.send(.set(names.count, to: 1, in: names.net))
+        try daemon.client().blocking.send(.set(names.launchCount, to: 1, in: names.otherSuite))
         let defaults = adapter(try daemon.address(), as: "web")
         #expect(defaults.launchCount == 1)
         try wait(for: "web:current", daemon)
@@ -251,7 +251,7 @@ struct ClientReportTests {
         let one = adapter(try daemon.address(), token: .value(tokens[0]), as: "web")
         one.launchCount = 4
         let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[0]))
-        try eventually { (try? client.blocking.send(.setting(names.count, in: names.app))) != nil }
+        try eventually { (try? client.blocking.send(.setting(names.launchCount, in: names.app))) != nil }
         try wait(for: "web:current", daemon, token: tokens[0])
         let two = adapter(try daemon.address(), token: .value(tokens[1]), as: "web")
         #expect(two.launchCount == 4)

@@ -49,7 +49,7 @@ struct FollowFailureTests {
         defer { subscription.stop() }
         #expect(server.log.wait(for: "long poll"))
         await #expect {
-            _ = try await backend.setting(names.count)
+            _ = try await backend.setting(names.launchCount)
         } throws: { error in
             if case .unreachable(let reason, _)? = error as? BackendError {
                 reason.contains("new history")

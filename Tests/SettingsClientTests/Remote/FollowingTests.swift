@@ -353,7 +353,8 @@ struct FollowingTests {
             log.add(pthread_equal(pthread_self(), caller) != 0 ? "caller's thread" : "other thread")
         }
         for number in 0..<100 {
-            let operation = Transaction.Operation(suite: names.app, key: names.count, .set(.integer(Int64(number))))
+            let operation = Transaction.Operation(
+                suite: names.app, key: names.launchCount, .set(.integer(Int64(number))))
             _ = try await backend.write(
                 PendingChange(action: .transaction(Transaction(do: [operation])), requestKey: .unique()))
         }

@@ -87,7 +87,7 @@ struct KeptWritesTests {
         }
         #expect(log.wait(for: "stored"))
         subscription.stop()
-        #expect(try stored(names.count, second) == 3 && stored(key, second) == "me")
+        #expect(try stored(names.launchCount, second) == 3 && stored(key, second) == "me")
         #expect(defaults.launchCount == 3 && issues.drain() == [])
     }
 
@@ -135,7 +135,7 @@ struct KeptWritesTests {
         let last = try ServedDaemon(in: directory, port: 0)
         #expect(await waitUntilSynchronized(defaults))
         #expect(defaults.launchCount == 1 && defaults.loginTries == 1 && defaults.visits == 5)
-        #expect(try stored(names.count, last) == 1)
+        #expect(try stored(names.launchCount, last) == 1)
         // The client also reports that the keys of the program differ from the schema (`.check`).
         let found = issues.drain().filter { $0.attempt != .check }
         #expect(found.map(\.key) == ["launchCount", "loginTries"])
@@ -234,7 +234,7 @@ struct KeptWritesTests {
         let second = try ServedDaemon(in: directory, port: 0)
         try second.client().blocking.send(.set(try KeyName("nickname"), to: "y", in: names.app))
         #expect(await waitUntilSynchronized(defaults))
-        #expect(try stored(names.count, second) == 6)
+        #expect(try stored(names.launchCount, second) == 6)
         #expect(defaults.launchCount == 6 && defaults.nickname == "y" && issues.drain() == [])
     }
 
@@ -261,7 +261,7 @@ struct KeptWritesTests {
         let daemon = try ServedDaemon(in: directory, port: 0)
         let defaults = program(try daemon.address(.unix))
         #expect(await waitUntilSynchronized(defaults))
-        #expect(try stored(names.count, daemon) == 2 && stored(try KeyName("libraries"), daemon) == ["x"])
+        #expect(try stored(names.launchCount, daemon) == 2 && stored(try KeyName("libraries"), daemon) == ["x"])
         #expect(try stored(try KeyName("loginTries"), daemon) == 2 && stored(try KeyName("username"), daemon) == "me")
         #expect(defaults.launchCount == 2 && defaults.loginTries == 2 && issues.drain() == [])
     }
@@ -284,7 +284,7 @@ struct KeptWritesTests {
         _ = issues.drain()
         let second = try ServedDaemon(in: directory, port: 0)
         #expect(await waitUntilSynchronized(defaults))
-        #expect(try stored(names.count, second) == 41 && stored(try KeyName("visits"), second) == 42)
+        #expect(try stored(names.launchCount, second) == 41 && stored(try KeyName("visits"), second) == 42)
         #expect(try stored(try KeyName("recent"), second) == ["r", "x"])
         #expect(defaults.launchCount == 41 && defaults.visits == 42 && defaults.username == "other")
         let found = issues.drain()
@@ -305,7 +305,7 @@ struct KeptWritesTests {
         let proxy = try CuttingProxy(to: first.port)
         let defaults = program(usesProxy ? proxy.server.address : try first.address(.unix))
         defaults.launchCount = 5
-        let revision = try first.client().blocking.send(.setting(names.count, in: names.app)).revision
+        let revision = try first.client().blocking.send(.setting(names.launchCount, in: names.app)).revision
         #expect(await waitUntilReady(defaults))
         first.stop()
         switch change {
@@ -324,11 +324,11 @@ struct KeptWritesTests {
         let second = try ServedDaemon(in: try TemporaryDirectory(), port: 0) {
             if !usesProxy { $0.listen.append(.unix(path: path)) }
         }
-        try second.client().blocking.send(.set(names.count, to: 70, in: names.app))
-        try #require(try second.client().blocking.send(.setting(names.count, in: names.app)).revision == revision)
+        try second.client().blocking.send(.set(names.launchCount, to: 70, in: names.app))
+        try #require(try second.client().blocking.send(.setting(names.launchCount, in: names.app)).revision == revision)
         proxy.redirect(to: second.port)
         #expect(await waitUntilSynchronized(defaults))
-        #expect(try stored(names.count, second) == 70 && defaults.launchCount == 70)
+        #expect(try stored(names.launchCount, second) == 70 && defaults.launchCount == 70)
         let found = issues.drain()
         #expect(found.map(\.error.isConflict) == [true], "\(found)")
     }
@@ -341,10 +341,10 @@ struct KeptWritesTests {
         defaults.launchCount = 5
         proxy.dropAnswers(100_000)
         defaults.launchCount += 1
-        #expect(try stored(names.count, daemon) == 6, "the daemon has stored the value")
+        #expect(try stored(names.launchCount, daemon) == 6, "the daemon has stored the value")
         proxy.dropAnswers(0)
         #expect(await waitUntilSynchronized(defaults))
-        #expect(try stored(names.count, daemon) == 6 && defaults.launchCount == 6 && issues.drain() == [])
+        #expect(try stored(names.launchCount, daemon) == 6 && defaults.launchCount == 6 && issues.drain() == [])
     }
 
     @Test
@@ -367,7 +367,8 @@ struct KeptWritesTests {
         // After commits of another suite, the answer to the removal has a later revision than the changes that the
         // client has seen.
         for number in 1...3 {
-            try second.client().blocking.send(.set(names.count, to: .integer(Int64(number)), in: names.net))
+            try second.client().blocking.send(
+                .set(names.launchCount, to: .integer(Int64(number)), in: names.otherSuite))
         }
         #expect(log.wait(for: "9"))
         #expect(defaults.loginTries == 9 && !defaults.isSet(\.loginTries))

@@ -32,7 +32,7 @@ struct ObserverRestartTests {
         #expect(one.launchCount <= 3, "reads need no daemon")
         let second = try ServedDaemon(in: directory, port: 0)
         for number in 4...6 {
-            try second.client().blocking.send(.set(names.count, to: .integer(Int64(number)), in: names.app))
+            try second.client().blocking.send(.set(names.launchCount, to: .integer(Int64(number)), in: names.app))
         }
         #expect(await log.waits(for: "5→6"))
         #expect(log.all == ["0", "0→1", "1→2", "2→3", "3→4", "4→5", "5→6"])
@@ -73,7 +73,7 @@ struct ObserverRestartTests {
         #expect(await log.waits(for: "count 9→70"))
         #expect(await log.waits(for: #"tags []→["other"]"#))
         #expect(await log.waits(for: #"name "me"→nil"#))
-        try second.client().blocking.send(.set(names.count, to: 71, in: names.app))
+        try second.client().blocking.send(.set(names.launchCount, to: 71, in: names.app))
         #expect(await log.waits(for: "count 70→71"))
         #expect(log.all.count == 4)
         #expect(world.drainIssues() == [])
@@ -84,7 +84,7 @@ struct ObserverRestartTests {
     func `An observer that is created without a daemon gets the initial value when the daemon starts`() async throws {
         let directory = try TemporaryDirectory()
         let before = try ServedDaemon(in: directory, port: 0)
-        try before.client().blocking.send(.set(names.count, to: 3, in: names.app))
+        try before.client().blocking.send(.set(names.launchCount, to: 3, in: names.app))
         let address = try before.address(.unix)
         before.stop()
         let world = World(at: address, names.app)
@@ -98,7 +98,7 @@ struct ObserverRestartTests {
         #expect(await log.waits(for: "3"))
         var iterator = updates.makeAsyncIterator()
         #expect(await iterator.next()?.summary == "3")
-        try daemon.client().blocking.send(.set(names.count, to: 4, in: names.app))
+        try daemon.client().blocking.send(.set(names.launchCount, to: 4, in: names.app))
         #expect(await log.waits(for: "3→4"))
         #expect(log.all == ["3", "3→4"])
         #expect(world.drainIssues() == [])

@@ -45,7 +45,7 @@ struct RestartTests {
         #expect(one.launchCount == 4 && two.username == nil, "reads need no daemon")
         let second = try ServedDaemon(in: directory, port: 0)
         for number in 5...7 {
-            try second.client().blocking.send(.set(names.count, to: .integer(Int64(number)), in: names.app))
+            try second.client().blocking.send(.set(names.launchCount, to: .integer(Int64(number)), in: names.app))
         }
         one.launchCount = 8
         #expect(one.launchCount == 8)
@@ -122,7 +122,7 @@ struct RestartTests {
         let second = try replacement(of: first)
         #expect(counts.wait(for: "70") && users.wait(for: "-"))
         #expect(defaults.launchCount == 70 && defaults.username == nil && defaults.tags == ["other"])
-        try second.client().blocking.send(.set(names.count, to: 71, in: names.app))
+        try second.client().blocking.send(.set(names.launchCount, to: 71, in: names.app))
         #expect(counts.wait(for: "71"))
         defaults.launchCount += 1
         #expect(defaults.launchCount == 72)
@@ -144,7 +144,7 @@ struct RestartTests {
         #expect(defaults.loginTries == 5 && defaults.launchCount == 70 && defaults.username == nil)
         defaults.launchCount += 1
         #expect(defaults.launchCount == 71)
-        #expect(try second.client().blocking.send(.setting(names.count, in: names.app)).value == 71)
+        #expect(try second.client().blocking.send(.setting(names.launchCount, in: names.app)).value == 71)
         #expect(world.drainIssues() == [])
     }
 

@@ -42,6 +42,6 @@ struct SetterTimeTests {
         #expect(defaults.launchCount == 100 && defaults.libraries == ["100"])
         guard let served else { return }
         try await defaults.flush()
-        #expect(try served.client().blocking.send(.setting(names.count, in: names.app)).value == 100)
+        #expect(try served.client().blocking.send(.setting(names.launchCount, in: names.app)).value == 100)
     }
 }

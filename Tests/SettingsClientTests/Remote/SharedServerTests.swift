@@ -25,7 +25,8 @@ struct SharedServerTests {
             suite: names.app, keyStore: ClientKeys(), server: address, outbox: .none, writes: .confirmed, arguments: [],
             clientName: "")
         let two = DefaultsAdapter(
-            suite: names.net, keyStore: ClientKeys(), server: address, outbox: .none, writes: .confirmed, arguments: [],
+            suite: names.otherSuite, keyStore: ClientKeys(), server: address, outbox: .none, writes: .confirmed,
+            arguments: [],
             clientName: "")
         for number in 1...20 {
             one.launchCount = number
@@ -40,7 +41,7 @@ struct SharedServerTests {
         }
         let client = try daemon.client().blocking
         try client.send(.set(names.theme, to: "dark", in: names.app))
-        try client.send(.set(names.theme, to: "light", in: names.net))
+        try client.send(.set(names.theme, to: "light", in: names.otherSuite))
         #expect(log.wait(for: "\"dark\"") && log.wait(for: "\"light\""))
         #expect(one.theme == .dark && two.theme == .light)
         #expect(proxy.server.log.count("connection") <= 6, "far fewer than the 40 writes")

@@ -41,13 +41,13 @@ struct TokenTests {
         let path = try directory.file("token", tokens[1] + "\n")
         let (one, two) = (try adapter(.value(tokens[0])), try adapter(.file(path)))
         try await one.set(\.launchCount, 1)
-        #expect(try writer(of: names.count) == "token:one")
+        #expect(try writer(of: names.launchCount) == "token:one")
         let updates = one.updates(of: \.launchCount, options: .initial)
         try await two.update(\.launchCount) { $0 += 1 }
         for await update in updates where update.newValue == 2 { break }
-        #expect(try writer(of: names.count) == "token:two")
+        #expect(try writer(of: names.launchCount) == "token:two")
         try await one.update(\.launchCount) { $0 += 1 }
-        #expect(try writer(of: names.count) == "token:one")
+        #expect(try writer(of: names.launchCount) == "token:one")
         let stranger = try adapter(.value("wrong"))
         let error = await #expect(throws: DefaultsError.self) { try await stranger.ready() }
         #expect(error?.code == .unauthorized)
@@ -72,7 +72,7 @@ struct TokenTests {
         await #expect(throws: DefaultsError.kept(reason)) { try await defaults.set(\.launchCount, 8) }
         _ = try directory.file("late", tokens[1])
         try await defaults.flush()
-        #expect(try writer(of: names.count) == "token:two")
+        #expect(try writer(of: names.launchCount) == "token:two")
         #expect(defaults.launchCount == 8)
     }
 

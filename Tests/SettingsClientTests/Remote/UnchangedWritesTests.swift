@@ -32,7 +32,9 @@ struct UnchangedWritesTests {
     /// Writes to another suite, so that the revision of the daemon grows.
     private func commitToOtherSuite() throws {
         let client = try daemon.client().blocking
-        for number in 1...3 { try client.send(.set(names.count, to: .integer(Int64(number)), in: names.net)) }
+        for number in 1...3 {
+            try client.send(.set(names.launchCount, to: .integer(Int64(number)), in: names.otherSuite))
+        }
     }
 
     /// Returns the number of unconfirmed writes of a key in the replica.

@@ -36,7 +36,7 @@ struct UnreachableDaemonTests {
         let daemon = try ServedDaemon(in: directory, port: 0)
         try eventually { defaults.core.session.isLoaded && !defaults.core.session.hasUnsentWrites }
         #expect(try await defaults.value(\.launchCount) == 4 && defaults.visits == 2)
-        #expect(try daemon.client().blocking.send(.setting(names.count, in: names.app)).value == 4)
+        #expect(try daemon.client().blocking.send(.setting(names.launchCount, in: names.app)).value == 4)
     }
 
     @Test
@@ -56,7 +56,7 @@ struct UnreachableDaemonTests {
         defaults.launchCount += 1
         #expect(defaults.launchCount == 40)
         try eventually { !defaults.core.session.hasUnsentWrites }
-        #expect(try second.client().blocking.send(.setting(names.count, in: names.app)).value == 40)
+        #expect(try second.client().blocking.send(.setting(names.launchCount, in: names.app)).value == 40)
         #expect(world.drainIssues() == [])
     }
 
@@ -78,7 +78,7 @@ struct UnreachableDaemonTests {
         let second = try ServedDaemon(in: directory, port: 0)
         #expect(log.wait(for: "written"))
         #expect(defaults.launchCount == 3)
-        #expect(try second.client().blocking.send(.setting(names.count, in: names.app)).value == 3)
+        #expect(try second.client().blocking.send(.setting(names.launchCount, in: names.app)).value == 3)
         #expect(world.drainIssues() == [])
     }
 

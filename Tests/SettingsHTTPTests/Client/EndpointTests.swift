@@ -20,7 +20,7 @@ struct EndpointTests {
     func settingOperations(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
-        for key in [names.count, names.strange] {
+        for key in [names.launchCount, names.keyToEscape] {
             let created = try client.send(.set(key, to: 41, in: names.app))
             #expect(created.isCreated && created.changed == true && created.previous?.source == .unset)
             #expect(created.cursor.revision == created.revision)
@@ -129,10 +129,10 @@ struct EndpointTests {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
         try client.send(.setSchema(SampleNames.schema, of: names.app))
-        let first = try client.send(.set(names.count, to: 1, in: names.app, .ifAbsent))
+        let first = try client.send(.set(names.launchCount, to: 1, in: names.app, .ifAbsent))
         func refusalCode(_ options: WriteOptions) -> ErrorCode? {
             do throws(SettingsError) {
-                try client.send(.set(names.count, to: 2, in: names.app, options))
+                try client.send(.set(names.launchCount, to: 2, in: names.app, options))
                 return nil
             } catch {
                 return error.code
@@ -141,7 +141,8 @@ struct EndpointTests {
         #expect(refusalCode(.ifAbsent) == .preconditionFailed)
         #expect(refusalCode(.ifUnchanged(since: .zero)) == .preconditionFailed)
         #expect(refusalCode(WriteOptions(ifNoneMatch: .tag(EntityTag(first.revision)))) == .preconditionFailed)
-        let dry = try client.send(.set(names.count, to: 2, in: names.app, WriteOptions(ifMatch: .any, isDryRun: true)))
+        let dry = try client.send(
+            .set(names.launchCount, to: 2, in: names.app, WriteOptions(ifMatch: .any, isDryRun: true)))
         #expect(dry.isDryRun && dry.value == 2 && dry.changed == true)
         #expect(refusalCode(.ifUnchanged(since: first.revision)) == nil)
         let locked = try KeyName("locked")
@@ -150,11 +151,11 @@ struct EndpointTests {
         #expect(
             try client.send(.set(locked, to: true, in: names.app, WriteOptions(overridesLocks: true))).value == true)
         let options = WriteOptions.plain.repeatable()
-        let once = try client.send(.change(names.count, by: .add(5), in: names.app, options))
-        let twice = try client.send(.change(names.count, by: .add(5), in: names.app, options))
+        let once = try client.send(.change(names.launchCount, by: .add(5), in: names.app, options))
+        let twice = try client.send(.change(names.launchCount, by: .add(5), in: names.app, options))
         #expect(!once.isReplayed && twice.isReplayed && twice.revision == once.revision && twice.value == 7)
         let mismatch = #expect(throws: SettingsError.self) {
-            try client.send(.remove(names.count, in: names.app, options))
+            try client.send(.remove(names.launchCount, in: names.app, options))
         }
         #expect(mismatch?.code == .idempotencyMismatch)
     }
@@ -165,12 +166,13 @@ struct EndpointTests {
         let client = try daemon.client().blocking
         let operations = [
             Transaction.Operation(suite: names.app, key: names.theme, .set("dark")),
-            Transaction.Operation(suite: names.net, key: names.count, .change(.add(2))),
+            Transaction.Operation(suite: names.otherSuite, key: names.launchCount, .change(.add(2))),
         ]
-        try client.send(.set(names.count, to: 1, in: names.net))
+        try client.send(.set(names.launchCount, to: 1, in: names.otherSuite))
         let summary = try client.send(.commit(Transaction(do: operations)))
         #expect(
-            summary.changes.map(\.suite) == [names.app, names.net] && Set(summary.changes.map(\.revision)).count == 1)
+            summary.changes.map(\.suite) == [names.app, names.otherSuite]
+                && Set(summary.changes.map(\.revision)).count == 1)
         let condition = Transaction.Condition.setting(names.app, names.theme, .stored(false))
         let error = #expect(throws: SettingsError.self) {
             try client.send(.commit(Transaction(if: [condition], do: operations)))
@@ -228,14 +230,14 @@ struct EndpointTests {
         let client = try daemon.client(transport)
         let names = names
         try await client.send(.setSchema(["type": "object", "additionalProperties": true], of: names.app))
-        try await client.send(.set(names.count, to: 0, in: names.app))
+        try await client.send(.set(names.launchCount, to: 0, in: names.app))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<50 {
-                group.addTask { _ = try await client.send(.change(names.count, by: .add(1), in: names.app)) }
+                group.addTask { _ = try await client.send(.change(names.launchCount, by: .add(1), in: names.app)) }
             }
             try await group.waitForAll()
         }
-        #expect(try await client.send(.setting(names.count, in: names.app)).value == 50)
+        #expect(try await client.send(.setting(names.launchCount, in: names.app)).value == 50)
         #expect(client.pool.idleCount <= ConnectionPool.defaultLimit)
         try await client.send(.merge(["x": 1], into: names.app))
         try await client.send(.replace(names.app, with: ["x": 2]))

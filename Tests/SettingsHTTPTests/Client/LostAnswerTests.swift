@@ -9,7 +9,7 @@ import Testing
 ///
 /// A `ScriptedServer` calls the closure of a test for each connection, with the number of the connection, counted from
 /// 0, and closes the connection after the call. Its log gets the entry `connection` for each connection.
-/// `ScriptedServer.service` is an answer to a read, and `ScriptedServer.reset` is an answer to a write.
+/// `ScriptedServer.service` is an answer to a read, and `ScriptedServer.acceptedWrite` is an answer to a write.
 @Suite(.ownThread)
 struct LostAnswerTests {
     private let names: SampleNames
@@ -35,7 +35,7 @@ struct LostAnswerTests {
     func endedConnection() throws {
         let server = try ScriptedServer { number, peer, _ in
             guard peer.readRequest() != nil else { return }
-            peer.send(number == 0 ? ScriptedServer.service : ScriptedServer.reset)
+            peer.send(number == 0 ? ScriptedServer.service : ScriptedServer.acceptedWrite)
         }
         let pool = ConnectionPool(server.address)
         let client = DaemonClient(pool, timeout: .seconds(Deadline.patience)).blocking
@@ -141,21 +141,22 @@ struct LostAnswerTests {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let client = proxy.server.client()
-        try client.blocking.send(.set(names.count, to: 0, in: names.app))
+        try client.blocking.send(.set(names.launchCount, to: 0, in: names.app))
         proxy.dropAnswers(1)
-        let answer = try client.blocking.send(.change(names.count, by: .add(1), in: names.app, .plain.repeatable()))
+        let answer = try client.blocking.send(
+            .change(names.launchCount, by: .add(1), in: names.app, .plain.repeatable()))
         #expect(answer.isReplayed && answer.value == 1 && answer.previous?.value == 0)
         // After two lost answers, the caller has to repeat the write with the same request key.
         let options = WriteOptions.plain.repeatable()
         proxy.dropAnswers(2)
         let error = #expect(throws: SettingsError.self) {
-            try client.blocking.send(.change(names.count, by: .add(1), in: names.app, options))
+            try client.blocking.send(.change(names.launchCount, by: .add(1), in: names.app, options))
         }
         #expect(error == .unreachable("\(client.address): the connection ended", outcome: .unknown))
         #expect(error?.isTransient == true)
-        let repeated = try await client.send(.change(names.count, by: .add(1), in: names.app, options))
+        let repeated = try await client.send(.change(names.launchCount, by: .add(1), in: names.app, options))
         #expect(repeated.isReplayed && repeated.value == 2)
-        #expect(try await client.send(.setting(names.count, in: names.app)).value == 2)
+        #expect(try await client.send(.setting(names.launchCount, in: names.app)).value == 2)
         #expect(proxy.server.log.count("dropped answer") == 3)
     }
 
@@ -166,13 +167,13 @@ struct LostAnswerTests {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let client = proxy.server.client()
-        try client.blocking.send(.set(names.count, to: 0, in: names.app))
+        try client.blocking.send(.set(names.launchCount, to: 0, in: names.app))
         proxy.dropAnswers(1)
         let error = await #expect(throws: SettingsError.self) {
-            try await client.send(.change(names.count, by: .add(1), in: names.app))
+            try await client.send(.change(names.launchCount, by: .add(1), in: names.app))
         }
         #expect(error?.outcome == .unknown)
-        #expect(try await client.send(.setting(names.count, in: names.app)).value == 1)
+        #expect(try await client.send(.setting(names.launchCount, in: names.app)).value == 1)
     }
 
     @Test("A client reads an answer that arrives before the client has sent the whole request")
@@ -198,7 +199,7 @@ struct LostAnswerTests {
         let client = try daemon.client(transport)
         let text = JSONValue.string(String(repeating: "0123456789", count: 500_000))
         #expect(try client.blocking.send(.set(names.theme, to: text, in: names.app)).value == text)
-        #expect(try await client.send(.set(names.count, to: text, in: names.app)).value == text)
+        #expect(try await client.send(.set(names.launchCount, to: text, in: names.app)).value == text)
         let values = try await client.send(.suite(names.app)).contents.values.map(\.value)
         #expect(
             try values == [text, text] && client.blocking.send(.suite(names.app)).contents.values.map(\.value) == values

@@ -32,7 +32,9 @@ struct ObservingTests {
             return
         }
         #expect(state.suites.map { $0.values.map(\.key.text) } == [["a.b", "theme"]])
-        for number in 2...5 { try await client.send(.set(names.count, to: .integer(Int64(number)), in: names.app)) }
+        for number in 2...5 {
+            try await client.send(.set(names.launchCount, to: .integer(Int64(number)), in: names.app))
+        }
         let since = ResumePoint.cursor(state.cursor)
         guard case .changes(let observed) = try await client.send(.observe(names.app, since: since)),
             case .changes(let limited) = try await client.send(.observe(names.app, since: since, limit: 2)),
@@ -53,14 +55,14 @@ struct ObservingTests {
     func report() async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client()
-        let cursor = try await client.send(.set(names.count, to: 1, in: names.app)).cursor
+        let cursor = try await client.send(.set(names.launchCount, to: 1, in: names.app)).cursor
         var changes = client.changes(of: names.app)
         changes.client = ClientName("web")
         var iterator = changes.makeAsyncIterator()
         _ = try await iterator.next()
         let first = try await client.send(.clients(of: names.app)).clients
         #expect(first.map(\.name.text) == ["web"] && first.map(\.applied) == [nil])
-        try await client.send(.set(names.count, to: 2, in: names.app))
+        try await client.send(.set(names.launchCount, to: 2, in: names.app))
         _ = try await iterator.next()
         let second = try await client.send(.clients(of: names.app)).clients
         #expect(second.map(\.applied) == [cursor] && second.map(\.status) == [.behind])
@@ -71,12 +73,12 @@ struct ObservingTests {
         let daemon = try ServedDaemon()
         let client = try daemon.client()
         try await client.send(.set(names.theme, to: "dark", in: SuiteName("app.a")))
-        let firstAnswer = try await client.send(.observe([names.net], suitePrefixes: ["app."]))
+        let firstAnswer = try await client.send(.observe([names.otherSuite], suitePrefixes: ["app."]))
         guard case .state(let state) = firstAnswer, case .several(_, let missing) = state.scope else {
             Issue.record("not a state of several suites: \(firstAnswer)")
             return
         }
-        #expect(state.suites.map(\.suite.text) == ["app.a"] && missing == [names.net])
+        #expect(state.suites.map(\.suite.text) == ["app.a"] && missing == [names.otherSuite])
         try await client.send(.set(names.theme, to: "light", in: SuiteName("other")))
         try await client.send(.set(names.theme, to: "light", in: SuiteName("app.b")))
         let since = ResumePoint.cursor(state.cursor)
@@ -109,7 +111,7 @@ struct ObservingTests {
         let names = names
         let log = EventLog()
         let listener = Task(priority: .high) {
-            for try await observation in client.changes(of: [names.app, names.net]) {
+            for try await observation in client.changes(of: [names.app, names.otherSuite]) {
                 switch observation {
                 case .state(let state): log.add("state \(state.suites.count)")
                 case .changes(let observed):
@@ -125,7 +127,7 @@ struct ObservingTests {
         }
         #expect(await log.waits(for: "state 0"))
         try await client.send(.set(names.theme, to: 1, in: names.app))
-        try await client.send(.set(names.theme, to: 2, in: names.net))
+        try await client.send(.set(names.theme, to: 2, in: names.otherSuite))
         try await client.send(.drop(names.app))
         #expect(await log.waits(for: "dropped [app]"))
         listener.cancel()
@@ -142,10 +144,10 @@ struct ObservingTests {
         let names = names
         let first = try ServedDaemon(in: directory, port: 0)
         let client = try first.client(.unix)
-        try await client.send(.set(names.count, to: 0, in: names.app))
+        try await client.send(.set(names.launchCount, to: 0, in: names.app))
         let log = EventLog()
         let listener = Task(priority: .high) {
-            for try await observation in client.changes(of: names.app, keys: [names.count]) {
+            for try await observation in client.changes(of: names.app, keys: [names.launchCount]) {
                 switch observation {
                 case .state(let state): log.add("state, reset \(state.isReset)")
                 case .changes(let observed): for change in observed.changes { log.add("\(change.new ?? .null)") }
@@ -153,11 +155,13 @@ struct ObservingTests {
             }
         }
         #expect(await log.waits(for: "state, reset false"))
-        for number in 1...3 { try await client.send(.set(names.count, to: .integer(Int64(number)), in: names.app)) }
+        for number in 1...3 {
+            try await client.send(.set(names.launchCount, to: .integer(Int64(number)), in: names.app))
+        }
         first.stop()
         let second = try ServedDaemon(in: directory, port: 0)
         for number in 4...6 {
-            try second.client().blocking.send(.set(names.count, to: .integer(Int64(number)), in: names.app))
+            try second.client().blocking.send(.set(names.launchCount, to: .integer(Int64(number)), in: names.app))
         }
         #expect(await log.waits(for: "6"))
         #expect(log.all == ["state, reset false", "1", "2", "3", "4", "5", "6"])
@@ -166,7 +170,7 @@ struct ObservingTests {
         // history as a state that replaces all earlier values.
         let other = try TemporaryDirectory()
         let third = try ServedDaemon(in: other, port: 0) { $0.listen.append(.unix(path: directory.path + "/socket")) }
-        try third.client().blocking.send(.set(names.count, to: 9, in: names.app))
+        try third.client().blocking.send(.set(names.launchCount, to: 9, in: names.app))
         #expect(await log.waits(for: "state, reset true"))
         listener.cancel()
         try await listener.value
@@ -196,7 +200,7 @@ struct ObservingTests {
         let names = names
         // A task with the default priority would start only after all tests in the queue.
         let one = Task(priority: .high) { for try await _ in client.changes(of: names.app) {} }
-        let several = Task(priority: .high) { for try await _ in client.changes(of: [names.app, names.net]) {} }
+        let several = Task(priority: .high) { for try await _ in client.changes(of: [names.app, names.otherSuite]) {} }
         #expect(await daemon.waits(forWatchers: 2))
         one.cancel()
         #expect(await daemon.waits(forWatchers: 1))

@@ -30,7 +30,7 @@ struct ConnectingTests {
     @Test("A host whose first address drops packets is reached at its second address")
     func firstAddressDropsPackets() async throws {
         let (fullSocket, socket) = try ListeningSocket.pair(backlog: 0)
-        try #require(fullSocket.fill())
+        try #require(fullSocket.fillBacklog())
         let server = try serve(socket, as: "localhost", port: socket.port)
         #expect(try server.client(timeout: .seconds(20)).blocking.send(.service).name == "settingsd")
         #expect(try await server.client(timeout: .seconds(20)).send(.service).name == "settingsd")
@@ -38,7 +38,7 @@ struct ConnectingTests {
 
     @Test("A host with a single address gets the whole timeout of the request") func singleAddress() throws {
         let fullSocket = try ListeningSocket(.ipv4(0), backlog: 0)
-        try #require(fullSocket.fill())
+        try #require(fullSocket.fillBacklog())
         let client = DaemonClient(try fullSocket.address(), timeout: .milliseconds(300)).blocking
         let error = #expect(throws: SettingsError.self) { try client.send(.service) }
         #expect(error?.description.hasSuffix("the daemon did not answer in time") ?? false)
@@ -46,7 +46,7 @@ struct ConnectingTests {
 
     @Test("A client waits for a Unix domain socket whose backlog is full") func fullBacklogOfUnixSocket() async throws {
         let socket = try ListeningSocket(backlog: 0)
-        try #require(socket.fill())
+        try #require(socket.fillBacklog())
         let client = DaemonClient(try socket.address(), timeout: .milliseconds(50))
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
         #expect(error?.description.hasSuffix("the daemon did not answer in time") ?? false)

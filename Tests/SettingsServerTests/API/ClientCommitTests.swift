@@ -69,10 +69,10 @@ struct ClientCommitTests {
         for number in 0..<60 {
             let revision = try #require(Revision(Int64(random.below(Int(Self.commitCount) + 1))))
             let applied = Cursor(epoch: state.epoch, revision: revision)
-            // The clients may read everything, so `readLimits` is nil.
+            // The clients may read everything, so `restrictedGrants` is nil.
             let received = ReceivedReport(
                 name: try #require(ClientName("n\(number)")), report: ClientReport(applied: applied), caller: nil,
-                peer: .unknown, readLimits: nil, filter: random.pick(filters))
+                peer: .unknown, restrictedGrants: nil, filter: random.pick(filters))
             _ = try table.record(received, of: [name], startsWatch: false, on: state, at: time)
         }
         let listed = table.clients(of: name, at: 1)

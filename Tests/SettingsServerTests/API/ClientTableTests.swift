@@ -54,12 +54,12 @@ struct ClientTableTests {
         return state
     }
 
-    /// A report without a watch (`filter`), from a caller that may read everything (`readLimits`).
+    /// A report without a watch (`filter`), from a caller that may read everything (`restrictedGrants`).
     private static func receivedReport(
         _ name: String, _ caller: String, _ report: ClientReport
     ) throws -> ReceivedReport {
         ReceivedReport(
-            name: try #require(ClientName(name)), report: report, caller: caller, peer: .unknown, readLimits: nil,
+            name: try #require(ClientName(name)), report: report, caller: caller, peer: .unknown, restrictedGrants: nil,
             filter: nil)
     }
 

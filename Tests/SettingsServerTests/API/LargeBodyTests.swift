@@ -145,7 +145,7 @@ struct LargeBodyTests {
         // The test is a trusted proxy, so `X-Forwarded-For` determines the client.
         var policies = Policies()
         policies.proxies.ranges = [try #require(AddressRange("127.0.0.1"))]
-        server.policies.post(policies)
+        server.policies.replacePolicies(with: policies)
         server.blockParsing()
         let many = try (0..<Self.admittedCount).map { _ in try server.connect() }
         for (number, client) in many.enumerated() {

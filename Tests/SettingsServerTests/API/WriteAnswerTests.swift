@@ -17,14 +17,14 @@ struct WriteAnswerTests {
         log.releaseFlush()
         #expect(try client.readResponse().status == 201)
         // Each `awaitFlush` waits for one flush: this call for the flush above, the next call for the next flush.
-        log.awaitFlush()
+        log.awaitFlushStart()
     }
 
     @Test("A write is answered when it is durable, also if it was decided during the flush of another write")
     func answers() throws {
         let other = try server.connect()
         try client.send(LargeBodyTests.put("app/keys/a", "2"))
-        log.awaitFlush()
+        log.awaitFlushStart()
         try other.send(LargeBodyTests.put("app/keys/a", "3"))
         // A read sees only durable commits.
         #expect(try server.connect().exchange(LargeBodyTests.get("app/keys/a?raw")).text == "1")
@@ -41,7 +41,7 @@ struct WriteAnswerTests {
         arguments: [CommitLogError.Outcome.notDone, .unknown])
     func failure(outcome: CommitLogError.Outcome) throws {
         // The next flush fails because the disk is full.
-        log.failNext(outcome, .full)
+        log.failNextFlush(outcome, .full)
         try client.send(LargeBodyTests.put("app/keys/a", "2"))
         log.releaseFlush()
         let refusal = try client.readResponse()

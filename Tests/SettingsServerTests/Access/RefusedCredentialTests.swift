@@ -27,7 +27,7 @@ struct RefusedCredentialTests {
         policies.access = try AccessPolicy(options, clock: { Timestamp(milliseconds: 10) })
         // The test is a trusted proxy, so `X-Forwarded-For` determines the address of the client.
         policies.proxies.ranges = [AddressRange("127.0.0.1")].compactMap(\.self)
-        server.policies.post(policies)
+        server.policies.replacePolicies(with: policies)
     }
 
     /// Sends a request with these header fields, each with its line break. Returns the status of the answer.

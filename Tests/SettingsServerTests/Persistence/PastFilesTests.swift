@@ -196,7 +196,7 @@ struct PastFilesTests {
     private static func historyQuery(_ suite: SuiteName, by: String?, before: Revision?, limit: Int) -> HistoryQuery {
         HistoryQuery(
             suite: suite, filter: KeyFilter(keys: [], prefixes: []), by: by, before: before, limit: limit,
-            readLimits: nil)
+            restrictedGrants: nil)
     }
 
     /// The commit of a decision as JSON, or the code of its refusal.

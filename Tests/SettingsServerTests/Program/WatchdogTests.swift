@@ -49,7 +49,7 @@ struct WatchdogTests {
         }
         let results = CollectedResults()
         #expect(store.enqueue(WriteID(low: 1), try .put("a", 1), for: results) == nil)
-        log.awaitFlush()
+        log.awaitFlushStart()
         try expectReport(watchdog, "the commit stage") { log.releaseFlush() }
         #expect(results.wait(for: 1).count == 1)
     }

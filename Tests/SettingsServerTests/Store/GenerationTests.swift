@@ -21,7 +21,7 @@ struct GenerationTests {
     /// write. The flush is still blocked.
     private func decideWritesDuringFlush() throws {
         run.enqueue(try run.makeWrite(1, key: "a", value: 1, requestKey: "one"))
-        run.log.awaitFlush()
+        run.log.awaitFlushStart()
         run.enqueue(
             try run.makeWrite(2, key: "a", value: 2, requestKey: "two"), try run.makeWrite(3, key: "a", value: 2),
             try run.makeWrite(4, key: "a", value: 3, guards: [.isAbsent]), try run.makeWrite(5, key: "b", value: 5))
@@ -51,7 +51,7 @@ struct GenerationTests {
     func `If a flush fails, the writes that were decided on its commits are refused as not done`(
         outcome: CommitLogError.Outcome
     ) throws {
-        run.log.failNext(outcome, .full)
+        run.log.failNextFlush(outcome, .full)
         try decideWritesDuringFlush()
         run.log.releaseFlush()
         let results = run.awaitFurtherResults(5)
@@ -73,7 +73,7 @@ struct GenerationTests {
         "A repeat that is decided during the flush of the first request has the outcome of the first request",
         arguments: [CommitLogError.Outcome.unknown, .notDone])
     func repeatDuringFlush(outcome: CommitLogError.Outcome) throws {
-        run.log.failNext(outcome, .failed)
+        run.log.failNextFlush(outcome, .failed)
         try decideWritesDuringFlush()
         run.enqueue(try run.makeWrite(6, key: "a", value: 1, requestKey: "one"))
         run.awaitDecisions()

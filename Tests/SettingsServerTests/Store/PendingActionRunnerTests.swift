@@ -131,7 +131,7 @@ struct PendingActionRunnerTests {
         let run = try Run()
         run.runner.start(waitingAtMostSeconds: 10)
         try run.write(1, key: "a", Self.revert(after: 60))
-        run.log.failNext(.notDone, .full)
+        run.log.failNextFlush(.notDone, .full)
         run.advanceWallClock(seconds: 60)
         run.awaitRunnerCheck()
         try eventually { run.runner.counts.failedAttempts == 1 }
@@ -158,7 +158,7 @@ struct PendingActionRunnerTests {
             WriteRequest(.carryOut(action.id, deadline: action.deadline)), revision: try #require(Revision(2)),
             time: action.deadline)
         log.addCommitOfOtherDaemon(try #require(decision.commit))
-        log.failNext(.overtaken, .failed)
+        log.failNextFlush(.overtaken, .failed)
         run.advanceWallClock(seconds: 60)
         run.awaitRunnerCheck()
         try eventually { run.pendingKinds == [] }

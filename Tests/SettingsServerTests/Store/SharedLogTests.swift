@@ -37,7 +37,7 @@ struct SharedLogTests {
     @Test("A refusal waits for a flush, because another daemon may have committed")
     func refusals() throws {
         run.enqueue(try run.makeWrite(1, key: "a", value: 1, guards: [.exists]))
-        run.log.awaitFlush()
+        run.log.awaitFlushStart()
         #expect(run.results.order.isEmpty)
         run.log.releaseFlush()
         #expect(run.awaitFurtherResults(1)[1]?.problem?.code == .preconditionFailed)
@@ -59,12 +59,12 @@ struct SharedLogTests {
         run.enqueue(
             try run.makeWrite(1, key: "a", value: 1, guards: [.isAbsent]), try run.makeWrite(2, key: "a", value: 2),
             try run.makeWrite(3, key: "a", value: 0, requestKey: "k"))
-        run.log.awaitFlush()
+        run.log.awaitFlushStart()
         run.log.addCommitOfOtherDaemon(
             try commitOfOtherDaemon(.put("a", 0, requestKey: "k"), on: run.store.state, at: 7))
-        run.log.failNext(.overtaken, .contended)
+        run.log.failNextFlush(.overtaken, .contended)
         run.log.releaseFlush()
-        run.log.awaitFlush()
+        run.log.awaitFlushStart()
         #expect(run.results.order.isEmpty)
         #expect(run.store.state.revision == Revision(7), "the commit of the other daemon must be published")
         run.log.releaseFlush()
@@ -96,9 +96,9 @@ struct SharedLogTests {
         run.enqueue(try run.makeWrite(2, key: "a", value: 1))
         run.time.advance(nanoseconds: 800_000_000)
         run.log.releaseFlush()
-        run.log.awaitFlush()
+        run.log.awaitFlushStart()
         run.time.advance(nanoseconds: 150_000_000)
-        run.log.failNext(.overtaken, .contended)
+        run.log.failNextFlush(.overtaken, .contended)
         run.log.releaseFlush()
         let problem = try #require(run.awaitFurtherResults(2)[2]?.problem)
         #expect(problem.code == .overloaded && problem.outcome == .notDone)
@@ -113,9 +113,9 @@ struct SharedLogTests {
             try run.makeWrite(2, key: "b", value: 1), try run.makeWrite(3, key: "c", value: 1),
             try run.makeWrite(4, key: "d", value: 1))
         run.log.releaseFlush()
-        run.log.awaitFlush()
+        run.log.awaitFlushStart()
         run.store.limits.batchCount = 1
-        run.log.failNext(.overtaken, .contended)
+        run.log.failNextFlush(.overtaken, .contended)
         for _ in 1...4 { run.log.releaseFlush() }
         #expect(run.awaitFurtherResults(4).values.allSatisfy { $0.problem == nil })
         #expect(run.results.order == [1, 2, 3, 4])
@@ -123,7 +123,7 @@ struct SharedLogTests {
 
     @Test("A repeat of a request with an unknown outcome waits until the log knows the outcome")
     func repeatWaits() throws {
-        run.log.failNext(.unknown, .failed)
+        run.log.failNextFlush(.unknown, .failed)
         run.enqueue(try run.makeWrite(1, key: "a", value: 1, requestKey: "k"))
         run.log.releaseFlush()
         #expect(run.awaitFurtherResults(1)[1]?.problem?.outcome == .unknown)
@@ -132,7 +132,7 @@ struct SharedLogTests {
         performMaintenance()
         #expect(run.results.order == [1])
 
-        run.log.failNext(.notDone, .failed)
+        run.log.failNextFlush(.notDone, .failed)
         run.log.releaseFlush()
         run.enqueue(try run.makeWrite(3, key: "b", value: 1))
         #expect(
@@ -149,7 +149,7 @@ struct SharedLogTests {
 
     @Test
     func `A repeat is answered as unknown if the outcome of the first request stays unknown`() throws {
-        run.log.failNext(.unknown, .failed)
+        run.log.failNextFlush(.unknown, .failed)
         run.enqueue(try run.makeWrite(1, key: "a", value: 1, requestKey: "k"))
         run.log.releaseFlush()
         _ = run.awaitFurtherResults(1)

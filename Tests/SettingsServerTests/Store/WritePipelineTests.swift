@@ -51,7 +51,7 @@ struct ScriptedStore {
     /// Queues write 1, and waits until its flush has begun. The flush is blocked until `log.releaseFlush()`.
     func beginFlushOfWrite1() throws {
         enqueue(try makeWrite(1, key: "first", value: 1))
-        log.awaitFlush()
+        log.awaitFlushStart()
     }
 
     /// Waits for this number of further results. Returns all results so far by the number of the write.
@@ -80,7 +80,7 @@ struct WritePipelineTests {
     @Test("After a failed sync, the published state is unchanged, the outcome is unknown, and no revision is reused")
     func unknownOutcome() throws {
         let run = try ScriptedStore()
-        run.log.failNext(.unknown, .failed)
+        run.log.failNextFlush(.unknown, .failed)
         run.enqueue(
             try run.makeWrite(1, key: "a", value: 1), try run.makeWrite(2, key: "a", value: 1),
             try run.makeWrite(3, key: "b", value: 2, guards: [.exists]),
@@ -106,7 +106,7 @@ struct WritePipelineTests {
     @Test
     func `A refusal before the first commit of a failed batch keeps its answer`() throws {
         let run = try ScriptedStore()
-        run.log.failNext(.notDone, .full)
+        run.log.failNextFlush(.notDone, .full)
         run.enqueue(
             try run.makeWrite(1, key: "a", value: 1, guards: [.exists]), try run.makeWrite(2, key: "a", value: 1))
         run.log.releaseFlush()
@@ -118,7 +118,7 @@ struct WritePipelineTests {
     @Test("A full disk returns 507 with a known outcome")
     func full() throws {
         let run = try ScriptedStore()
-        run.log.failNext(.notDone, .full)
+        run.log.failNextFlush(.notDone, .full)
         run.enqueue(try run.makeWrite(1, key: "a", value: 1))
         run.log.releaseFlush()
         let problem = try #require(run.awaitFurtherResults(1)[1]?.problem)
@@ -132,7 +132,7 @@ struct WritePipelineTests {
     @Test("A repeated request gets the first answer, and a failed request is not remembered")
     func repeats() throws {
         let run = try ScriptedStore()
-        run.log.failNext(.notDone, .failed)
+        run.log.failNextFlush(.notDone, .failed)
         run.enqueue(try run.makeWrite(1, key: "a", value: 1, requestKey: "k"))
         run.log.releaseFlush()
         #expect(run.awaitFurtherResults(1)[1]?.problem != nil)
@@ -150,7 +150,7 @@ struct WritePipelineTests {
         run.enqueue(try run.makeWrite(4, key: "a", value: 2, requestKey: "k"))
         #expect(run.awaitFurtherResults(1)[4]?.problem?.code == .idempotencyMismatch)
 
-        run.log.failNext(.notDone, .failed)
+        run.log.failNextFlush(.notDone, .failed)
         run.enqueue(try run.makeWrite(5, key: "b", value: 1), try run.makeWrite(6, key: "a", value: 1, requestKey: "k"))
         run.log.releaseFlush()
         #expect(run.awaitFurtherResults(2)[6]?.setting?.isReplayed == true, "the first commit is durable")
@@ -246,10 +246,10 @@ struct WritePipelineTests {
         #expect(run.awaitFurtherResults(5).count == 5)
         #expect(run.results.order == [1, 2, 4, 5, 3])
         // The next call waits for the flush of write 9.
-        for _ in 2...5 { run.log.awaitFlush() }
+        for _ in 2...5 { run.log.awaitFlushStart() }
 
         run.enqueue(try run.makeWrite(9, key: "first", value: 2))
-        run.log.awaitFlush()
+        run.log.awaitFlushStart()
         run.enqueue(try run.makeWrite(6, key: "ahead", value: 2))
         run.awaitDecisions()
         run.store.refuseCostlyWrites()

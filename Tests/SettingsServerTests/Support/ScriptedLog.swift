@@ -36,7 +36,7 @@ final class ScriptedLog: CommitLog {
     ///   - isGated: true if each flush waits for ``releaseFlush()``.
     ///   - isShared: true if other daemons add commits.
     ///   - failsEveryNthFlush: `n` makes every nth flush fail, alternately with the outcomes `notDone` and `unknown`;
-    ///     nil makes only the flushes fail that ``failNext(_:_:)`` requested.
+    ///     nil makes only the flushes fail that ``failNextFlush(_:_:)`` requested.
     init(isGated: Bool = false, isShared: Bool = false, failsEveryNthFlush: Int? = nil) {
         self.failsEveryNthFlush = failsEveryNthFlush
         self.isShared = isShared
@@ -49,12 +49,12 @@ final class ScriptedLog: CommitLog {
     }
 
     /// Waits until a flush has begun.
-    func awaitFlush() {
+    func awaitFlushStart() {
         flushing.patientWait()
     }
 
     /// Makes the next flush fail.
-    func failNext(_ outcome: CommitLogError.Outcome, _ cause: CommitLogError.Cause) {
+    func failNextFlush(_ outcome: CommitLogError.Outcome, _ cause: CommitLogError.Cause) {
         contents.withLock { $0.failures.append(CommitLogError(outcome, cause, "the test requested this failure")) }
     }
 

@@ -105,7 +105,7 @@ package struct SnapshotWriter {
         addObjectStart(isFirst: true) { json in
             json.member(
                 "snapshot",
-                state.hasNoPendingActions ? SnapshotFormat.withoutPendingActions : SnapshotFormat.current)
+                state.hasPendingActions ? SnapshotFormat.current : SnapshotFormat.withoutPendingActions)
             json.member("epoch", state.epoch.text)
             json.member("revision", state.revision)
             json.member("time", state.time)
@@ -127,7 +127,7 @@ package struct SnapshotWriter {
         addAll { (visit: (SuiteLog) -> Bool) in state.history.forEachLog(visit) }
         add(SnapshotFormat.history)
         addAll { (visit: (RetainedCommit) -> Bool) in state.history.forEach(after: .zero, visit) }
-        if !state.hasNoPendingActions {
+        if state.hasPendingActions {
             add(SnapshotFormat.pending)
             let entries = state.pending.byDeadline
             addAll { (visit: (PendingEntry) -> Bool) in _ = entries.allSatisfy(visit) }

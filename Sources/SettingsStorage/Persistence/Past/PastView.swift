@@ -169,7 +169,7 @@ package struct PastView: PastReading {
             }
             if searched < Self.maximumSearchedCommits { end = min(end, file.from.advanced(by: 1) ?? end) }
         }
-        guard isKnown || page.next != nil else { throw state.unknownSuite(suite, for: historyQuery.readLimits) }
+        guard isKnown || page.next != nil else { throw state.unknownSuite(suite, for: historyQuery.restrictedGrants) }
         return page.result(oldest: oldest(of: suite))
     }
 
@@ -268,7 +268,7 @@ extension PastView {
             let revision = try self.revision(at: restore.moment, of: name)
             guard revision < state.oldestAvailable(of: name) else { return }
             guard let suite = try self.suite(name, at: revision) else {
-                throw state.recentPast.unknownSuite(name, for: request.readLimits, at: revision)
+                throw state.recentPast.unknownSuite(name, for: request.restrictedGrants, at: revision)
             }
             request.past = WriteRequest.Past(suite: suite)
         default: break
