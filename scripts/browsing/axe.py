@@ -187,6 +187,8 @@ def dialogs(trial, person):
         person.close_dialog()
     person.set_screen(320, 640)
     person.visit(trial.origin, f"#/{suite}/player.volume")
+    # A placeholder that fades in has a low contrast.
+    person.until("!document.querySelector('.loading')", "the panel is loaded")
     inspect(person, script(), "a narrow screen")
     person.click("Back to the list", "button", ".panel")
     person.until("document.querySelector('.list .row')?.getClientRects().length", "back leads to the list")
