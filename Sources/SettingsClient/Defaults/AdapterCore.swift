@@ -80,10 +80,9 @@ extension AdapterCore {
     /// Waits until the daemon has answered all writes, and the replica contains all changes that the daemon stored
     /// before the call.
     nonisolated(nonsending) func synchronize() async throws(DefaultsError) {
-        let result = await Result { () async throws(BackendError) in
-            try await session.synchronize(until: session.deadline)
-        }
-        await issues.waitUntilLoggedWithoutBlocking(until: session.deadline)
+        let deadline = session.deadline
+        let result = await Result { () async throws(BackendError) in try await session.synchronize(until: deadline) }
+        await issues.waitUntilLoggedWithoutBlocking(until: deadline)
         if case .failure(let error) = result { throw DefaultsError(error) }
     }
 
