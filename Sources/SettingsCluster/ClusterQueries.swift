@@ -8,7 +8,8 @@ internal import Synchronization
 ///
 /// A serial queue executes the reads, because a read blocks its thread until etcd answers. Thread-safe.
 package final class ClusterQueries: Sendable {
-    /// Receives the end of the log as a cursor (an epoch and a revision); nil if etcd does not answer.
+    /// Receives the end of the log as a cursor (an epoch and a revision); nil if etcd does not answer or has no
+    /// log.
     package typealias EndCompletion = @Sendable (Cursor?) -> Void
 
     /// The calls of ``fetchEnd(_:)`` that wait for the next read.
@@ -101,6 +102,7 @@ package final class ClusterQueries: Sendable {
     }
 
     private func execute(_ read: EtcdTransaction) throws(EtcdError) -> EtcdTransaction.Answer {
+        // The serial queue runs one query at a time, so the client is here, and the error cannot occur.
         guard var client = client.withLock({ $0.take() }) else {
             throw EtcdError(outcome: .noEffect, description: "another query is in progress")
         }

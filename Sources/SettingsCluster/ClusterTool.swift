@@ -95,19 +95,21 @@ package struct ClusterTool {
         for note in recovery.notes { printLine(note.description) }
         let state = recovery.state
         let head = LogHead.beginning(state.epoch, at: state.revision, writer: "import")
-        // One deadline for all parts of the snapshot. Each part has its own key in etcd.
+        // One deadline for all parts of the snapshot. Each part has its own key in etcd, with the random name of the
+        // snapshot.
         let deadline = deadline
         let snapshot = try client.putParts(of: state, at: head, as: LogHead.randomID(), keys, in: directory) {
             (client, part) throws(EtcdError) in
             _ = try client.call(EtcdTransaction(success: [part]), isRepeatable: true, by: deadline)
         }
+        // The conditions have no values: the keys must not exist. `lines` is empty, because the batch has no commits.
         let begin = EtcdTransaction(
             conditions: [.init(key: keys.head), .init(key: keys.snapshotPointer)],
             success: [
                 .put(keys.snapshotPointer, snapshot.value),
                 .put(keys.batch(head.batch), LogEntry(head, lines: []).value), .put(keys.head, head.line),
             ])
-        guard try client.call(begin, by: deadline).hasSucceeded else {
+        guard try client.call(begin, by: deadline).conditionsHeld else {
             throw Failure(
                 .refused, "cannot import: a daemon created a log in etcd at the same time; nothing was imported",
                 remedy: "stop the daemon, and choose another prefix with --etcd.prefix")

@@ -73,7 +73,8 @@ struct EtcdTransaction: EtcdCall, Equatable {
     }
 
     struct Answer: Equatable, Sendable {
-        let hasSucceeded: Bool
+        /// True if all conditions held, so that etcd executed `success`; false if etcd executed `failure`.
+        let conditionsHeld: Bool
         let header: EtcdHeader
         /// The results of the range operations that were executed, in the order of the operations.
         let ranges: [[EtcdPair]]
@@ -124,11 +125,13 @@ struct EtcdTransaction: EtcdCall, Equatable {
             }
             ranges.append(pairs)
         }
-        let hasSucceeded = json["succeeded"]?.bool ?? false
+        let conditionsHeld = json["succeeded"]?.bool ?? false
         // A result that is missing would change the positions of the results after it.
-        let expectedCount = (hasSucceeded ? success : failure).reduce(0) { if case .range = $1 { $0 + 1 } else { $0 } }
+        let expectedCount = (conditionsHeld ? success : failure).reduce(0) {
+            if case .range = $1 { $0 + 1 } else { $0 }
+        }
         guard ranges.count == expectedCount else { return nil }
-        return Answer(hasSucceeded: hasSucceeded, header: header, ranges: ranges)
+        return Answer(conditionsHeld: conditionsHeld, header: header, ranges: ranges)
     }
 }
 

@@ -70,7 +70,7 @@ package final class EtcdLog: StorageLog {
     /// The metrics of the data directory. `Scrub`, which searches for damaged files, updates the metrics.
     package let metrics = StorageMetrics()
 
-    /// The maximum of ``gatheringTime`` in nanoseconds.
+    /// The maximum of ``gatheringTime`` in nanoseconds, for which further writes may join the next batch.
     private static let maxGatheringTime: UInt64 = 5_000_000
 
     /// Nil while a call uses the writer, and after ``close(within:)``.
@@ -85,8 +85,9 @@ package final class EtcdLog: StorageLog {
     private let latest: Mutex<PublishedState>
     private let follower = Mutex<LogFollower?>(nil)
     private let exchange = Mutex<PeerExchange?>(nil)
-    private let copyTask = BackgroundTask<LogHead?>(label: "settingsd.copies", qos: .utility, runsInline: false)
-    private let snapshotTask = BackgroundTask<Int64?>(label: "settingsd.snapshots", qos: .utility, runsInline: false)
+    private let copyTask = BackgroundTask<LogHead?>(label: "settingsd.copies", qos: .utility, runsSynchronously: false)
+    private let snapshotTask = BackgroundTask<Int64?>(
+        label: "settingsd.snapshots", qos: .utility, runsSynchronously: false)
     /// The staleness that ``reportStalenessIfChanged(_:)`` reported last, in seconds.
     private let reportedSeconds = Mutex<Int?>(nil)
     /// The error of the last failed flush; nil after writes succeed again.
@@ -188,7 +189,8 @@ package final class EtcdLog: StorageLog {
 
     package var queries: ClusterQueries { ClusterQueries(EtcdClient(options.etcd), keys, daemon: daemon) }
 
-    /// Exchanges records with the other daemons (see ``PeerExchange``) until ``close(within:)``.
+    /// Exchanges records about clients with the other daemons until ``close(within:)``. See ``PeerExchange``, also for
+    /// the parameters.
     package func exchange(
         retention: @escaping @Sendable () -> Duration, records: @escaping @Sendable () -> [[UInt8]],
         receive: @escaping @Sendable ([PeerExchange.Peer]) -> Void
@@ -248,6 +250,7 @@ package final class EtcdLog: StorageLog {
         _ batch: JournalBatch, _ writer: inout LogWriter, by deadline: ContinuousClock.Instant
     ) throws(CommitLogError) {
         try determineEarlierOutcome(&writer, by: deadline)
+        // `mustReplaceState`: the next batch cannot be applied to the state, so the daemon needs the whole state.
         // If the inbox has updates, the flush ends below as overtaken, so that the commit stage applies the updates.
         guard !inbox.mustReplaceState || inbox.hasUpdates else {
             throw CommitLogError(.notDone, .failed, "the daemon is reading the whole state from etcd again; try again")

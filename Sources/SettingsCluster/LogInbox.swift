@@ -55,8 +55,8 @@ final class LogInbox: Sendable {
     private static let (maxPending, maxPendingBytes) = (4096, 64 << 20)
 
     private let contents: Mutex<Contents>
-    /// Signalled for each update, and wakes the commit stage. The commit stage does not wait for each update, so a wait
-    /// may also end without a new update.
+    /// Signalled for each update, and wakes the commit stage. The commit stage does not wait for each update, so
+    /// signals accumulate, and a wait may end without a new update.
     private let arrivals = DispatchSemaphore(value: 0)
 
     /// - Parameter applied: the head of the last batch in the state of the daemon.
@@ -101,6 +101,7 @@ final class LogInbox: Sendable {
             }
             let end = contents.end
             if head.batch <= end.batch { return .duplicate }
+            // While the follower reads the whole state, the inbox does not know which batch will follow this state.
             let acceptsBatches = !contents.isLoadUnfinished || contents.replacement != nil
             guard head.batch == end.batch + 1, contents.pending.count < Self.maxPending, acceptsBatches,
                 contents.pendingBytes < Self.maxPendingBytes

@@ -75,6 +75,7 @@ extension EtcdClient {
                 try file.write(part.span, at: offset)
                 offset += part.count
             }
+            // `named` is the name of the temporary file: its path without the directory.
             return try SnapshotReader.read(
                 named: String(directory.temporaryPath(of: name).dropFirst(directory.path.count + 1)), in: directory,
                 limits: limits
@@ -152,7 +153,7 @@ struct SnapshotLock: Sendable {
             conditions: [EtcdTransaction.Condition(key: keys.snapshotLock, value: held)],
             success: [.put(keys.snapshotLock, Array(id.utf8), lease: lease)])
         renewalTime = start + .seconds(Self.leaseSeconds / 3)
-        return try client.call(put, by: start + Self.stepTimeout).hasSucceeded
+        return try client.call(put, by: start + Self.stepTimeout).conditionsHeld
     }
 
     /// Executes operations. Throws if this daemon no longer holds the lock, or if the pointer is no longer `old`.
@@ -162,7 +163,7 @@ struct SnapshotLock: Sendable {
         let lockCondition = EtcdTransaction.Condition(key: keys.snapshotLock, value: Array(id.utf8))
         let pointerCondition = EtcdTransaction.Condition(key: keys.snapshotPointer, value: old?.value)
         let transaction = EtcdTransaction(conditions: [lockCondition, pointerCondition], success: operations)
-        guard try client.call(transaction, by: .now + Self.stepTimeout).hasSucceeded else {
+        guard try client.call(transaction, by: .now + Self.stepTimeout).conditionsHeld else {
             throw EtcdError(
                 outcome: .noEffect, description: "another daemon holds the lock for snapshots, or has put a snapshot")
         }

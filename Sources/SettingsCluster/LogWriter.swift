@@ -207,7 +207,7 @@ struct LogWriter: Sendable {
         _ entry: LogEntry, after end: LogHead, revoking claimant: [UInt8]?, by deadline: Instant
     ) throws(EtcdError) -> LogEnd {
         let answer = try client.call(transaction(entry, after: end, revoking: claimant), by: deadline)
-        return answer.hasSucceeded ? .containsBatch : logEnd(in: answer, for: entry, after: end)
+        return answer.conditionsHeld ? .containsBatch : logEnd(in: answer, for: entry, after: end)
     }
 
     private mutating func recordSuccess(of entry: LogEntry) -> Outcome {
@@ -225,6 +225,7 @@ struct LogWriter: Sendable {
     private mutating func confirmEnd(_ end: LogHead, by deadline: Instant) -> Outcome {
         releaseClaim(by: deadline)
         do throws(EtcdError) {
+            // `containsBatch` does not occur without a batch.
             switch try readEnd(for: nil, after: end, by: deadline) {
             case .unchanged, .containsBatch: return .done(end)
             case .overtaken(let entries): return .overtaken(try client.readParts(of: entries, keys, by: deadline))
@@ -307,7 +308,7 @@ struct LogWriter: Sendable {
         let isLate = lease == nil || .now >= start + Self.claimTimeout
         let answer = isLate ? nil : try? client.call(transaction, by: deadline)
         // The transaction fails if the key `claim` exists, which means that another daemon has a claim.
-        if let answer, !answer.hasSucceeded { return false }
+        if let answer, !answer.conditionsHeld { return false }
         earliestClaim = .now + claimPause
         claimPause = min(claimPause * 2, Self.longestClaimPause)
         hasClaim = answer != nil

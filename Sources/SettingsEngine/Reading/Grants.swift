@@ -24,7 +24,8 @@ package struct Grants: Hashable, Sendable {
 
     /// Returns the digest of a number, with ``Epoch/digestLength`` characters.
     static func digest(of number: UInt64) -> String {
-        // The divisor is 36 to the power of 7, so that the remainder has at most seven digits in base 36.
+        // The divisor is 36 to the power of 7, so that the remainder has at most seven digits in base 36. Seven is the
+        // length of a digest.
         let digits = String(number % 78_364_164_096, radix: 36)
         return String(repeating: "0", count: Epoch.digestLength - digits.utf8.count) + digits
     }

@@ -3,7 +3,8 @@ package import SettingsModel
 
 // Descriptions of pending actions for a caller. A pending action is a revert or a scheduled write that the daemon
 // carries out at a deadline. `restrictedGrants` is the grants (rights) of a caller that may not read everything; nil for any
-// other caller.
+// other caller. A scope is the part of a suite that an action concerns: some keys, the keys with a prefix, or the whole
+// suite.
 extension State {
     /// The pending action that will revert a setting, for the response to a read; nil for nearly every setting.
     package func pendingRevert(of record: KeyRecord) -> PendingDescription? {
@@ -206,6 +207,7 @@ extension PendingDescription {
 }
 
 extension KeptSetting {
+    /// True if a caller may see this setting or schema, which a revert did not restore.
     package func isShown(to restrictedGrants: Grants?) -> Bool {
         guard let restrictedGrants else { return true }
         return key.map { restrictedGrants.canRead(suite, $0) } ?? restrictedGrants.canRead(suite)

@@ -183,7 +183,7 @@ extension [Change] {
         var merged: Set<KeyAddress> = []
         var latest: [Change] = []
         for change in reversed() where merged.insert(change.address).inserted {
-            // `following` combines the first and the last change of the key into one change.
+            // `merged(withEarlier:)` combines the first and the last change of the key into one change.
             let earlier = first[change.address]
             latest.append(
                 earlier.map { $0.revision == change.revision ? change : change.merged(withEarlier: $0) } ?? change)

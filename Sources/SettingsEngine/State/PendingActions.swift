@@ -22,7 +22,7 @@ package final class PendingEntry: Sendable {
         size = action.memorySize + (commit?.size ?? 0)
     }
 
-    /// The suites that the action concerns, without duplicates.
+    /// The suites that the action concerns, without duplicates. Each scope is a part of one suite.
     package var suites: Set<SuiteName> { Set(action.scopes.map(\.suite)) }
 }
 

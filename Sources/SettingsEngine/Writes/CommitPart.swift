@@ -11,7 +11,7 @@ struct CommitPart {
 
 extension Commit {
     /// The parts of the commit, one for each suite: first the suites in ``suiteChanges``, then the other suites in
-    /// ``changes``. Both groups are in the order in which the commit first names the suites.
+    /// ``changes``, each in the order in which the commit first names them.
     var parts: [CommitPart] {
         var parts: [CommitPart] = []
         var positions: [SuiteName: Int] = [:]

@@ -83,10 +83,10 @@ extension WriteDraft {
         let changed = values.filter { suite?.record($0.key).stored != $0.stored }
         for value in changed { try checkLock(value.key, in: suite) }
         let conflicts = conflicts(changed, in: suite)
-        try checkSteps()
+        try checkValidationSteps()
         guard conflicts.isEmpty else { throw conflict(conflicts.keys, more: conflicts.unlisted.count, in: name) }
         for value in changed {
-            let key = try findOrAddKey(suite, name, value.key, namedIn: .noPart, isRemoval: value.stored == nil)
+            let key = try findOrAddKey(suite, name, value.key, namedIn: .notInRequest, isRemoval: value.stored == nil)
             guard let stored = value.stored else {
                 remove(key)
                 continue
@@ -98,6 +98,7 @@ extension WriteDraft {
             return try checkAndDecide(.suite(name))
         } catch {
             guard error.code == .invalidValue else { throw error }
+            // These errors are violations of rules about the suite as a whole.
             throw conflict(StoredConflicts(keys: [], suite: error.errors).all, more: 0, in: name)
         }
     }

@@ -61,6 +61,7 @@ extension WriteDraft {
                 keep(nil, reason)
             } else {
                 do throws(Problem) {
+                    // `.keep` keeps the values that the previous schema does not allow. The check below examines them.
                     let decision = try draft.restoreSchema(before: change, onConflict: .keep)
                     if let reason = reasonToKeepSchema(decision, suite, since: revision) {
                         keep(nil, reason)
@@ -148,11 +149,13 @@ extension WriteDraft {
         var request = request
         request.origin = action.origin
         do throws(Problem) {
+            // `pastFileData` has the data from past files (files with older commits) that an undo or a restore needs.
             var scheduled = try WriteRequest(write)
-            (scheduled.origin, scheduled.past) = (action.origin, request.past)
+            (scheduled.origin, scheduled.pastFileData) = (action.origin, request.pastFileData)
+            // Only a single commit can be reverted later.
             scheduled.takesOneCommit = true
             var draft = makeDraft(scheduled)
-            var decision = draft.endingPendingActions(with: try draft.decideTask(), except: action.id)
+            var decision = draft.endingPendingActions(with: try draft.decideIgnoringDeadlines(), except: action.id)
             let event = decision.commit.flatMap { nextEvent(of: action, after: $0) }
             decision.addAndDescribe(event ?? PendingEvent(endOf: action, .carriedOut), by: draft)
             return decision

@@ -21,7 +21,7 @@ extension WriteDraft {
             return try schedule(at: deadline, until: until)
         }
         let deadline = until ?? PendingTime.after(milliseconds: deadlines.confirm ?? 0).instant(from: time)
-        var decision = endingPendingActions(with: try decideTask())
+        var decision = endingPendingActions(with: try decideIgnoringDeadlines())
         guard let commit = decision.commit, !commit.changes.isEmpty || !commit.suiteChanges.isEmpty else {
             return decision
         }
@@ -81,7 +81,7 @@ extension WriteDraft {
         var dryRun = request
         (dryRun.deadlines, dryRun.requestKey, dryRun.isDryRun) = (nil, nil, true)
         var draft = makeDraft(dryRun)
-        let decision = try draft.decideTask()
+        let decision = try draft.decideIgnoringDeadlines()
         guard !request.isDryRun, let command = request.command else { return decision }
         let write = ScheduledWrite(
             command, guards: request.guards, overridesLocks: request.overridesLocks,
@@ -118,7 +118,7 @@ extension WriteDraft {
         case .dropSuite(let suite), .setSchema(let suite, _, _), .removeSchema(let suite):
             return [PendingScope(suite, concernsSchema: true)]
         case .undo(let undo, let suite, _):
-            let commit = request.past?.commit ?? state.history.commit(undo.revision)
+            let commit = request.pastFileData?.commit ?? state.history.commit(undo.revision)
             return (commit?.commit.pendingScopes ?? []).filter { suite == nil || $0.suite == suite }
         case .restore(let suite, let restore, _):
             return [PendingScope(suite, keys: restore.keys, prefix: restore.prefix)]
@@ -178,6 +178,7 @@ extension WriteDraft {
     /// the action that would revert the commit if the undo concerns all suites (named sets of settings) of the action. A
     /// drop of a suite ends the actions that concern only this suite.
     func endingPendingActions(with decision: WriteDecision, except id: PendingID? = nil) -> WriteDecision {
+        // A drop with a remainder has removed only a part of the keys, so its suite still exists.
         guard !request.isDryRun, decision.answer.remainder == nil else { return decision }
         var decision = decision
         switch request.command {

@@ -20,11 +20,11 @@ extension WriteDraft {
             let record = past.record(key)
             return PastValue(key: key, stored: record.stored, isSecret: past.isSecret(record))
         }
-        try checkCount(values.count)
+        try checkKeyCount(values.count)
         var skipped: [SchemaConflict] = []
         if skipsConflicts {
             let conflicts = conflicts(values, in: suite)
-            try checkSteps()
+            try checkValidationSteps()
             // The answer lists only the conflicts in `conflicts.keys`; `unlisted` has the keys of further conflicts.
             let keys = Set(conflicts.keys.compactMap(\.key) + conflicts.unlisted)
             values.removeAll { keys.contains($0.key) }
@@ -36,7 +36,9 @@ extension WriteDraft {
 
     /// Returns the suite as it was at the moment of a restore.
     private func past(of name: SuiteName, _ restore: RestoreRequest) throws(Problem) -> Suite {
-        if var past = request.past?.suite {
+        // If the history in memory lacks the commits, the suite was read from past files (files with older commits)
+        // before the write was queued. The schema may have declared further keys secret since.
+        if var past = request.pastFileData?.suite {
             state.recentPast.markSecrets(in: &past)
             return past
         }
@@ -55,6 +57,7 @@ extension WriteDraft {
         for key in keys.ordered(by: <) {
             let (pastRecord, record) = (past.record(key), suite?.record(key))
             guard past.isSecret(pastRecord) || record.map({ suite?.isSecret($0) ?? false }) ?? false else { continue }
+            // Equal revisions mean that the key was not changed since the moment.
             if pastRecord.revision != record?.revision { try checkSecret(key, of: past.id) }
         }
     }

@@ -16,7 +16,7 @@ extension WriteDraft {
         if let current = suite?.schema, current.schema.document == schema.document {
             return try decide(.schema(of: name), suites: [], [])
         }
-        try checkCount((suite?.records.count ?? 0) + schema.keys.count)
+        try checkKeyCount((suite?.records.count ?? 0) + schema.keys.count)
         // The write looks each key up in the new schema, and in the old schema (if any) to find out whether the key was
         // a secret. Each lookup adds to the allowed validation steps.
         steps += Self.stepsPerKey * (suite?.records.count ?? 0) * (suite?.schema == nil ? 1 : 2)
@@ -35,7 +35,7 @@ extension WriteDraft {
         var resetKeys: Set<KeyName> = []
         if policy != .keep, let stored = suite?.storedSettings(), !stored.isEmpty {
             let conflicts = schema.conflicts(storing: stored, steps: &steps)
-            try checkSteps()
+            try checkValidationSteps()
             // `unlisted` has the conflicting keys beyond the maximum number that an error lists.
             resetKeys = Set(conflicts.keys.compactMap(\.key) + conflicts.unlisted)
             let kept = stored.filter { !resetKeys.contains($0.key) }
@@ -43,7 +43,7 @@ extension WriteDraft {
             // suite as a whole, such as `minProperties`.
             let conflictsAfterReset =
                 kept.isEmpty ? nil : conflicts.isEmpty ? conflicts : schema.conflicts(storing: kept, steps: &steps)
-            try checkSteps()
+            try checkValidationSteps()
             let refused = policy == .refuse ? conflicts : conflictsAfterReset
             if let refused, !refused.isEmpty {
                 throw Self.conflict(refused, in: name, resetHelps: conflictsAfterReset?.isEmpty ?? true)
@@ -55,7 +55,7 @@ extension WriteDraft {
         change.schemaText = schema.text
         suites.append(change)
         let changes = changes(of: suite, name, to: schema) { resetKeys.contains($0) }
-        try checkSteps()
+        try checkValidationSteps()
         return try decide(.schema(of: name), suites: suites, changes, created: suite?.schema == nil, schema: schema)
     }
 
@@ -75,11 +75,11 @@ extension WriteDraft {
         try checkSecretsStay(in: suite, under: nil)
         try checkSchemaGuards(of: name, suite)
         guard suite.schema != nil else { return try decide(.schema(of: name), suites: [], []) }
-        try checkCount(suite.records.count)
+        try checkKeyCount(suite.records.count)
         let removed = SuiteChange(name, .schemaRemoved, recordingOldSchemaOf: suite)
         steps += Self.stepsPerKey * suite.records.count
         let changes = changes(of: suite, name, to: nil) { _ in false }
-        try checkSteps()
+        try checkValidationSteps()
         return try decide(.schema(of: name), suites: [removed], changes)
     }
 
@@ -100,6 +100,7 @@ extension WriteDraft {
             let change = Change(
                 from: record, of: suite, to: stored, schema: schema, revision: revision, time: time, steps: &steps)
             if let change { changes.append(change) }
+            // Without steps, the caller refuses the write.
             return steps > 0
         }
         for listed in schema?.keys ?? [] where listed.defaultValue != nil {

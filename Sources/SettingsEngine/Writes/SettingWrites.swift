@@ -23,6 +23,7 @@ extension WriteDraft {
             current: state.current(operation.suite, operation.key))
         switch operation.action {
         case .set(let value):
+            // True if the value was validated before the write was queued, and the suite still has the same schema.
             let isChecked = request.checkedAgainst != nil && request.checkedAgainst === suite?.schema
             set(key, to: value, isChecked: isChecked)
         case .delete: remove(key)
@@ -68,7 +69,7 @@ extension WriteDraft {
             try checkSecret(key, in: state.suite(suite))
         }
         // Each condition counts toward the maximum number of keys, because it takes about as long as an operation.
-        try checkCount(transaction.operations.count + transaction.conditions.count)
+        try checkKeyCount(transaction.operations.count + transaction.conditions.count)
         lazy var suitesWithSets = Self.suitesWithSets(in: transaction)
         for (index, operation) in transaction.operations.enumerated() {
             let suite = state.suite(operation.suite)
@@ -148,7 +149,7 @@ extension WriteDraft {
                     if schema.key(key.text, steps: &steps) == nil {
                         reportUnknownKey(key, in: suite, at: ["if", String(index), "key"])
                     }
-                    try checkSteps()
+                    try checkValidationSteps()
                 }
                 guard !holds(test, of: record, suite?.effectiveValue(of: record)) else { continue }
                 try subtractStepsForViolations(of: record, in: suite)

@@ -23,7 +23,8 @@ extension WriteDraft {
                 continue
             }
             // If the key has no value, the object is merged into null. A merge into null removes the null members of
-            // the object, so that the same merge changes nothing if a client sends it again.
+            // the object, so that the same merge changes nothing if a client sends it again. The result of merging an
+            // object is derived from the present value, and is a secret if that value is a secret.
             do {
                 let merged = try (key.value ?? .null).merging(value)
                 set(key, to: merged, at: pointer, isDerived: value.object != nil)
@@ -57,7 +58,7 @@ extension WriteDraft {
         }
         if let suite {
             for record in suite.records.elements where record.stored != nil && values[record.name] == nil {
-                let key = try findOrAddKey(suite, name, record.key, namedIn: .noPart, isRemoval: true)
+                let key = try findOrAddKey(suite, name, record.key, namedIn: .notInRequest, isRemoval: true)
                 remove(key)
             }
         }
@@ -78,10 +79,10 @@ extension WriteDraft {
             return true
         }
         for key in keys { try checkLock(key, in: suite) }
-        try checkCount(keys.count)
+        try checkKeyCount(keys.count)
         try checkGuards(of: name)
         for key in keys {
-            let key = try findOrAddKey(suite, name, key, namedIn: .noPart, isRemoval: true)
+            let key = try findOrAddKey(suite, name, key, namedIn: .notInRequest, isRemoval: true)
             // This call is a separate statement, because `remove(try findOrAddKey(…))` copies the whole draft in a
             // debug build.
             remove(key)
@@ -96,7 +97,7 @@ extension WriteDraft {
         if let part = firstPart(of: suite) { return try removePart(part, of: suite) }
         try checkLocks(in: suite) { _ in true }
         // A dry run and a write that must be one commit are not split into parts, so the limit applies to all keys.
-        if request.isDryRun || request.takesOneCommit { try checkCount(suite.records.count) }
+        if request.isDryRun || request.takesOneCommit { try checkKeyCount(suite.records.count) }
         try checkGuards(of: name)
         let changes = suite.records.elements.compactMap { record -> Change? in
             guard record.valueSource != .unset else { return nil }
@@ -132,7 +133,7 @@ extension WriteDraft {
         try checkLocks(in: suite) { _ in true }
         try checkGuards(of: suite.id)
         for key in part {
-            let key = try findOrAddKey(suite, suite.id, key, namedIn: .noPart, isRemoval: true)
+            let key = try findOrAddKey(suite, suite.id, key, namedIn: .notInRequest, isRemoval: true)
             remove(key)
             // `check()` sets this property for other writes, but is not called for a part.
             key.isDifferent = true
@@ -174,7 +175,7 @@ extension WriteDraft {
     private mutating func addKeys(
         _ names: [KeyName], of values: JSONObject, in suite: Suite?, _ name: SuiteName, removesNull: Bool
     ) throws(Problem) -> [KeyDraft] {
-        try checkCount(names.count)
+        try checkKeyCount(names.count)
         var keys: [KeyDraft] = []
         keys.reserveCapacity(names.count)
         for (index, key) in names.enumerated() {

@@ -13,7 +13,7 @@ extension WriteDraft {
         if let name { try checkGuards(of: name) }
         let parts = commit.parts.filter { name == nil || $0.suite == name }
         if !undo.isForced {
-            let commitsFromFiles = request.past?.later ?? []
+            let commitsFromFiles = request.pastFileData?.later ?? []
             let later = parts.compactMap {
                 state.recentPast.laterChanges(
                     of: $0, after: commit.revision, commitsFromFiles, for: request.restrictedGrants)
@@ -30,7 +30,7 @@ extension WriteDraft {
     /// Returns the commit to undo. Throws if the caller has no right to undo the commit. The error does not show
     /// whether keys exist that the caller may not read.
     private func commit(toUndo revision: Revision, in name: SuiteName?) throws(Problem) -> Commit {
-        let fromFile = request.past?.commit
+        let fromFile = request.pastFileData?.commit
         guard let grants = request.grants else {
             return try state.recentPast.commit(toUndo: revision, in: name, for: nil, fromFile: fromFile)
         }
@@ -106,7 +106,7 @@ extension WriteDraft {
             draft = makeSubdraft(on: state)
         }
         let values = part.changes.map { PastValue(before: $0) }
-        try draft.checkCount(values.count)
+        try draft.checkKeyCount(values.count)
         let valueCommit = try draft.restoreValues(values, in: name).commit
         steps = draft.steps
         inverse.add(schemaCommit, valueCommit)

@@ -5,16 +5,17 @@ internal import SettingsModel
 /// with the commits that are not durable yet), to compute its commit or its refusal. Each write has a budget of
 /// validation steps, so that its validation does not delay other writes for long.
 extension WriteDraft {
-    /// Throws if the budget is exhausted. Inlined, because the compiler would copy the draft for a call.
+    /// Throws if the budget of validation steps is exhausted. Inlined, because the compiler would copy the draft for a
+    /// call.
     @inline(__always)
-    func checkSteps() throws(Problem) {
+    func checkValidationSteps() throws(Problem) {
         if steps <= 0 { throw .tooManySteps }
     }
 
     /// Throws if a write concerns too many keys, because it would delay other writes. Inlined, because the compiler
     /// would copy the draft for a call.
     @inline(__always)
-    func checkCount(_ keys: Int) throws(Problem) {
+    func checkKeyCount(_ keys: Int) throws(Problem) {
         if keys > commitKeys { throw Problem(tooManyKeys: commitKeys) }
     }
 
@@ -23,7 +24,7 @@ extension WriteDraft {
     mutating func subtractStepsForViolations(of record: KeyRecord, in suite: Suite?) throws(Problem) {
         guard record.valueSource == .invalid, let suite else { return }
         _ = suite.violations(ofStoredValueIn: record, steps: &steps)
-        try checkSteps()
+        try checkValidationSteps()
     }
 }
 
@@ -53,7 +54,7 @@ extension WriteDraft {
             if violations.isEmpty { bodyLocation = key.pointer }
             violations += self.violations(of: key)
         }
-        try checkSteps()
+        try checkValidationSteps()
         if let first = unknownKeys.first {
             var problem = first.suite.unknownKey(first.key, for: request.restrictedGrants, status: 422)
             problem.pointer = first.pointer
@@ -66,7 +67,7 @@ extension WriteDraft {
         }
         if keys.contains(where: { $0.isUnderSuiteRules }) {
             violations += suiteViolations(Array(keys))
-            try checkSteps()
+            try checkValidationSteps()
         }
         if !violations.isEmpty { throw Problem(violations: violations, bodyLocation: bodyLocation) }
     }
@@ -79,7 +80,7 @@ extension WriteDraft {
             before: schema.effectiveValues(stored: suite.storedValues(of: keys), of: keys),
             after: schema.effectiveValues(stored: JSONObject(), of: keys), secrets: suite.markedSecrets(of: keys),
             steps: &steps)
-        try checkSteps()
+        try checkValidationSteps()
         if !violations.isEmpty {
             throw Problem(
                 violations: violations.map {

@@ -29,7 +29,7 @@ extension State {
             request: request, state: self, revision: revision, time: time, createsSuites: createsSuites,
             commitKeys: commitKeys, quotas: quotas)
         if let deadlines = request.deadlines { return try draft.decide(with: deadlines) }
-        let decision = try draft.decideTask()
+        let decision = try draft.decideIgnoringDeadlines()
         // An undo or a drop also ends the pending actions (reverts and writes at a deadline) that it makes pointless.
         return hasPendingActions ? draft.endingPendingActions(with: decision) : decision
     }
@@ -37,7 +37,7 @@ extension State {
 
 extension WriteDraft {
     /// Decides the task of the request. Ignores the deadlines at which the daemon reverts or carries out the write.
-    mutating func decideTask() throws(Problem) -> WriteDecision {
+    mutating func decideIgnoringDeadlines() throws(Problem) -> WriteDecision {
         switch request.task {
         case .command(let command): return try decide(command)
         // The document is not a valid schema. If a guard (a precondition such as `If-Match`) does not hold, `refusal`
@@ -182,7 +182,7 @@ extension WriteDraft {
     mutating func checkLock(_ key: KeyName, in suite: Suite?) throws(Problem) {
         guard !request.overridesLocks, let suite, let schema = suite.schema?.schema else { return }
         let isLocked = schema.isLocked(key.text, steps: &steps)
-        try checkSteps()
+        try checkValidationSteps()
         if isLocked { throw suite.lockedKey(key) }
     }
 

@@ -14,7 +14,7 @@ struct WriteDraft {
         case path
         case body(JSONPointer)
         /// No part: the key comes from stored data, for example from the commit that the request undoes.
-        case noPart
+        case notInRequest
     }
 
     let request: WriteRequest
@@ -91,13 +91,13 @@ struct WriteDraft {
         guard suite != nil || createsSuites else {
             throw state.unknownSuite(name, for: request.restrictedGrants, refusesCreation: true)
         }
-        try checkCount(keyDrafts.count + 1)
+        try checkKeyCount(keyDrafts.count + 1)
         // The keys of a missing suite have the revision of the last commit that dropped a suite.
         let before = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDropRevision)
         steps += Self.stepsPerKey
         let suiteSchema = suite?.schema
         let schema = suiteSchema?.schema.key(key.text, steps: &steps)
-        try checkSteps()
+        try checkValidationSteps()
         let isHidden =
             request.restrictedGrants != nil && suite?.isHidden(before, from: request.restrictedGrants) ?? false
         let new = KeyDraft(

@@ -58,10 +58,10 @@ package struct WriteRequest: Sendable {
 
     /// The data that an undo or a restore needs from past files, which have older commits than the history (the recent
     /// commits in memory); nil if the write needs no past file.
-    package var past: Past?
+    package var pastFileData: PastFileData?
 
-    /// Data from past files. `Past` is a class, so that most requests store only a nil reference.
-    package final class Past: Sendable {
+    /// Data from past files. `PastFileData` is a class, so that most requests store only a nil reference.
+    package final class PastFileData: Sendable {
         /// The commit to undo; nil for a restore.
         let commit: RetainedCommit?
         /// Commits after the commit to undo that changed the same suites, oldest first.

@@ -184,7 +184,7 @@ private struct RepairPlan {
             guard !journals[index].head.beginsEpoch || journals[index].head.revision <= state.revision else { continue }
             journals[index].head.epoch = index > 0 ? journals[index - 1].head.epoch : state.epoch
         }
-        return try Replay(state, journals, in: directory, keepsValidPrefix: true)
+        return try Replay(state, journals, in: directory, undoesFailedCommits: true)
     }
 
     /// Repairs the directory. If a crash interrupts the repair before the new journal exists, the daemon refuses to
@@ -215,7 +215,9 @@ private struct RepairPlan {
         }
         if lost.count > 0 {
             let commits = lost.count == 1 ? "1 commit" : "\(lost.count) commits"
-            lines.append("\(would)lost: \(commits) that can be read, up to revision \(lost.last), after the damage")
+            lines.append(
+                "\(would)lost: \(commits) up to revision \(lost.last), although readable, because earlier data is damaged "
+                    + "or missing")
         }
         for (name, reason) in unusable { lines.append("\(name) is damaged: \(reason)") }
         for (name, newName) in pastFileRenames + renames { lines.append("\(would)renamed: \(name) to \(newName)") }

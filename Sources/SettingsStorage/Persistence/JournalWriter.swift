@@ -36,7 +36,8 @@ struct JournalWriter {
     init(_ head: JournalHead, in directory: DataDirectory, _ options: LocalLog.Options, _ metrics: StorageMetrics) {
         (self.head, self.directory, self.options, self.metrics) = (head, directory, options, metrics)
         durableRevision = head.revision
-        syncTask = BackgroundTask(label: "settingsd.sync", qos: .userInitiated, runsInline: options.runsInline)
+        syncTask = BackgroundTask(
+            label: "settingsd.sync", qos: .userInitiated, runsSynchronously: options.runsSynchronously)
     }
 
     /// Begins a new file for the commits after a revision. `commits` are the first of these commits.

@@ -32,7 +32,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         /// Sets the charge against the memory budget for evicted commits that are not in a past file yet.
         package var chargePast: @Sendable (_ bytes: Int) -> Void = { _ in }
         /// True to sync and to write files synchronously instead of on background queues, for tests.
-        package var runsInline = false
+        package var runsSynchronously = false
 
         package init(durability: Durability) {
             self.durability = durability
@@ -139,7 +139,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             return nil
         }
         let files = try PastFiles.open(directory, upTo: recovery.lastRevision, recovery.state.history, log)
-        var schedule = PastSchedule(files, recovery.state.history, limits: limits, runsInline: options.runsInline)
+        var schedule = PastSchedule(
+            files, recovery.state.history, limits: limits, runsSynchronously: options.runsSynchronously)
         if schedule.isDue(recovery.state) { schedule.enqueue(recovery.state) }
         return schedule
     }
@@ -347,7 +348,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             if journal.file != nil { pastSchedule?.enqueue(state) }
         }
         pastSchedule?.beginNextFile(now: clock())
-        if options.runsInline { pastSchedule?.collectResult(now: clock(), log) }
+        if options.runsSynchronously { pastSchedule?.collectResult(now: clock(), log) }
         options.chargePast(pastSchedule?.evictedBytes(notIn: state) ?? 0)
     }
 
@@ -364,7 +365,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         }
         guard journal.file != nil else { return }
         snapshots.beginSnapshot(of: state, journal: journal.head.revision, in: directory)
-        if options.runsInline { collectResults() }
+        if options.runsSynchronously { collectResults() }
     }
 
     /// Syncs the journal and begins a new journal, so that the older journals can be removed after the snapshot. Does

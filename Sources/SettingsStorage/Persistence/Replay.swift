@@ -26,12 +26,12 @@ struct Replay {
     private(set) var tornTail: TornTail?
     /// The number of bytes of the applied commits in the journals.
     private(set) var replayedBytes = 0
-    /// The damage that ended the replay; nil if there is none. Unless `keepsValidPrefix` is true, the state may then
+    /// The damage that ended the replay; nil if there is none. Unless `undoesFailedCommits` is true, the state may then
     /// contain a part of the commit that could not be applied.
     private(set) var damage: RecoveryError?
 
     private let directory: DataDirectory
-    private let keepsValidPrefix: Bool
+    private let undoesFailedCommits: Bool
     /// The last commit of the journals read so far, which the next journal must continue. It may be before
     /// ``state``, because the snapshot contains the first commits of the journals.
     private var reachedRevision: Revision
@@ -40,12 +40,13 @@ struct Replay {
     ///
     /// - Parameters:
     ///   - journals: the journals of the directory, oldest first.
-    ///   - keepsValidPrefix: true if a commit that cannot be applied must leave the state unchanged, which is slower.
+    ///   - undoesFailedCommits: true if a commit that cannot be applied must leave the state unchanged, which is
+    ///     slower.
     init(
-        _ state: State, _ journals: [Journal], in directory: DataDirectory, keepsValidPrefix: Bool = false
+        _ state: State, _ journals: [Journal], in directory: DataDirectory, undoesFailedCommits: Bool = false
     ) throws(RecoveryError) {
         self.state = state
-        (self.directory, self.keepsValidPrefix) = (directory, keepsValidPrefix)
+        (self.directory, self.undoesFailedCommits) = (directory, undoesFailedCommits)
         reachedRevision = state.revision
         do throws(RecoveryError) {
             try replay(journals)
@@ -114,7 +115,10 @@ struct Replay {
         let contents = try reader.read(after: reachedRevision, upTo: end) { entry throws(JournalReader.Rejection) in
             guard entry.revision > state.revision else { return }
             guard state.revision == entry.predecessor else {
-                throw JournalReader.Rejection(reason: "the journal does not contain revision \(state.revision)")
+                throw JournalReader.Rejection(
+                    reason:
+                        "the commits after revision \(entry.predecessor) up to \(state.revision) are missing before "
+                        + "commit \(entry.revision)")
             }
             try apply(entry)
         }
@@ -130,7 +134,7 @@ struct Replay {
     }
 
     private mutating func apply(_ entry: JournalReader.Entry) throws(JournalReader.Rejection) {
-        let stateBefore = keepsValidPrefix ? state : nil
+        let stateBefore = undoesFailedCommits ? state : nil
         do {
             // A line of a journal omits the values that the commit replaced. The state before the commit contains them.
             try state.apply(state.addingReplacedValues(to: Commit(json: entry.json)))

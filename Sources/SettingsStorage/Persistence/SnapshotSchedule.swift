@@ -42,7 +42,7 @@ struct SnapshotSchedule {
 
     init(latestRevision: Revision, bytesSinceSnapshot: Int, _ options: LocalLog.Options, now: UInt64) {
         (self.latestRevision, self.bytesSinceSnapshot, self.options) = (latestRevision, bytesSinceSnapshot, options)
-        task = BackgroundTask(label: "settingsd.snapshots", qos: .utility, runsInline: options.runsInline)
+        task = BackgroundTask(label: "settingsd.snapshots", qos: .utility, runsSynchronously: options.runsSynchronously)
         intervalStart = now
     }
 

@@ -180,7 +180,7 @@ extension PendingActionRunner {
             var scheduled = WriteRequest(command)
             do throws(Problem) {
                 try makePastReader(state).readPast(for: &scheduled)
-                request.past = scheduled.past
+                request.pastFileData = scheduled.pastFileData
             } catch {
                 // The write is decided without the data from the files. The result is a refusal, which its commit
                 // records.
@@ -188,8 +188,9 @@ extension PendingActionRunner {
             }
         }
         // Higher estimates make no difference: at 50,000 microseconds, `WriteQueue` reaches the maximum wait.
-        let cost = state.cost(of: request, within: Cost(microseconds: 65_536, bytes: .max))
-        let time = PendingWrite.minimumTime + UInt64(cost.cost.microseconds * 1000)
+        let estimate = state.cost(of: request, within: Cost(microseconds: 65_536, bytes: .max))
+        let time = PendingWrite.minimumTime + UInt64(estimate.cost.microseconds * 1000)
+        // The revision in `high` identifies the action, so `low` is unused.
         return store.makeWrite(
             WriteID(high: UInt64(action.id.revision.number), low: 0), request, for: self, estimatedTime: time)
     }

@@ -12,14 +12,14 @@ package final class BackgroundTask<TaskResult: Sendable>: Sendable {
     }
 
     private let queue: DispatchQueue
-    private let runsInline: Bool
+    private let runsSynchronously: Bool
     private let progress = Mutex(Progress())
     private let cancelled = Atomic(false)
 
-    /// - Parameter runsInline: true to run each task in the call that begins it, for tests.
-    package init(label: String, qos: DispatchQoS, runsInline: Bool) {
+    /// - Parameter runsSynchronously: true to run each task in the call that begins it, for tests.
+    package init(label: String, qos: DispatchQoS, runsSynchronously: Bool) {
         queue = DispatchQueue(label: label, qos: qos)
-        self.runsInline = runsInline
+        self.runsSynchronously = runsSynchronously
     }
 
     /// True from the beginning of a task until the owner has taken its result.
@@ -35,7 +35,7 @@ package final class BackgroundTask<TaskResult: Sendable>: Sendable {
             let result = body(self)
             progress.withLock { $0.result = result }
         }
-        if runsInline { run() } else { queue.async(execute: run) }
+        if runsSynchronously { run() } else { queue.async(execute: run) }
     }
 
     /// Waits for the end of the running task, if any.

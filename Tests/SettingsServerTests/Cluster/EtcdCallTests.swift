@@ -75,7 +75,7 @@ struct EtcdCallTests {
                 "mod_revision":"2","version":"1","value":"dg=="},{"key":"YQ=="}],"count":"2"}},{"response_range":{"header":{}}}]}
                 """#)
         let answer = try #require(readOfTwoKeys.parseAnswer(json))
-        #expect(answer.hasSucceeded && answer.header.cluster == "14841639068965178418")
+        #expect(answer.conditionsHeld && answer.header.cluster == "14841639068965178418")
         #expect(answer.header.revision == 9 && answer.header.term == 2)
         #expect(answer.ranges == [[EtcdPair(key: "a", value: Array("v".utf8)), EtcdPair(key: "a", value: [])], []])
     }

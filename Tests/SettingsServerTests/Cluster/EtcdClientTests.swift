@@ -27,18 +27,18 @@ struct EtcdClientTests {
         let first = EtcdTransaction(
             conditions: [EtcdTransaction.Condition(key: "k")], success: [.put("k", bytes)],
             failure: [.range(EtcdRange(key: "k")), .range(EtcdRange(key: "x", end: "z"))])
-        #expect(try client.call(first, by: deadline()).hasSucceeded)
+        #expect(try client.call(first, by: deadline()).conditionsHeld)
         let second = try client.call(first, by: deadline())
-        #expect(!second.hasSucceeded)
+        #expect(!second.conditionsHeld)
         #expect(second.ranges == [[EtcdPair(key: "k", value: bytes)], []])
 
         let third = EtcdTransaction(
             conditions: [EtcdTransaction.Condition(key: "k", value: bytes)],
             success: [.put("x1", [1]), .put("x2", []), .delete("k")])
-        #expect(try client.call(third, by: deadline()).hasSucceeded)
-        #expect(try !client.call(third, by: deadline()).hasSucceeded)
+        #expect(try client.call(third, by: deadline()).conditionsHeld)
+        #expect(try !client.call(third, by: deadline()).conditionsHeld)
         let fourth = try client.call(first, by: deadline())
-        #expect(fourth.hasSucceeded, "the third transaction must delete the key")
+        #expect(fourth.conditionsHeld, "the third transaction must delete the key")
         let range = EtcdRange(key: "x", end: "z", limit: 2)
         let all = try client.call(EtcdTransaction(success: [.range(range)]), by: deadline())
         #expect(all.ranges == [[EtcdPair(key: "x1", value: [1]), EtcdPair(key: "x2", value: [])]])
@@ -93,7 +93,7 @@ struct EtcdClientTests {
         // Each client begins with a random member.
         for _ in 0..<8 {
             var client = Self.client(stopped.endpoints + etcd.endpoints)
-            #expect(try client.call(put, by: deadline()).hasSucceeded)
+            #expect(try client.call(put, by: deadline()).conditionsHeld)
         }
         var client = Self.client(stopped.endpoints)
         let error = #expect(throws: EtcdError.self) {

@@ -45,7 +45,7 @@ final class DataFolder {
     func open(_ durability: Durability = .always) throws(RecoveryError) -> (Recovery, LocalLog) {
         var options = LocalLog.Options(durability: durability)
         options.snapshotInterval = Self.snapshotInterval
-        options.runsInline = true
+        options.runsSynchronously = true
         return try LocalLog.open(
             directory, options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: newEpoch,
             clock: clock.clock.now)

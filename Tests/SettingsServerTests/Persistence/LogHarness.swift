@@ -65,7 +65,7 @@ final class LogHarness {
         var options = LocalLog.Options(durability: setup.durability)
         options.snapshotJournalBytes = setup.journalBytes
         options.syncInterval = 3  // nanoseconds of the manual clock: every third batch
-        options.runsInline = true
+        options.runsSynchronously = true
         options.chargePast = { [pastCharge] bytes in pastCharge.bytes.withLock { $0 = bytes } }
         log = nil
         let (recovered, log) = try LocalLog.open(

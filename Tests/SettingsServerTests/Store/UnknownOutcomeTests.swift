@@ -18,7 +18,7 @@ struct UnknownOutcomeTests {
     private func start() throws -> (store: Store, log: LocalLog) {
         let epoch = try #require(Epoch("e0"))
         var options = LocalLog.Options(durability: .always)
-        options.runsInline = true
+        options.runsSynchronously = true
         let (recovered, log) = try LocalLog.open(
             DataDirectory("/data", in: disk), options: options, limits: History.Limits(), log: LogHarness.quiet,
             newEpoch: { epoch },

@@ -41,8 +41,9 @@ struct JournalFile: Sendable {
     init(_ head: JournalHead, commits: [Commit] = [], in directory: DataDirectory) throws(Failure) {
         var batch = JournalBatch()
         batch.add(head)
-        // `followsSync` is true, because the file is synced before it gets its name. An invalid line before another line
-        // is therefore damage, and not the rest of an interrupted write.
+        // `followsSync` states in a line that everything before the line was on disk. It is true here, because the file
+        // is synced before it gets its name. An invalid line before another line is therefore damage, and not the rest
+        // of an interrupted write.
         for commit in commits { batch.add(commit, after: batch.lastRevision ?? head.revision, followsSync: true) }
         let name = DataDirectory.journalName(after: head.revision)
         do throws(FileError) {

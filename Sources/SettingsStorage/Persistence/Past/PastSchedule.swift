@@ -38,10 +38,10 @@ struct PastSchedule {
     private var earliestRetry: UInt64 = 0
 
     /// - Parameter history: all recovered commits, including commits beyond the limits.
-    init(_ files: PastFiles, _ history: History, limits: History.Limits, runsInline: Bool) {
+    init(_ files: PastFiles, _ history: History, limits: History.Limits, runsSynchronously: Bool) {
         self.files = files
         self.limits = limits
-        task = BackgroundTask(label: "settingsd.past", qos: .utility, runsInline: runsInline)
+        task = BackgroundTask(label: "settingsd.past", qos: .utility, runsSynchronously: runsSynchronously)
         enqueuedTotals = history.appended
         history.forEach(after: files.newest?.to ?? history.oldestAvailable) { commit in
             enqueuedTotals = (enqueuedTotals.count - 1, enqueuedTotals.size - commit.size)
@@ -142,6 +142,7 @@ struct PastSchedule {
         // If an earlier write failed, try again now.
         (consecutiveFailures, earliestRetry) = (0, 0)
         while true {
+            // The time that remains; 0 after the deadline.
             let isDone = task.wait(for: deadline - min(clock(), deadline))
             if !isDone { task.cancelAndWait() }
             collectResult(now: clock(), log)

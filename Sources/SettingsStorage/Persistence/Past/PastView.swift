@@ -248,8 +248,8 @@ extension PastView {
     /// The maximum number of later commits that the preparation of an undo looks up. Each look-up may read a file.
     private static let maximumLaterCommits = 64
 
-    /// Reads from files the commits or the suite that an undo or a restore needs, and sets `request.past`. Throws if
-    /// the data is unavailable.
+    /// Reads from files the commits or the suite that an undo or a restore needs, and sets `request.pastFileData`.
+    /// Throws if the data is unavailable.
     package func readPast(for request: inout WriteRequest) throws(Problem) {
         switch request.command {
         case .undo(let undo, of: let name, onConflict: _):
@@ -263,14 +263,14 @@ extension PastView {
                 guard let newest = files.last, undo.revision <= newest.to else { return }
                 throw Problem(.badRequest, "revision \(undo.revision) changed nothing")
             }
-            request.past = WriteRequest.Past(commit: commit, later: try laterCommits(than: commit))
+            request.pastFileData = WriteRequest.PastFileData(commit: commit, later: try laterCommits(than: commit))
         case .restore(let name, let restore, skipsConflicts: _):
             let revision = try self.revision(at: restore.moment, of: name)
             guard revision < state.oldestAvailable(of: name) else { return }
             guard let suite = try self.suite(name, at: revision) else {
                 throw state.recentPast.unknownSuite(name, for: request.restrictedGrants, at: revision)
             }
-            request.past = WriteRequest.Past(suite: suite)
+            request.pastFileData = WriteRequest.PastFileData(suite: suite)
         default: break
         }
     }
