@@ -164,11 +164,11 @@ struct PlanTests {
         try shell.runTranscript(
             """
             $ settings plan large.json --hash
-            ! settings: cannot apply the plan in one commit, with 101 operations and 1 condition: the write contains more than 100 keys; split it into several writes, or raise limits.commitKeys
+            ! settings: cannot apply the plan in one commit, with 101 operations and 1 condition: the write changes or checks more than 100 keys; split it into several writes, or raise limits.commitKeys
             !   'settings apply' with a file for each part of the settings makes several commits, and other callers can see the state between the commits
             => 5
             $ settings apply large.json --quiet
-            ! settings: cannot apply the plan in one commit, with 101 operations and 1 condition: the write contains more than 100 keys; split it into several writes, or raise limits.commitKeys
+            ! settings: cannot apply the plan in one commit, with 101 operations and 1 condition: the write changes or checks more than 100 keys; split it into several writes, or raise limits.commitKeys
             !   'settings apply' with a file for each part of the settings makes several commits, and other callers can see the state between the commits
             => 5
             $ settings list

@@ -141,7 +141,8 @@ extension Problem {
     fileprivate init(tooManyKeys limit: Int) {
         self.init(
             .tooLarge,
-            "the write contains more than \(limit) keys; split it into several writes, or raise limits.commitKeys")
+            "the write changes or checks more than \(limit) keys; split it into several writes, or raise "
+                + "limits.commitKeys")
         self.limit = Int64(limit)
     }
 }

@@ -216,8 +216,8 @@ private struct RepairPlan {
         if lost.count > 0 {
             let commits = lost.count == 1 ? "1 commit" : "\(lost.count) commits"
             lines.append(
-                "\(would)lost: \(commits) up to revision \(lost.last), although readable, because earlier data is damaged "
-                    + "or missing")
+                "\(would)lost: \(commits) up to revision \(lost.last), although readable, because earlier data is "
+                    + "damaged or missing")
         }
         for (name, reason) in unusable { lines.append("\(name) is damaged: \(reason)") }
         for (name, newName) in pastFileRenames + renames { lines.append("\(would)renamed: \(name) to \(newName)") }

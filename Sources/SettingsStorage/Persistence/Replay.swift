@@ -154,6 +154,7 @@ struct Replay {
     private func gapError(before journal: Journal) -> RecoveryError {
         directory.damage(
             journal.name, line: 1,
-            "the journal follows revision \(journal.head.predecessor); the history after \(reachedRevision) is missing")
+            "the journal follows revision \(journal.head.predecessor), but the commits after revision \(reachedRevision) "
+                + "are missing")
     }
 }
