@@ -76,7 +76,7 @@ struct ProgramEnvironment: Sendable {
             let address = try address ?? ServerAddress.from(variable: server)
             let server = SharedServer.at(address, token: token, client: self.clientName(clientName))
             let backend = RemoteBackend(suite: suite, server: server, timeout: timeout)
-            return SuiteSession(backend, outbox: outbox, cache: cache, of: address, timeout: timeout)
+            return SuiteSession(backend, outbox: outbox, cache: cache, server: address, timeout: timeout)
         } catch let error as ServerAddressError {
             return SuiteSession(NoBackend(suite: defaultSuite, reason: "\(ServerAddress.variable): \(error)"))
         } catch {

@@ -126,7 +126,7 @@ extension SuiteSession {
     ///   - server: the server to which the writes in the outbox belong. They are not sent to another server.
     ///   - timeout: the maximum time for which a caller waits.
     convenience init(
-        _ backend: any SuiteBackend, outbox: FileLocation, cache: FileLocation, of server: ServerAddress,
+        _ backend: any SuiteBackend, outbox: FileLocation, cache: FileLocation, server: ServerAddress,
         timeout: Duration
     ) {
         let owner = FileOwner(server: server.description, suite: backend.suite)

@@ -34,6 +34,7 @@ struct CachingTests {
         DefaultsAdapter(
             keyStore: ClientKeys(),
             session: SuiteSession(
+                // Retains the directory until the last cache file is saved, when the adapter is deallocated.
                 FlakyBackend(backend, retaining: directory), cache: file(), options: .init(saveInterval: interval)),
             log: DefaultsLog { _, message, _ in issues.add(message) })
     }
@@ -144,6 +145,7 @@ struct CachingTests {
             try Data(damaged).write(to: URL(filePath: path))
             #expect(file().read() == nil, "byte \(offset)")
         }
+        // The number after `cache` is the version of the format. This version of the client knows only version 1.
         let later = CheckedLine.line(of: Array(#"{"cache":2,"server":"server","suite":"com.example.app"}"#.utf8))
         try Data(later).write(to: URL(filePath: path))
         #expect(file().read() == nil)

@@ -4,7 +4,8 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
-/// Reads, writes and changes in place. The expected values start from the defaults in `ClientKeys`.
+/// Reads, writes and changes in place. The expected values start from the defaults in `ClientKeys`. `?=` stores a value
+/// only if no value is stored.
 @Suite(.ownThread)
 struct AccessTests {
     private let username = DefaultsKey<String?>("username")
@@ -13,8 +14,8 @@ struct AccessTests {
 
     @Test("Access by key path, by key and as a member reaches the same setting", arguments: BackendKind.allCasesWithTCP)
     func threeWays(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         #expect(defaults[\.launchCount] == 0)
         defaults[\.launchCount] += 1
         defaults.launchCount += 1
@@ -28,15 +29,15 @@ struct AccessTests {
         #expect(defaults[key: count] == 8)
         defaults[key: count] = 9
         #expect(defaults[\.launchCount] == 9)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test(
         "A change of an element or a member of a value is stored, in all three forms of access",
         arguments: BackendKind.allCases)
     func nested(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         defaults[\.libraries].append("x")
         defaults[\.libraries][0] += " 2.0"
         defaults.libraries.append("b")
@@ -54,15 +55,15 @@ struct AccessTests {
         defaults.permissions.insert(.write)
         defaults[\.permissions].formUnion(.read)
         #expect(defaults.permissions == [.read, .write])
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test(
         "An optional chain changes a stored value and does nothing for a missing value", arguments: BackendKind.allCases
     )
     func optionalChaining(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         defaults[\.account]?.name = "nobody"
         defaults.account?.ports.append(1)
         defaults[\.username]? += "x"
@@ -78,13 +79,13 @@ struct AccessTests {
         defaults[\.username]? += "!"
         defaults[key: username]? += "?"
         #expect(defaults.username == "me!?")
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("Two settings can be swapped, and a setting can be passed as inout", arguments: BackendKind.allCases)
     func swapping(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         defaults[\.launchCount] = 1
         defaults[\.loginTries] = 2
         swap(&defaults[\.launchCount], &defaults[\.loginTries])
@@ -98,7 +99,7 @@ struct AccessTests {
         #expect(defaults.loginTries == 16)
         defaults[\.launchCount] += defaults[\.launchCount] + defaults.loginTries
         #expect(defaults.launchCount == 18)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     struct Failure: Error {}
@@ -107,7 +108,7 @@ struct AccessTests {
         "A change in place that throws or that does not change the value sends no write",
         arguments: BackendKind.allCases)
     func throwing(_ kind: BackendKind) throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         #expect(throws: Failure.self) {
             try changeInPlace(&defaults[\.libraries]) {
                 $0.append("lost")
@@ -133,7 +134,7 @@ struct AccessTests {
         "An optional without a stored value is nil or its default, and assigning nil removes the value",
         arguments: BackendKind.allCases)
     func optionals(_ kind: BackendKind) throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         #expect(defaults[\.username] == nil)
         #expect(defaults[\.nickname] == "anonymous")
         defaults[\.username] = "radek"
@@ -149,7 +150,7 @@ struct AccessTests {
 
     @Test("Arithmetic uses the key's type and starts from the default", arguments: BackendKind.allCases)
     func arithmetic(_ kind: BackendKind) throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         defaults[\.ratio] += 10
         #expect(defaults.ratio == 13.14)
         defaults.ratio *= 2
@@ -164,8 +165,8 @@ struct AccessTests {
 
     @Test("Keys of nested stores are read and written at any depth", arguments: BackendKind.allCases)
     func stores(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         defaults.player.volume = 0.75
         #expect(defaults[\.player.volume] == 0.75)
         #expect(defaults[\.volume] == 0.75, "both key paths lead to the key player.volume")
@@ -184,12 +185,12 @@ struct AccessTests {
         #expect(defaults.isSet(\.player.equalizer.bands))
         defaults.remove(\.player.equalizer.bands)
         #expect(defaults.player.equalizer.bands == [])
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("A key with the name of an adapter member is reached by its key path", arguments: BackendKind.allCases)
     func shadowedNames(_ kind: BackendKind) throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         defaults[\.value] += 1
         #expect(defaults[\.value] == 8)
     }
@@ -246,7 +247,7 @@ struct AccessTests {
         "Without a stored value, each of two keys with the same name returns its own default",
         arguments: BackendKind.allCases)
     func defaults(_ kind: BackendKind) throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         let one = DefaultsKey<Int>("n", defaultValue: 1)
         let two = DefaultsKey<Int>("n", defaultValue: 2)
         #expect(defaults[key: one] == 1)
@@ -258,8 +259,8 @@ struct AccessTests {
 
     @Test("Keys with the same name apply their own limits to every read", arguments: BackendKind.allCases)
     func rules(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         let unlimited = DefaultsKey<Int>("n", defaultValue: 1)
         let limited = DefaultsKey<Int>("n", defaultValue: 2, in: 0...9)
         let enumerated = DefaultsKey<Int>("n", defaultValue: 3, allowed: [3, 4])
@@ -276,13 +277,13 @@ struct AccessTests {
             #expect(defaults[key: limited] == 4)
             #expect(defaults[key: enumerated] == 4)
         }
-        #expect(world.drainIssues().allSatisfy { $0.key == "n" && $0.attempt == .read })
+        #expect(fixture.drainIssues().allSatisfy { $0.key == "n" && $0.attempt == .read })
     }
 
     @Test("An adapter reads the values that another adapter stores", arguments: BackendKind.allCases)
     func shared(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         #expect(two[\.theme] == .light)
         one[\.theme] = .dark
         try await two.synchronize()

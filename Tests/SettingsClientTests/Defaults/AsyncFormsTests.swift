@@ -8,8 +8,8 @@ import Testing
 struct AsyncFormsTests {
     @Test("Async methods read, store and change a setting", arguments: BackendKind.allCasesWithTCP)
     func basics(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         try await one.set(\.launchCount, 3)
         #expect(try await one.value(\.launchCount) == 3)
         #expect(try await one.value(\.theme) == .light)
@@ -25,8 +25,8 @@ struct AsyncFormsTests {
     @Test("Async methods throw the errors that a setter reports", arguments: BackendKind.allCases)
     func errors(_ kind: BackendKind) async throws {
         let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3)])
-        let world = try kind.world(schema: schema)
-        let defaults = world.adapter()
+        let fixture = try kind.fixture(schema: schema)
+        let defaults = fixture.adapter()
         let refused = await #expect(throws: DefaultsError.self) { try await defaults.set(\.launchCount, 4) }
         #expect(refused?.code == .invalidValue)
         let unknown = await #expect(throws: DefaultsError.self) { try await defaults.set(\.username, "me") }
@@ -34,17 +34,18 @@ struct AsyncFormsTests {
         let local = await #expect(throws: DefaultsError.self) { try await defaults.set(\.volume, 2) }
         #expect(local?.description == "player.volume: must be at most 1.0 (got 2.0)")
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.launchCount) { $0 = -1 } }
+        // The default of `unusable` is outside the limits of the key.
         await #expect(throws: DefaultsError.self) { try await defaults.value(\.unusable) }
         #expect(defaults.launchCount == 0)
         // The client also reports that the keys of the program differ from the schema (`.check`).
-        #expect(world.drainIssues().filter { $0.attempt != .check }.map(\.key) == ["unusable"])
+        #expect(fixture.drainIssues().filter { $0.attempt != .check }.map(\.key) == ["unusable"])
     }
 
     @Test(
         "An async read throws an error for a stored value of another type instead of returning the default",
         arguments: BackendKind.allCases)
     func unreadable(_ kind: BackendKind) async throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         defaults["launchCount"] = "many"
         let error = await #expect(throws: DefaultsError.self) { try await defaults.value(\.launchCount) }
         #expect(error?.description == "launchCount: must be an integer (got \"many\")")
@@ -56,8 +57,8 @@ struct AsyncFormsTests {
 
     @Test("A transaction makes all changes or none, and reads its own writes", arguments: BackendKind.allCases)
     func transactions(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         let sum = try await defaults.transaction { t in
             t[\.launchCount] += 1
             t.launchCount += 1
@@ -88,13 +89,13 @@ struct AsyncFormsTests {
             t[\.loginTries] += 0
         }
         #expect(!defaults.isSet(\.username) && !defaults.isSet(\.loginTries))
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("A transaction reads and writes keys of nested stores at any depth", arguments: BackendKind.allCases)
     func nestedTransactions(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         defaults.player.volume = 0.25
         let bass = try await defaults.transaction { t in
             t.player.volume += 0.5
@@ -121,7 +122,7 @@ struct AsyncFormsTests {
         }
         #expect(defaults.player.equalizer.bass == 4 && defaults.launchCount == 4)
         var runs = 0
-        let other = world.adapter()
+        let other = fixture.adapter()
         try await defaults.transaction { t in
             let volume = t.player.volume
             runs += 1
@@ -129,13 +130,13 @@ struct AsyncFormsTests {
             t.ratio = volume
         }
         #expect(runs == 2 && defaults.ratio == 1, "the transaction has read the volume, which has changed")
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("A transaction runs again if a value that it read has changed", arguments: BackendKind.allCases)
     func repeated(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         var runs = 0
         try await one.transaction { t in
             let count = t[\.launchCount]
@@ -155,8 +156,8 @@ struct AsyncFormsTests {
 
     @Test("Many tasks update one key, and no update is lost", arguments: BackendKind.allCases)
     func concurrent(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let programs = [world.adapter(), world.adapter()]
+        let fixture = try kind.fixture()
+        let programs = [fixture.adapter(), fixture.adapter()]
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<100 {
                 group.addTask { try await programs[task % 2].update(\.launchCount) { $0 += 1 } }

@@ -7,8 +7,8 @@ import Testing
 struct AsyncKeyFormsTests {
     @Test(arguments: BackendKind.allCases)
     func `The async methods accept a key that no key store declares`(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         let count = DefaultsKey<Int>("count", defaultValue: 2)
         // The same setting with another default. A read uses the default of the key with which it is called.
         let other = DefaultsKey<Int>("count", defaultValue: 5)
@@ -28,6 +28,6 @@ struct AsyncKeyFormsTests {
         #expect(try await defaults.transaction { t in (t[key: count], t[key: other]) } == (2, 5))
         #expect(try await defaults.setIfAbsent(key: count) { 8 })
         #expect(try await defaults.value(key: other) == 8)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 }

@@ -22,28 +22,31 @@ enum BackendKind: CaseIterable, Sendable {
     static let allCases: [BackendKind] = [.memory, .memoryWithFiles, .unixSocket]
     static let allCasesWithTCP = allCases + [.tcp]
 
-    /// Creates a world with a suite that no other world uses. The suite has no values.
-    func world(schema: Schema? = nil) throws -> World {
+    /// Creates a suite without values, which no other test uses.
+    func fixture(schema: Schema? = nil) throws -> SuiteFixture {
         let suite = try SuiteName("com.example.app")
         switch self {
         case .memory:
             let backend = InMemoryBackend(suite: suite, schema: schema)
-            return World { backend }
+            return SuiteFixture { backend }
         case .memoryWithFiles:
             let directory = try TemporaryDirectory()
+            // This backend fails no request. It only retains the directory, because the client saves a cache file when
+            // an adapter is deallocated.
             let backend = FlakyBackend(InMemoryBackend(suite: suite, schema: schema), retaining: directory)
             let files = FileLocation.directory(directory.path)
-            return World(files: files) { backend }
-        case .tcp: return try World(served: suite, .tcp, schema)
-        case .unixSocket: return try World(served: suite, .unix, schema)
+            return SuiteFixture(files: files) { backend }
+        case .tcp: return try SuiteFixture(served: suite, .tcp, schema)
+        case .unixSocket: return try SuiteFixture(served: suite, .unix, schema)
         }
     }
 }
 
 /// A suite, adapters that stand for the programs that use the suite, and the issues that the adapters report.
-final class World: Sendable {
+final class SuiteFixture: Sendable {
     private let makeBackend: @Sendable () -> any SuiteBackend
-    /// The daemon that stores the suite. Nil for a suite in memory. Each adapter retains the daemon.
+    /// The daemon that stores the suite. Nil for a suite in memory. The log of each adapter also retains the daemon, so
+    /// that it runs while an adapter exists.
     private let daemon: ServedDaemon?
     /// The location of the outbox files and the cache files.
     private let files: FileLocation
@@ -60,7 +63,7 @@ final class World: Sendable {
         self.makeBackend = makeBackend
     }
 
-    /// Creates a world for a suite of a new daemon.
+    /// Creates a suite of a new daemon.
     fileprivate convenience init(
         served suite: SuiteName, _ transport: ServedDaemon.Transport, _ schema: Schema?
     ) throws {
@@ -69,7 +72,7 @@ final class World: Sendable {
         self.init(at: try daemon.address(transport), suite, of: daemon)
     }
 
-    /// Creates a world for a suite of a server. Each adapter has its own connections and this timeout.
+    /// Uses a suite of a running server. Each adapter has its own connections and this timeout.
     convenience init(
         at address: ServerAddress, _ suite: SuiteName, timeout: Duration = .seconds(20), of daemon: ServedDaemon? = nil
     ) {
@@ -83,15 +86,16 @@ final class World: Sendable {
         makeBackend()
     }
 
-    /// Returns another adapter for the suite. Without the argument `session`, the adapter gets a new session with the
-    /// files of the world.
+    /// Returns another adapter for the suite. Without the argument `session`, the adapter gets a new session, the
+    /// connection of an adapter to its suite. The files name a server, but no test contacts the address `.usual`.
     func adapter<Keys: DefaultsKeyStore>(
         _ keys: Keys, arguments: [String] = [], session: SuiteSession? = nil, timeout: Duration? = nil,
         writes: WriteMode = .confirmed
     ) -> DefaultsAdapter<Keys> {
         let session =
             session
-            ?? SuiteSession(makeBackend(), outbox: files, cache: files, of: .usual, timeout: timeout ?? self.timeout)
+            ?? SuiteSession(
+                makeBackend(), outbox: files, cache: files, server: .usual, timeout: timeout ?? self.timeout)
         let log = DefaultsLog(issues: { [weak issues, daemon] issue in
             withExtendedLifetime(daemon) {}
             issues?.add(issue)

@@ -7,19 +7,20 @@ import Testing
 
 @testable import SettingsClient
 
-/// Async methods that run at the same time on one adapter.
+/// Async methods that run at the same time on one adapter. The error `kept` says that the client still has the write
+/// and sends it later.
 @Suite(.ownThread)
 struct ConcurrentFormsTests {
     /// The log of the backend has the key of each write.
     private let backend: ScriptedBackend
-    private let world: World
+    private let fixture: SuiteFixture
     private let defaults: DefaultsAdapter<ClientKeys>
 
     init() throws {
         let backend = try ScriptedBackend()
         self.backend = backend
-        world = World { backend }
-        defaults = world.adapter()
+        fixture = SuiteFixture { backend }
+        defaults = fixture.adapter()
     }
 
     @Test

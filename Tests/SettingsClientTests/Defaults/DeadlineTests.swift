@@ -4,12 +4,14 @@ import Testing
 
 @testable import SettingsClient
 
+/// Changes with a deadline. With `confirm(within:)`, the daemon reverts the change unless it is confirmed in time; with
+/// `until`, at a given time. With `effective`, the daemon makes the change at a given time.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct DeadlineTests {
     @Test(arguments: BackendKind.allCasesWithTCP)
     func `A change is reverted if it is not confirmed in time`(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         try await defaults.set(\.launchCount, 1)
         try await defaults.ready()
         let updates = defaults.updates(of: \.launchCount)
@@ -22,12 +24,12 @@ struct DeadlineTests {
         }
         #expect(values == [2, 1] && defaults.launchCount == 1)
         let ended = await #expect(throws: DefaultsError.self) { try await pending.confirm() }
-        #expect(ended?.code == .pendingEnded && world.drainIssues() == [])
+        #expect(ended?.code == .pendingEnded && fixture.drainIssues() == [])
     }
 
     @Test(arguments: BackendKind.allCases)
     func `A pending action can be confirmed, reverted, extended or cancelled`(_ kind: BackendKind) async throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         let confirmed = try #require(try await defaults.set(\.launchCount, 1, .confirm(within: .seconds(3600))))
         #expect(defaults.launchCount == 1)
         let extended = try await confirmed.extend(to: .seconds(7200))
@@ -54,7 +56,7 @@ struct DeadlineTests {
 
     @Test(arguments: BackendKind.allCases)
     func `A write that changes nothing creates no pending action`(_ kind: BackendKind) async throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         try await defaults.set(\.launchCount, 1)
         #expect(try await defaults.set(\.launchCount, 1, .until(.seconds(3600))) == nil)
         #expect(try await defaults.transaction(.until(.seconds(3600))) { _ in } == nil)
@@ -64,7 +66,7 @@ struct DeadlineTests {
 
     @Test(arguments: BackendKind.allCases)
     func `A scheduled change is made at its time, and can then be reverted`(_ kind: BackendKind) async throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         try await defaults.ready()
         let updates = defaults.player.updates(of: \.volume)
         let pending = try #require(
@@ -90,8 +92,8 @@ struct DeadlineTests {
 
     @Test(arguments: BackendKind.allCases)
     func `A write with a refused deadline throws an error and changes nothing`(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         for (deadline, field) in Self.refusedDeadlines {
             let error = await #expect(throws: DefaultsError.self) { try await defaults.set(\.launchCount, 1, deadline) }
             #expect(error?.code == .badRequest && "\(error as Any)".contains(field), "\(deadline)")
@@ -103,12 +105,12 @@ struct DeadlineTests {
             Issue.record("the error is \(invalid as Any)")
             return
         }
-        #expect(try await defaults.history().isEmpty && world.drainIssues() == [])
+        #expect(try await defaults.history().isEmpty && fixture.drainIssues() == [])
     }
 
     @Test(arguments: BackendKind.allCases)
     func `A transaction with a deadline is one commit, which is reverted as a whole`(_ kind: BackendKind) async throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         try await defaults.set(\.username, "me")
         let pending = try #require(
             try await defaults.transaction(.confirm(within: .seconds(3600))) { settings in
@@ -123,8 +125,8 @@ struct DeadlineTests {
 
     @Test(arguments: BackendKind.allCases)
     func `A transaction with a deadline runs again after a conflict`(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (defaults, other) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (defaults, other) = (fixture.adapter(), fixture.adapter())
         try await defaults.ready()
         var runs = 0
         try await defaults.transaction(.until(.seconds(3600))) { settings in
@@ -138,7 +140,7 @@ struct DeadlineTests {
 
     @Test func `A change with a deadline fails while an earlier write waits, and never enters the outbox`() async throws
     {
-        let (defaults, backend) = try BackendKind.memory.world().interruptibleAdapter(ClientKeys())
+        let (defaults, backend) = try BackendKind.memory.fixture().interruptibleAdapter(ClientKeys())
         try await defaults.ready()
         backend.isServerUnreachable = true
         let unsent = await #expect(throws: DefaultsError.self) {

@@ -27,8 +27,8 @@ struct DecodingTests {
     @Test(
         "A value is decoded once per revision, for all forms of access to the key", arguments: BackendKind.allCases)
     func once(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (defaults, other) = (world.adapter(Keys()), world.adapter(Keys()))
+        let fixture = try kind.fixture()
+        let (defaults, other) = (fixture.adapter(Keys()), fixture.adapter(Keys()))
         let undeclared = DefaultsKey<Window?>("window")
         func readEverywhere(_ width: Int?) {
             for _ in 0..<10 {
@@ -41,6 +41,7 @@ struct DecodingTests {
         }
         readEverywhere(nil)
         for width in 1...5 {
+            // The write and the 50 reads after it decode the value once.
             let before = Window.decodes.load(ordering: .relaxed)
             defaults.window = Window(width: width)
             readEverywhere(width)
@@ -51,6 +52,6 @@ struct DecodingTests {
         let before = Window.decodes.load(ordering: .relaxed)
         readEverywhere(6)
         #expect(Window.decodes.load(ordering: .relaxed) <= before + 1)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 }

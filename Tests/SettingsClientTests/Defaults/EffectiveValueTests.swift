@@ -11,7 +11,7 @@ struct EffectiveValueTests {
         "isSet is true for a stored value, and hasKey also for a launch argument or a registered default",
         arguments: BackendKind.allCases)
     func presence(_ kind: BackendKind) throws {
-        let defaults = try kind.world().adapter(arguments: ["-loginTries", "3"])
+        let defaults = try kind.fixture().adapter(arguments: ["-loginTries", "3"])
         #expect(!defaults.hasKey(\.theme) && !defaults.isSet(\.theme))
         defaults[\.theme] = .light
         #expect(defaults.hasKey(\.theme) && defaults.isSet(\.theme))
@@ -34,38 +34,38 @@ struct EffectiveValueTests {
         let schema = try Schema(of: ClientKeys.self) {
             \.loginTries; \.launchCount; \.theme
         }
-        let world = try kind.world(schema: schema)
-        let defaults = world.adapter()
+        let fixture = try kind.fixture(schema: schema)
+        let defaults = fixture.adapter()
         #expect(defaults[\.loginTries] == 1)
         #expect(!defaults.isSet(\.loginTries) && !defaults.hasKey(\.loginTries))
         defaults[\.loginTries] = 1
         #expect(defaults.isSet(\.loginTries))
-        let other = world.adapter()
+        let other = fixture.adapter()
         #expect(other.isSet(\.loginTries) && !other.isSet(\.launchCount))
         other.launchCount += 1
         #expect(other.isSet(\.launchCount) && other.launchCount == 1)
         other.register(defaults: ["theme": "dark"])
         #expect(other.theme == .dark, "a registered default overrides the default of the schema")
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("Removing an unset key causes no error, even in a suite that does not exist", arguments: BackendKind.allCases)
     func removal(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         defaults.remove(\.launchCount)
         defaults.removeAll()
         defaults[\.launchCount] = 3
         defaults.remove(\.launchCount)
         defaults.remove(\.launchCount)
         #expect(defaults.launchCount == 0)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("removeAll also removes the values that other programs have stored", arguments: BackendKind.allCases)
     func removingAll(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         one[\.launchCount] = 3
         #expect(one.username == nil)
         two[\.username] = "me"
@@ -73,15 +73,15 @@ struct EffectiveValueTests {
         #expect(one.launchCount == 0 && one.username == nil)
         try await two.synchronize()
         #expect(two.launchCount == 0 && two.username == nil)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test(
         "A registered default is used only without a stored value, and is never stored", arguments: BackendKind.allCases
     )
     func registered(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (defaults, other) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (defaults, other) = (fixture.adapter(), fixture.adapter())
         #expect(defaults.launchCount == 0)
         defaults.register(defaults: ["launchCount": 5, "username": "guest", "theme": "dark"])
         #expect(defaults.launchCount == 5 && defaults.username == "guest" && defaults.theme == .dark)
@@ -96,30 +96,32 @@ struct EffectiveValueTests {
         #expect(defaults.launchCount == 6)
         defaults[\.username] = nil
         #expect(defaults.username == "guest")
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test(
         "An invalid registered default is reported, and the default of the key is used",
         arguments: BackendKind.allCases)
     func invalidRegistered(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
+        // An empty text is not a valid name.
         defaults.register(defaults: ["launchCount": "many", "": 1])
         #expect(defaults.launchCount == 0)
         #expect(defaults.launchCount == 0)
-        #expect(world.drainIssues().map(\.key) == ["", "launchCount"], "reported once, not at each read")
+        #expect(fixture.drainIssues().map(\.key) == ["", "launchCount"], "reported once, not at each read")
         defaults.launchCount += 1
         #expect(defaults.launchCount == 1, "the invalid registered default does not prevent writes")
         defaults["launchCount"] = "many"
-        let withArgument = world.adapter(arguments: ["-launchCount", "3"])
+        let withArgument = fixture.adapter(arguments: ["-launchCount", "3"])
         #expect(withArgument.launchCount == 3)
     }
 
     @Test("A launch argument overrides the stored value", arguments: BackendKind.allCases)
     func arguments(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter(arguments: [
+        let fixture = try kind.fixture()
+        // The argument `-username` has no value, so it is ignored.
+        let defaults = fixture.adapter(arguments: [
             "-skipLogin", "true", "-loginTries", "3", "-lastGameTime", "61.3", "-nickname", "joe",
             "-player.volume=0.25", "--set", #"libraries=["a","b"]"#, "-theme", "dark", "-username",
         ])
@@ -129,13 +131,13 @@ struct EffectiveValueTests {
         #expect(defaults["skipLogin"].bool == true && defaults["loginTries"].int == 3)
         defaults.loginTries = 9
         #expect(defaults.loginTries == 3, "the launch argument overrides the stored value while the program runs")
-        #expect(world.adapter().loginTries == 9, "the setter has stored its value")
-        #expect(world.drainIssues() == [])
+        #expect(fixture.adapter().loginTries == 9, "the setter has stored its value")
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("A launch argument that is invalid for the key is ignored", arguments: BackendKind.allCases)
     func invalidArguments(_ kind: BackendKind) throws {
-        let defaults = try kind.world().adapter(arguments: [
+        let defaults = try kind.fixture().adapter(arguments: [
             "-skipLogin", "perhaps", "-loginTries", "many", "-player.volume", "2", "-theme", "blue",
         ])
         defaults.loginTries = 2

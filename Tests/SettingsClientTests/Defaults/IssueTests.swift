@@ -12,8 +12,8 @@ import Testing
 struct IssueTests {
     @Test("A value beyond the key's limits is reported and not stored", arguments: BackendKind.allCases)
     func limits(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         defaults.volume = 0.75
         defaults.volume = 1.5
         defaults.volume += 1
@@ -21,7 +21,7 @@ struct IssueTests {
         // `?=` writes nothing, because a value is stored.
         defaults[\.volume] ?= 7
         #expect(defaults.volume == 0.75)
-        let issues = world.drainIssues()
+        let issues = fixture.drainIssues()
         #expect(issues.map(\.key) == ["player.volume", "player.volume", "player.volume"])
         #expect(
             issues.first?.description
@@ -36,8 +36,8 @@ struct IssueTests {
                 DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3),
                 DefaultsKey<Int>("visits", defaultValue: 0, in: 0...3),
             ])
-        let world = try kind.world(schema: schema)
-        let defaults = world.adapter()
+        let fixture = try kind.fixture(schema: schema)
+        let defaults = fixture.adapter()
         defaults.launchCount = 3
         defaults.launchCount += 1
         defaults.launchCount = -1
@@ -48,7 +48,7 @@ struct IssueTests {
         #expect(defaults.username == nil)
         // Other issues report that the keys of the program differ from the schema.
         #expect(
-            world.drainIssues().filter { $0.attempt == .write }.map(\.error.code)
+            fixture.drainIssues().filter { $0.attempt == .write }.map(\.error.code)
                 == [.invalidValue, .invalidValue, .invalidValue, .invalidValue, .unknownKey])
     }
 
@@ -56,38 +56,38 @@ struct IssueTests {
         "A stored value of another type is reported once and read as the default, and a change in place does not replace it",
         arguments: BackendKind.allCases)
     func unreadable(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         defaults["launchCount"] = "many"
         #expect(defaults.launchCount == 0 && defaults.launchCount == 0)
-        #expect(world.drainIssues().map(\.attempt) == [.read])
+        #expect(fixture.drainIssues().map(\.attempt) == [.read])
         defaults.launchCount += 1
         #expect(defaults["launchCount"].string == "many")
-        #expect(world.drainIssues().map(\.attempt) == [.write])
+        #expect(fixture.drainIssues().map(\.attempt) == [.write])
         defaults.launchCount = 1
         #expect(defaults.launchCount == 1)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test(
         "A key whose default is outside its limits reads as the default and refuses writes",
         arguments: BackendKind.allCases)
     func unusable(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         #expect(defaults.unusable == 5)
         defaults.unusable = 1
         defaults.unusable += 1
         #expect(defaults.unusable == 5 && !defaults.isSet(\.unusable) && defaults["unusable"].value == nil)
-        #expect(world.drainIssues().map(\.attempt) == [.read, .write, .write])
+        #expect(fixture.drainIssues().map(\.attempt) == [.read, .write, .write])
     }
 
     @Test("An issue about a secret does not contain its value", arguments: BackendKind.allCases)
     func secrets(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         defaults.token = "hunter2"
-        let issues = world.drainIssues()
+        let issues = fixture.drainIssues()
         #expect(issues.count == 1)
         #expect(issues.allSatisfy { !"\($0)".contains("hunter2") })
     }
@@ -111,17 +111,17 @@ struct IssueTests {
     @Test("Without a server, getters and setters report the error, and async methods throw the error")
     func unreachable() async throws {
         let backend = NoBackend(suite: try SuiteName("nowhere"), reason: "nobody answers")
-        let world = World { backend }
-        let defaults = world.adapter()
+        let fixture = SuiteFixture { backend }
+        let defaults = fixture.adapter()
         for _ in 0..<1000 { #expect(defaults.launchCount == 0) }
-        #expect((1..<100).contains(world.drainIssues().count), "only some of the 1000 reads report an issue")
+        #expect((1..<100).contains(fixture.drainIssues().count), "only some of the 1000 reads report an issue")
         defaults.launchCount = 1
         defaults.launchCount += 1
         defaults[\.launchCount] ?= 1
         defaults.remove(\.launchCount)
         defaults.removeAll()
         #expect(defaults.launchCount == 0 && defaults["launchCount"].value == nil && !defaults.isSet(\.launchCount))
-        let issues = world.drainIssues()
+        let issues = fixture.drainIssues()
         #expect(!issues.isEmpty && issues.allSatisfy { $0.error == .unreachable("nobody answers") })
         #expect(issues.filter { $0.attempt == .write }.count == 5)
         await #expect(throws: DefaultsError.unreachable("nobody answers")) { try await defaults.value(\.launchCount) }

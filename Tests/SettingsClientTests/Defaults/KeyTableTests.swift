@@ -7,8 +7,9 @@ import Testing
 
 @testable import SettingsClient
 
-/// The table of resolved keys. Keys share a resolved key if the bytes of their names, their types and their rules are
-/// equal. The rules are the limits, the description and the mark as a secret, but not the default.
+/// The table of resolved keys. A resolved key is a key with its state in the adapter. Keys share a resolved key if the
+/// bytes of their names, their types and their rules are equal. The rules are the limits, the description and the mark
+/// as a secret, but not the default.
 @Suite(.ownThread)
 struct KeyTableTests {
     struct Keys: DefaultsKeyStore {
@@ -65,6 +66,8 @@ struct KeyTableTests {
             #expect(defaults[\.[default: index]] == index && defaults[\.[index % 50]] == 0)
             #expect(defaults[key: DefaultsKey<Int>("n", defaultValue: index, in: 0...index)] == index)
         }
+        // `count` is the number of keys and of last reads of key paths, each at most `capacity`. The replica also keeps
+        // an entry for each key of the table.
         #expect(defaults.core.keys.count <= 2 * KeyTable.capacity)
         #expect(defaults.core.session.state.withLock { $0.replica.entries.count } <= KeyTable.capacity + 1)
         defaults[\.[default: 1]] = 70

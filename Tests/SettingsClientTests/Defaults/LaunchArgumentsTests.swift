@@ -4,6 +4,8 @@ import Testing
 
 @testable import SettingsClient
 
+/// Settings on the command line of a program. `-key value` and `-key=value` give text, and `--set key=JSON` gives JSON.
+/// A value after `-key` may begin with a hyphen only if it is a number. All arguments after `--` are ignored.
 @Suite(.ownThread)
 struct LaunchArgumentsTests {
     /// The launch arguments of a program, and a key.
@@ -54,11 +56,12 @@ struct LaunchArgumentsTests {
 
     @Test("An invalid launch argument is ignored, and the issue names the argument, the key and the rule")
     func invalidValue() throws {
-        let world = try BackendKind.memory.world()
+        let fixture = try BackendKind.memory.fixture()
+        // In `ClientKeys`, the maximum of `player.volume` is 1, and the secret `token` has at most four characters.
         let arguments = ["-player.volume", "5", "--set", "launchCount=\"x\"", "-token", "secrets"]
-        let defaults = world.adapter(arguments: arguments)
+        let defaults = fixture.adapter(arguments: arguments)
         #expect(defaults.volume == 0.5 && defaults.launchCount == 0 && defaults.token == nil)
-        let issues = world.drainIssues()
+        let issues = fixture.drainIssues()
         #expect(issues.map(\.key) == ["player.volume", "launchCount", "token"])
         let texts = issues.map(\.description)
         #expect(texts.first?.contains("ignored the launch argument -player.volume 5: ") ?? false, "\(texts)")
@@ -71,10 +74,10 @@ struct LaunchArgumentsTests {
         "An argument --set without valid JSON is ignored, and the issue names the argument, the key and the rule",
         arguments: ["launchCount={", "launchCount"])
     func invalidJSON(_ assignment: String) throws {
-        let world = try BackendKind.memory.world()
-        let defaults = world.adapter(arguments: ["--set", assignment, "--set", "token=secrets"])
+        let fixture = try BackendKind.memory.fixture()
+        let defaults = fixture.adapter(arguments: ["--set", assignment, "--set", "token=secrets"])
         #expect(defaults.launchCount == 0 && defaults.token == nil)
-        let issues = world.drainIssues()
+        let issues = fixture.drainIssues()
         #expect(issues.map(\.key) == ["launchCount", "token"])
         let texts = issues.map(\.description)
         let expected = "ignored the launch argument --set \(assignment): launchCount: must be JSON"

@@ -22,8 +22,10 @@ struct LifetimeTests {
         }
         for index in 0..<100 {
             #expect(defaults[\.[limit: index]] == index, "each key path has the default of its own key")
+            // A change in place, with a new key path, that changes nothing.
             defaults[\.[index]] += 0
         }
+        // The table holds at most `capacity` keys and `capacity` last reads of key paths. `count` is their sum.
         #expect(defaults.core.keys.count <= 2 * KeyTable.capacity)
         defaults[\.[5]] = 50
         #expect(defaults[\.[1]] == 50)
@@ -48,8 +50,8 @@ struct LifetimeTests {
         "Readers in many threads see values in the order in which they were written",
         arguments: BackendKind.allCases)
     func manyThreads(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let (writer, reader) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (writer, reader) = (fixture.adapter(), fixture.adapter())
         let isDone = Atomic(false)
         DispatchQueue.concurrentPerform(iterations: 6) { thread in
             switch thread {
@@ -73,6 +75,6 @@ struct LifetimeTests {
                 }
             }
         }
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 }

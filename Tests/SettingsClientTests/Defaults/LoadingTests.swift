@@ -13,34 +13,36 @@ import Testing
 struct LoadingTests {
     /// The log of the backend has the key of each write, `load` when a load begins, and `loaded` when it ends.
     private let backend: ScriptedBackend
-    private let world: World
+    private let fixture: SuiteFixture
     private let defaults: DefaultsAdapter<ClientKeys>
 
     init() throws {
         let backend = try ScriptedBackend()
         self.backend = backend
-        world = World { backend }
-        defaults = world.adapter()
+        fixture = SuiteFixture { backend }
+        defaults = fixture.adapter()
     }
 
     @Test
     func `A setter does not load the suite before its write is confirmed`() throws {
         backend.isServerUnreachable = true
-        let defaults = world.adapter(timeout: .milliseconds(50))
+        let defaults = fixture.adapter(timeout: .milliseconds(50))
         defaults.launchCount = 1
         // On a busy machine, the attempt may begin after the timeout.
         #expect(backend.log.wait { !$0.isEmpty })
         #expect(backend.log.all.first == "launchCount" && backend.log.count("load") == 0)
-        #expect(defaults.launchCount == 1 && world.drainIssues() == [])
+        #expect(defaults.launchCount == 1 && fixture.drainIssues() == [])
     }
 
     @Test
     func `A write in the outbox is sent before the suite is loaded, and is applied once`() async throws {
         let directory = try TemporaryDirectory()
         let owner = FileOwner(server: "memory", suite: backend.suite)
+        // An increment of `visits` by 5.
         let change = PendingChange(
             .change(.add(.integer(5))), to: try KeyName("visits"), in: backend.suite, if: nil, requestKey: .unique(),
             PendingChange.MergePlan(base: nil, new: 5, delta: .sum(.integer(5)), valueIfUnset: 0))
+        // The stored value is 1.
         _ = try await backend.write(
             PendingChange(
                 .set(1), to: try KeyName("visits"), in: backend.suite, if: nil, requestKey: .unique(),
@@ -54,7 +56,7 @@ struct LoadingTests {
         }
         let earlierRequestCount = backend.log.all.count
         let session = SuiteSession(backend, outbox: OutboxStore(in: directory.path, of: owner))
-        let defaults = world.adapter(ClientKeys(), session: session)
+        let defaults = fixture.adapter(ClientKeys(), session: session)
         try await defaults.ready()
         #expect(defaults.visits == 6)
         #expect(backend.log.all.dropFirst(earlierRequestCount).prefix(2) == ["visits", "load"])
@@ -64,8 +66,9 @@ struct LoadingTests {
     func `isSet of a renamed key waits at most for the timeout`() {
         let (timeout, endOfLoad) = (Duration.seconds(2), DispatchSemaphore(value: 0))
         backend.duringLoad { _ = endOfLoad.wait(timeout: .now() + 120) }
-        // In these keys, `libraries` has former names.
-        let defaults = world.adapter(RenameTests.NewKeys(), timeout: timeout)
+        // In these keys, `libraries` has former names. `isSet` first moves a value that is stored under a former name,
+        // and then reads the setting. Both steps wait for the load.
+        let defaults = fixture.adapter(RenameTests.NewKeys(), timeout: timeout)
         let start = ContinuousClock.now
         #expect(!defaults.isSet(\.libraries))
         #expect(ContinuousClock.now - start < timeout * 2)
@@ -74,10 +77,11 @@ struct LoadingTests {
 
     @Test
     func `No write is sent while the suite is being loaded`() async throws {
-        let defaults = world.adapter(writes: .background)
+        let defaults = fixture.adapter(writes: .background)
         backend.duringLoad {
             defaults.launchCount = 1
-            // Waits until the client thread has run five further tasks, so that it could have sent the write.
+            // Waits until the client thread, which sends all writes, has run five further tasks. It could then have
+            // sent the write.
             for _ in 0..<5 {
                 let done = Promise<Void>()
                 ClientThread.shared.execute { done.fulfill(()) }
@@ -87,6 +91,7 @@ struct LoadingTests {
         try await defaults.ready()
         try await defaults.flush()
         #expect(backend.log.all.prefix(3) == ["load", "loaded", "launchCount"])
+        // Releases the earlier closure, which retains the adapter.
         backend.duringLoad {}
     }
 

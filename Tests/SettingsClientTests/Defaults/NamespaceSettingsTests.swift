@@ -14,7 +14,7 @@ enum Settings {
     }
 }
 
-/// Namespaces with the same names as other namespaces, or with a name of their own.
+/// `Account` has the same namespace as `Settings.Account`, and `Renamed` declares its namespace.
 private enum Other {
     enum Account: DefaultsNamespace {
         enum Key: String { case email }
@@ -67,8 +67,8 @@ struct NamespaceSettingsTests {
         "A second type with the same namespace is refused, and its reads and writes are reported",
         arguments: BackendKind.allCases)
     func conflicts(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         try defaults.register(namespace: Settings.Account.self)
         try defaults.register(namespace: Settings.Account.self)
         #expect(throws: NamespaceConflict.self) { try defaults.register(namespace: Other.Account.self) }
@@ -77,6 +77,6 @@ struct NamespaceSettingsTests {
         #expect(defaults.namespace(Other.Account.self)[.email]?.value == nil)
         #expect(defaults.namespace(Settings.Account.self)[.email]?.string == "a")
         #expect(!defaults.namespace(Other.Account.self).isSet(forKey: .email))
-        #expect(world.drainIssues().map(\.attempt) == [.write, .read, .read])
+        #expect(fixture.drainIssues().map(\.attempt) == [.write, .read, .read])
     }
 }

@@ -9,7 +9,7 @@ import Testing
 struct PastTests {
     @Test("The past value of a key can be read at a revision and at an instant", arguments: BackendKind.allCases)
     func values(_ kind: BackendKind) async throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         #expect(try await defaults.value(\.theme, at: .revision(0)) == .light)
         #expect(try await defaults.history(of: \.theme).isEmpty)
         #expect(try await defaults.diff(from: .revision(0)).isEmpty)
@@ -37,14 +37,15 @@ struct PastTests {
         "A past value depends neither on launch arguments nor on the value that is stored now",
         arguments: BackendKind.allCases)
     func layers(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter(arguments: ["-launchCount", "9"])
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter(arguments: ["-launchCount", "9"])
         defaults.register(defaults: ["launchCount": 4])
         try await defaults.set(\.launchCount, 1)
         let revision = try #require(try await defaults.history(of: \.launchCount).first?.revision)
         defaults["launchCount"] = "many"
         #expect(try await defaults.value(\.launchCount) == 9)
         #expect(try await defaults.value(\.launchCount, at: .revision(revision)) == 1)
+        // At revision 0, no value was stored, so the registered default applies.
         #expect(try await defaults.value(\.launchCount, at: .revision(0)) == 4)
         let invalid = await #expect(throws: DefaultsError.self) {
             try await defaults.value(\.launchCount, at: .instant(.distantFuture))
@@ -54,7 +55,7 @@ struct PastTests {
 
     @Test("The history of a key has typed values, the newest first", arguments: BackendKind.allCases)
     func history(_ kind: BackendKind) async throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         for count in 1...3 { try await defaults.set(\.launchCount, count) }
         try await defaults.set(\.theme, .dark)
         defaults["launchCount"] = "many"
@@ -73,8 +74,8 @@ struct PastTests {
     @Test(
         "A commit is undone by its revision, with a note, and the undo can be undone", arguments: BackendKind.allCases)
     func undo(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         try await defaults.set(\.theme, .dark)
         try await defaults.set(\.launchCount, 1)
         let commit = try #require(try await defaults.history(of: \.theme).first).revision
@@ -89,15 +90,15 @@ struct PastTests {
         let refused = await #expect(throws: DefaultsError.self) { try await defaults.undo(commit) }
         #expect(refused?.code == .changedSince)
         try await defaults.undo(commit, isForced: true)
-        #expect(defaults.theme == .light && world.drainIssues().isEmpty)
+        #expect(defaults.theme == .light && fixture.drainIssues().isEmpty)
     }
 
     @Test(
         "The changes since a moment can be listed, and reverted for one key or all keys",
         arguments: BackendKind.allCases)
     func restore(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (defaults, other) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (defaults, other) = (fixture.adapter(), fixture.adapter())
         try await defaults.set(\.theme, .dark)
         try await defaults.set(\.libraries, ["a"])
         let then = DefaultsMoment.revision(try #require(try await defaults.history().first).revision)
@@ -121,12 +122,12 @@ struct PastTests {
         "A restore of a value that the current schema refuses throws an error and changes nothing",
         arguments: BackendKind.allCases)
     func conflict(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         try await defaults.set(\.launchCount, 70)
         let then = DefaultsMoment.revision(try #require(try await defaults.history().first).revision)
         try await defaults.set(\.launchCount, 1)
-        try await world.put(schema: World.schema(of: ["launchCount": ["type": "integer", "maximum": 50]]))
+        try await fixture.put(schema: SuiteFixture.schema(of: ["launchCount": ["type": "integer", "maximum": 50]]))
         let refused = await #expect(throws: DefaultsError.self) { try await defaults.restore(to: then) }
         #expect(refused?.code == .schemaConflict && refused?.description.contains("at most 50") == true)
         #expect(defaults.launchCount == 1)
@@ -138,23 +139,23 @@ struct PastTests {
 
     @Test("The history of a renamed key contains the changes under its former name", arguments: BackendKind.allCases)
     func renamed(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let old = world.adapter()
+        let fixture = try kind.fixture()
+        let old = fixture.adapter()
         try await old.set(\.theme, .dark)
         let then = DefaultsMoment.revision(try #require(try await old.history().first).revision)
-        let new = world.adapter(NewKeys())
+        let new = fixture.adapter(NewKeys())
         #expect(new.look == .dark)
         try await new.set(\.look, .light)
         #expect(try await new.value(\.look, at: then) == .dark)
         #expect(try await new.history(of: \.look).map(\.key) == ["look", "look", "theme", "theme"])
         try await new.restore(\.look, to: then)
         #expect(new.look == .dark)
-        #expect(try await world.storedKeys() == ["look"])
+        #expect(try await fixture.storedKeys() == ["look"])
     }
 
     @Test("A restore without a daemon changes nothing and throws")
     func withoutDaemon() async throws {
-        let (defaults, backend) = try BackendKind.memory.world().interruptibleAdapter(ClientKeys())
+        let (defaults, backend) = try BackendKind.memory.fixture().interruptibleAdapter(ClientKeys())
         try await defaults.set(\.theme, .dark)
         backend.isServerUnreachable = true
         let error = await #expect(throws: DefaultsError.self) { try await defaults.restore(to: .revision(0)) }

@@ -147,6 +147,7 @@ struct ReadyMadeTests {
         await #expect(throws: BackendError.unusable(refusal)) { try await backend.setting(try KeyName("k")) }
     }
 
+    // `.usual` is the default address of a daemon.
     @Test("A program that names its address and suite ignores the environment")
     func explicit() throws {
         let environment = ProgramEnvironment(server: "ftp://host", suite: "my app", program: "player")

@@ -8,7 +8,8 @@ import Testing
 
 private let shared = DefaultsAdapter.inMemory(keyStore: ClientKeys())
 
-/// Each form of declaring a setting as a property.
+/// Each form of declaring a setting as a property. `ofProgram` uses the global `Defaults`; the tests read only its
+/// name.
 private struct Appearance {
     @Setting(\.theme, in: shared) var theme
     @Setting(\.player.volume, in: shared, options: .cached) var volume: Double
@@ -64,8 +65,8 @@ struct SettingPropertyTests {
         "A property returns the newest value, unless cached is its only option",
         arguments: BackendKind.allCases)
     func plain(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         @Setting(\.launchCount, in: one) var plain
         @Setting(\.launchCount, in: one, options: .observed) var observed
         @Setting(\.launchCount, in: one, options: [.cached, .observed]) var both
@@ -81,7 +82,7 @@ struct SettingPropertyTests {
         #expect($plain.isSet)
         $plain.remove()
         #expect(plain == 0 && both == 0 && !$both.isSet)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     private struct CachedProperties {
@@ -96,8 +97,8 @@ struct SettingPropertyTests {
 
     @Test("A cached property reads the setting once, and stores each assigned value", arguments: BackendKind.allCases)
     func cached(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         two.launchCount = 1
         let cached = CachedProperties(one)
         let copy = cached.$count
@@ -116,18 +117,18 @@ struct SettingPropertyTests {
         #expect(cached.count == 8 && one.launchCount == 8, "a change in place starts from the stored value")
         cached.$count.remove()
         #expect(cached.count == 0)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("A cached property drops a refused value", arguments: BackendKind.allCases)
     func refused(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        @Setting(\.volume, in: world.adapter(), options: .cached) var volume
+        let fixture = try kind.fixture()
+        @Setting(\.volume, in: fixture.adapter(), options: .cached) var volume
         volume = 1
         volume = 2
         volume += 1
         #expect(volume == 1)
-        #expect(world.drainIssues().count == 2)
+        #expect(fixture.drainIssues().count == 2)
     }
 
     private struct Thrown: Error {}
@@ -136,7 +137,7 @@ struct SettingPropertyTests {
         "After a change that throws, a property stores the partial value, and $property.value does not"
     )
     func throwing() throws {
-        let defaults = try BackendKind.memory.world().adapter()
+        let defaults = try BackendKind.memory.fixture().adapter()
         let cached = CachedProperties(defaults)
         func fail(_ count: inout Int) throws {
             count += 5
@@ -154,10 +155,11 @@ struct SettingPropertyTests {
 
     @Test("A property can be observed with a handler and in a loop", arguments: BackendKind.allCases)
     func updates(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         @Setting(\.theme, in: one, options: .cached) var theme
         let log = EventLog()
+        // A summary is `old→new`.
         let observation = $theme.observe { log.add($0.summary) }
         var updates = $theme.updates(options: .initial).makeAsyncIterator()
         two.theme = .dark

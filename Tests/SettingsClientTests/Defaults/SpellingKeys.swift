@@ -16,7 +16,8 @@ extension DefaultsKeys {
     var lastGameTime: DefaultsKey<Double?> { .init("lastGameTime") }
     var player: PlayerKeys { PlayerKeys() }
 
-    // Types that conform to DefaultsSerializable without code, and `Color`, which has its own bridge.
+    // Types that conform to DefaultsSerializable without code, and `Color`, which has its own bridge. Most are in
+    // `ValueTableTests.swift`, and `Account` is in `ClientKeys.swift`.
     var level: DefaultsKey<Level?> { .init("level") }
     var account: DefaultsKey<Account?> { .init("account") }
     var bookmark: DefaultsKey<Bookmark?> { .init("bookmark") }

@@ -186,6 +186,7 @@ struct SpellingTests {
     @Test("Settings are observed by a handler and in a loop")
     func observing() async {
         let log = EventLog()
+        // A summary is `old→new`, or the value of an initial update.
         let token = Defaults.observe(\.launchCount, options: [.initial, .old, .new]) { update in log.add(update.summary)
         }
         let byKey: DefaultsDisposable = Defaults.observe(key: DefaultsKey<Int>("launchCount", defaultValue: 7)) { _ in }

@@ -12,7 +12,7 @@ struct TransactionTests {
 
     @Test(arguments: BackendKind.allCases)
     func `A second read of a key in a transaction returns the same value`(_ kind: BackendKind) async throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         var runs = 0
         try await defaults.transaction { t in
             let first = t.launchCount
@@ -26,7 +26,7 @@ struct TransactionTests {
 
     @Test(arguments: BackendKind.allCases)
     func `All reads of a transaction are of the same revision, even without writes`(_ kind: BackendKind) async throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         defaults.launchCount = 1
         defaults.loginTries = 1
         var runs = 0
@@ -44,8 +44,8 @@ struct TransactionTests {
 
     @Test(arguments: BackendKind.allCases)
     func `A change of a missing value through an optional chain sends no write`(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (defaults, backend) = world.interruptibleAdapter(ClientKeys())
+        let fixture = try kind.fixture()
+        let (defaults, backend) = fixture.interruptibleAdapter(ClientKeys())
         try await defaults.update(\.username) { $0?.append("x") }
         try await defaults.transaction { t in t.username?.append("x") }
         #expect(backend.counts.commits == 0)
@@ -53,7 +53,7 @@ struct TransactionTests {
 
     @Test(arguments: BackendKind.allCases)
     func `A transaction can remove an unset key of a suite that does not exist`(_ kind: BackendKind) async throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         try await defaults.transaction { t in if t.username == nil { t.username = nil } }
         #expect(!defaults.isSet(\.username))
     }
@@ -103,21 +103,23 @@ struct TransactionTests {
         }
     }
 
-    // In a suite with a schema, the client asks the daemon for the source of a value before it uses a registered default.
+    // In a suite with a schema, the client asks the daemon for the source of a value before it uses a registered
+    // default. The body stores another schema, which differs only in its title. It blocks its thread, so it runs on the
+    // main thread and not on one of the few threads of Swift's pool.
     @Test("A transaction that reads registered defaults runs again after the schema has changed") @MainActor
     func registeredKeys() async throws {
         let schema = try Schema(of: ClientKeys.self) {
             \.theme; \.launchCount; \.loginTries
         }
-        let world = try BackendKind.memory.world(schema: schema)
-        let backend = RequestLoggingBackend(world.backend())
-        let defaults = world.adapter(ClientKeys(), session: SuiteSession(backend))
+        let fixture = try BackendKind.memory.fixture(schema: schema)
+        let backend = RequestLoggingBackend(fixture.backend())
+        let defaults = fixture.adapter(ClientKeys(), session: SuiteSession(backend))
         defaults.register(defaults: ["theme": "dark", "launchCount": 3])
         var runs = 0
         let read = try await defaults.transaction { t in
             runs += 1
             if runs == 1 {
-                try blocking { try await world.put(schema: schema.document.merging(["title": "another"])) }
+                try blocking { try await fixture.put(schema: schema.document.merging(["title": "another"])) }
             }
             t.loginTries = 2
             return (t.theme, t.launchCount)
@@ -136,8 +138,8 @@ struct TransactionTests {
     func `A change that throws has no effect, and the other changes of the transaction are stored`(_ kind: BackendKind)
         async throws
     {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         defaults.player.queue = ["a"]
         try await defaults.transaction { t in
             t.launchCount = 1
@@ -154,7 +156,7 @@ struct TransactionTests {
         let model = Model(setting)
         try? fail(&model.$libraries.value)
         #expect(!defaults.isSet(\.libraries))
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     private struct Model {

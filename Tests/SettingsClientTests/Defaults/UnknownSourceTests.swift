@@ -15,19 +15,19 @@ struct UnknownSourceTests {
         let schema = try Schema(of: ClientKeys.self) {
             \.theme; \.launchCount
         }
-        let world = try kind.world(schema: schema)
-        let (defaults, backend) = world.interruptibleAdapter(ClientKeys())
+        let fixture = try kind.fixture(schema: schema)
+        let (defaults, backend) = fixture.interruptibleAdapter(ClientKeys())
         defaults.register(defaults: ["theme": "dark"])
         #expect(defaults.launchCount == 0)
         backend.isServerUnreachable = true
         for _ in 0..<1000 { _ = defaults.theme }
-        #expect((1..<100).contains(world.drainIssues().count), "only some of the 1000 reads send a request")
+        #expect((1..<100).contains(fixture.drainIssues().count), "only some of the 1000 reads send a request")
         backend.isServerUnreachable = false
         try await defaults.synchronize()
         #expect(defaults.theme == .dark)
         let requestCount = backend.counts.settings
         #expect((0..<100).allSatisfy { _ in defaults.theme == .dark })
-        #expect(backend.counts.settings == requestCount && world.drainIssues() == [])
+        #expect(backend.counts.settings == requestCount && fixture.drainIssues() == [])
     }
 
     @Test(arguments: BackendKind.allCases)
@@ -37,9 +37,9 @@ struct UnknownSourceTests {
         let schema = try Schema(of: ClientKeys.self) {
             \.theme; \.loginTries; \.launchCount
         }
-        let world = try kind.world(schema: schema)
-        world.adapter().launchCount = 7
-        let (defaults, backend) = world.interruptibleAdapter(ClientKeys())
+        let fixture = try kind.fixture(schema: schema)
+        fixture.adapter().launchCount = 7
+        let (defaults, backend) = fixture.interruptibleAdapter(ClientKeys())
         #expect(defaults.launchCount == 7)
         backend.isServerUnreachable = true
         // The first operator sends a request. The other operators send no request during the pause after its failure.

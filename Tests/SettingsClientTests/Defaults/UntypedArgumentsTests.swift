@@ -9,9 +9,9 @@ struct UntypedArgumentsTests {
     private let defaults: DefaultsAdapter<ClientKeys>
 
     init() throws {
-        let world = try BackendKind.memory.world()
+        let fixture = try BackendKind.memory.fixture()
         // `-key value` gives a text, which is converted when it is read. `--set key=value` gives JSON.
-        defaults = world.adapter(arguments: [
+        defaults = fixture.adapter(arguments: [
             "-count", "3", "-on", "true", "-list", "[1]", "-n", "many", "--set", "json=[2]", "-map", #"{"a":1}"#,
         ])
         defaults["n"] = 5

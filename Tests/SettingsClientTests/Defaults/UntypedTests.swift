@@ -10,8 +10,8 @@ import Testing
 struct UntypedTests {
     @Test("Values of all supported types can be assigned, read and removed", arguments: BackendKind.allCases)
     func assignment(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         defaults["color"] = "red"
         #expect(defaults["color"].string == "red")
         defaults["color"] = nil
@@ -43,12 +43,12 @@ struct UntypedTests {
         let otherKind: [Int]? = defaults["count"]
         let json: JSONValue? = defaults["map"]
         #expect(count == 3 && missing == nil && otherKind == nil && json?["a"] == 1)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("Typed and untyped access reach the same setting", arguments: BackendKind.allCases)
     func typed(_ kind: BackendKind) throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         defaults["launchCount"] = 7
         #expect(defaults.launchCount == 7)
         defaults.theme = .dark
@@ -56,6 +56,7 @@ struct UntypedTests {
         #expect(defaults["theme"].value == "dark")
     }
 
+    /// A stored value, and the results of reading it as each type. Nil if no conversion is possible.
     struct Row: Sendable, CustomTestStringConvertible {
         let value: JSONValue
         let int: Int?
@@ -88,7 +89,7 @@ struct UntypedTests {
 
     @Test("A stored value is converted to the requested type if the conversion is possible", arguments: rows)
     func conversions(_ row: Row) throws {
-        let defaults = try BackendKind.memory.world().adapter()
+        let defaults = try BackendKind.memory.fixture().adapter()
         defaults["x"] = row.value
         #expect(defaults["x"].int == row.int && defaults["x"].intValue == row.int ?? 0)
         #expect(defaults["x"].double == row.double && defaults["x"].doubleValue == row.double ?? 0)
@@ -102,7 +103,7 @@ struct UntypedTests {
         "A missing or unreadable value reads as nil, and intValue and similar properties return an empty value",
         arguments: BackendKind.allCases)
     func missing(_ kind: BackendKind) throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         let none = defaults["none"]
         #expect(none.string == nil && none.int == nil && none.double == nil && none.bool == nil)
         #expect(none.array == nil && none.dictionary == nil && none.data == nil && none.date == nil && none.url == nil)
@@ -116,8 +117,8 @@ struct UntypedTests {
         "Operators change the stored value, or start from the registered default or an empty value",
         arguments: BackendKind.allCases)
     func operators(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         defaults["count"] += 5
         defaults["count"]++
         defaults["count"] += 4
@@ -141,16 +142,16 @@ struct UntypedTests {
         defaults.register(defaults: ["base": 40])
         defaults["base"] += 2
         #expect(defaults["base"].int == 42)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
         defaults["color"] += 1
         #expect(defaults["color"].string == "reddish")
-        #expect(world.drainIssues().map(\.error.code) == [.invalidOperation])
+        #expect(fixture.drainIssues().map(\.error.code) == [.invalidOperation])
     }
 
     @Test("The replica drops the entries of removed keys when `KeyTable` is full", arguments: BackendKind.allCases)
     func manyNames(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         let typed = DefaultsKey<Int>("session-0", defaultValue: 0)
         #expect(defaults[key: typed] == 0)
         for number in 0..<20 {
@@ -165,16 +166,17 @@ struct UntypedTests {
         try await defaults.synchronize()
         for number in 0...KeyTable.capacity { _ = defaults[key: DefaultsKey<Int>("name \(number)", defaultValue: 0)] }
         let names = defaults.core.session.state.withLock { $0.replica.entries.keys.map(\.text) }
+        // The prefix matches `session-1` and `session-10` to `session-19`.
         #expect(!names.contains { $0.hasPrefix("session-1") })
         defaults["session-0"] = 7
         #expect(defaults[key: typed] == 7)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("A number that is not finite is reported and not stored", arguments: BackendKind.allCases)
     func nonFinite(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         let infinite = JSONValue.array([.double(.infinity)])
         defaults["mean"] += 0.0 / 0.0
         defaults["mean"] += [infinite]
@@ -182,18 +184,18 @@ struct UntypedTests {
         defaults["mean"] ?= infinite
         defaults["mean"] = Double.nan
         #expect(!defaults.isSet("mean"))
-        let errors = world.drainIssues().map(\.error)
+        let errors = fixture.drainIssues().map(\.error)
         #expect(errors.count == 5)
         for error in errors { #expect("\(error)".contains("finite")) }
     }
 
     @Test("An invalid key name is reported", arguments: BackendKind.allCases)
     func names(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         defaults[""] = 1
         defaults[".."] += 1
         #expect(defaults["a\u{1}"].value == nil)
-        #expect(world.drainIssues().map(\.attempt) == [.write, .write, .read])
+        #expect(fixture.drainIssues().map(\.attempt) == [.write, .write, .read])
     }
 }

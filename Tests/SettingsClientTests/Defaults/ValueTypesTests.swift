@@ -10,9 +10,9 @@ struct ValueTypesTests {
     private func expectStored<Value: DefaultsSerializable & Equatable>(
         _ values: Value..., in kind: BackendKind, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
-        let world = try kind.world()
-        let writer = world.adapter()
-        let reader = world.adapter()
+        let fixture = try kind.fixture()
+        let writer = fixture.adapter()
+        let reader = fixture.adapter()
         let first = try #require(values.first)
         let last = try #require(values.last)
         let plain = DefaultsKey<Value>("plain", defaultValue: first)
@@ -41,7 +41,7 @@ struct ValueTypesTests {
         writer[key: optional] = nil
         writer[key: fallback] = nil
         #expect(writer[key: optional] == nil && writer[key: fallback] == first, sourceLocation: sourceLocation)
-        #expect(world.drainIssues() == [], sourceLocation: sourceLocation)
+        #expect(fixture.drainIssues() == [], sourceLocation: sourceLocation)
     }
 
     @Test("Numbers, text and Booleans read back equal", arguments: BackendKind.allCases)
@@ -85,16 +85,16 @@ struct ValueTypesTests {
 
     @Test("Numbers that are not finite read back equal if the key allows them", arguments: BackendKind.allCases)
     func nonFinite(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         let key = DefaultsKey<Double>("d", defaultValue: .infinity, nonFinite: true)
         defaults[key: key] = -.infinity
         #expect(defaults[key: key] == -.infinity)
         defaults[key: key] = .nan
         #expect(defaults[key: key].isNaN)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
         defaults[\.ratio] = .nan
         #expect(defaults[\.ratio] == 3.14)
-        #expect(world.drainIssues().map(\.key) == ["ratio"])
+        #expect(fixture.drainIssues().map(\.key) == ["ratio"])
     }
 }

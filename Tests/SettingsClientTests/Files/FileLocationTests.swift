@@ -10,6 +10,7 @@ struct FileLocationTests {
     @Test("The client stores files in the chosen directory, or in the user's directory for state or caches")
     func directories() throws {
         let suite = try SuiteName("com.example.app")
+        // `.usual` is the directory of the user for this kind of file.
         func directory(_ files: FileLocation, _ kind: FileLocation.Kind, _ environment: [String: String]) -> String? {
             files.directory(for: kind, of: FileOwner(server: "http://h:1", suite: suite)) { environment[$0] }
         }
@@ -55,6 +56,7 @@ struct FileLocationTests {
     }
 
     private func isAlphanumeric(_ byte: UInt8) -> Bool {
+        // The bit 0x20 turns an upper-case letter into a lower-case letter.
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
             || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }

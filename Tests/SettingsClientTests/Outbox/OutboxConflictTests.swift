@@ -7,24 +7,25 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
-/// Conflicts of kept writes. A kept write is a write that waits in the outbox for an answer of the daemon.
+/// Conflicts of kept writes. A kept write is a write that waits in the outbox for an answer of the daemon. `link` is
+/// the connection of a program to the server, and `fixture.stored(KEY)` is the value on the server.
 @Suite(.ownThread)
 struct OutboxConflictTests {
-    private let world: OutboxWorld
+    private let fixture: OutboxFixture
 
     init() throws {
-        world = try OutboxWorld()
+        fixture = try OutboxFixture()
     }
 
     @Test("A refused kept write is rolled back and reported, with the writes that depend on it")
     func refused() async throws {
-        let world = try OutboxWorld(
+        let fixture = try OutboxFixture(
             schema: try Schema(
                 keys: [
                     DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3),
                     DefaultsKey<Int>("loginTries", defaultValue: 1),
                 ]))
-        let program = world.program()
+        let program = fixture.program()
         let defaults = program.defaults
         defaults.launchCount = 3
         program.link.disconnect()
@@ -36,8 +37,8 @@ struct OutboxConflictTests {
         program.link.reconnect()
         try await defaults.synchronize()
         #expect(defaults.launchCount == 3 && defaults.loginTries == 2 && defaults.username == nil)
-        #expect(world["loginTries"] == 2)
-        let issues = world.drainIssuesOtherThanSchemaChecks()
+        #expect(fixture.stored("loginTries") == 2)
+        let issues = fixture.drainIssuesOtherThanSchemaChecks()
         #expect(issues.map(\.key) == ["launchCount", "launchCount", "username"])
         #expect(issues.map(\.error.code) == [.invalidValue, .preconditionFailed, .unknownKey])
         #expect(issues.allSatisfy { $0.attempt == .write })
@@ -46,7 +47,7 @@ struct OutboxConflictTests {
     @Test(
         "A merge rule merges a kept change with a change of another program; without a rule, the other change stays")
     func conflicts() async throws {
-        let (one, two) = (world.program(), world.program())
+        let (one, two) = (fixture.program(), fixture.program())
         let (mine, theirs) = (one.defaults, two.defaults)
         mine.visits = 5
         mine.tags = ["b"]
@@ -75,16 +76,16 @@ struct OutboxConflictTests {
         one.link.reconnect()
         try await mine.synchronize()
         #expect(mine.visits == 102 && mine.meters == 3.5 && mine.recent == ["r", "t", "m"])
-        #expect(mine.tags == ["a", "b", "c"] && world["tags"] == ["a", "b", "c"])
+        #expect(mine.tags == ["a", "b", "c"] && fixture.stored("tags") == ["a", "b", "c"])
         #expect(mine["text"].string == "atm" && mine["new"].int == 11)
         #expect(mine.launchCount == 50)
-        #expect(world.drainIssues().map(\.key) == ["launchCount"])
+        #expect(fixture.drainIssues().map(\.key) == ["launchCount"])
     }
 
     @Test("A change that is sent again after a conflict is done once, even if the answer is lost and the program ends")
     func conflictAndCrash() async throws {
-        var one: OutboxWorld.Program? = world.program()
-        let two = world.program()
+        var one: OutboxFixture.Program? = fixture.program()
+        let two = fixture.program()
         one?.defaults.visits = 5
         try await one?.defaults.ready()
         one?.link.disconnect()
@@ -101,16 +102,16 @@ struct OutboxConflictTests {
         }
         one?.link.reconnect()
         _ = try? await one?.defaults.synchronize()
-        #expect(world["visits"] == 101 && world.end(&one))
+        #expect(fixture.stored("visits") == 101 && fixture.end(&one))
         // The next program sends the write again, with the same request key.
-        let next = world.program()
+        let next = fixture.program()
         try await next.defaults.synchronize()
-        #expect(world["visits"] == 101 && next.defaults.visits == 101 && world.drainIssues() == [])
+        #expect(fixture.stored("visits") == 101 && next.defaults.visits == 101 && fixture.drainIssues() == [])
     }
 
     @Test
     func `A change in place is done if another program has changed the value and changed it back`() async throws {
-        let (one, two) = (world.program(), world.program())
+        let (one, two) = (fixture.program(), fixture.program())
         one.defaults.launchCount = 5
         one.link.disconnect()
         one.defaults.launchCount += 1
@@ -118,12 +119,12 @@ struct OutboxConflictTests {
         two.defaults.launchCount = 5
         one.link.reconnect()
         try await one.defaults.synchronize()
-        #expect(world["launchCount"] == 6 && world.drainIssues() == [])
+        #expect(fixture.stored("launchCount") == 6 && fixture.drainIssues() == [])
     }
 
     @Test("A kept addition starts from the default if another program has removed the value")
     func startingFromDefault() async throws {
-        let (one, two) = (world.program(), world.program())
+        let (one, two) = (fixture.program(), fixture.program())
         one.defaults.visits = 5
         one.defaults["n"] = 5
         one.link.disconnect()
@@ -133,12 +134,12 @@ struct OutboxConflictTests {
         two.defaults.removeAll()
         one.link.reconnect()
         try await one.defaults.synchronize()
-        #expect(world["visits"] == 2 && world["n"] == 3 && world.drainIssues() == [])
+        #expect(fixture.stored("visits") == 2 && fixture.stored("n") == 3 && fixture.drainIssues() == [])
     }
 
     @Test("A kept ?=, which sets a value only if none is stored, does not replace a value that was stored meanwhile")
     func ifAbsent() async throws {
-        let (one, two) = (world.program(), world.program())
+        let (one, two) = (fixture.program(), fixture.program())
         one.defaults.launchCount = 1
         one.link.disconnect()
         one.defaults[\.username] ?= "mine"
@@ -150,13 +151,13 @@ struct OutboxConflictTests {
         one.link.reconnect()
         try await one.defaults.synchronize()
         #expect(one.defaults.username == "theirs" && one.defaults.nickname == "mine")
-        #expect(world["color"] == "theirs" && world["nickname"] == "mine")
-        #expect(world.drainIssues() == [])
+        #expect(fixture.stored("color") == "theirs" && fixture.stored("nickname") == "mine")
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("A kept transaction has no effect if a value that it read has changed")
     func transactions() async throws {
-        let (one, two) = (world.program(), world.program())
+        let (one, two) = (fixture.program(), fixture.program())
         one.defaults.launchCount = 1
         try await two.defaults.synchronize()
         one.link.disconnect()
@@ -171,19 +172,19 @@ struct OutboxConflictTests {
         one.link.reconnect()
         try await one.defaults.synchronize()
         #expect(one.defaults.launchCount == 7 && one.defaults.loginTries == 1)
-        #expect(world["launchCount"] == 7 && world["loginTries"] == nil)
-        let issues = world.drainIssues()
+        #expect(fixture.stored("launchCount") == 7 && fixture.stored("loginTries") == nil)
+        let issues = fixture.drainIssues()
         #expect(issues.map(\.key) == [nil] && issues.map(\.error.isConflict) == [true])
     }
 
     @Test("A kept addition starts from the registered default, not from the default of the schema")
     func registered() async throws {
-        let world = try OutboxWorld(
+        let fixture = try OutboxFixture(
             schema: try Schema(
                 keys: [
                     DefaultsKey<Int>("launchCount", defaultValue: 0), DefaultsKey<Int>("visits", defaultValue: 0),
                 ]))
-        let program = world.program()
+        let program = fixture.program()
         let defaults = program.defaults
         defaults.register(defaults: ["visits": 10])
         #expect(defaults.visits == 10)
@@ -193,20 +194,21 @@ struct OutboxConflictTests {
         #expect(defaults.visits == 11)
         program.link.reconnect()
         try await defaults.synchronize()
-        #expect(world["visits"] == 11 && defaults.visits == 11 && world.drainIssuesOtherThanSchemaChecks() == [])
+        #expect(
+            fixture.stored("visits") == 11 && defaults.visits == 11 && fixture.drainIssuesOtherThanSchemaChecks() == [])
     }
 
     @Test("A change that was never sent has a condition on the old value, not on its revision")
     func conditionOnValue() throws {
-        var program: OutboxWorld.Program? = world.program()
+        var program: OutboxFixture.Program? = fixture.program()
         program?.defaults.launchCount = 5
         program?.defaults.visits = 5
         program?.link.disconnect()
         program?.defaults.launchCount += 1
-        #expect(world.end(&program))
+        #expect(fixture.end(&program))
         let key = try KeyName("launchCount")
         let condition = Transaction.Condition.setting(try SuiteName("com.example.app"), key, .value(5))
-        guard case .transaction(let transaction)? = world.waitingWrites.first?.action else {
+        guard case .transaction(let transaction)? = fixture.waitingWrites.first?.action else {
             Testing.Issue.record("no write waits in the outbox")
             return
         }
@@ -215,7 +217,7 @@ struct OutboxConflictTests {
 
     @Test("After a refused merge, the value of the other program is visible at once")
     func refusedMerge() {
-        let (one, two) = (world.program(), world.program())
+        let (one, two) = (fixture.program(), fixture.program())
         one.link.delayNotifications()
         changeInPlace(&one.defaults.meters) { meters in
             // The sum of both changes is 101, and the maximum of `meters` is 100.
@@ -223,7 +225,7 @@ struct OutboxConflictTests {
             meters += 2
         }
         #expect(one.defaults.meters == 99)
-        #expect(world.drainIssues().map(\.key) == ["meters"])
+        #expect(fixture.drainIssues().map(\.key) == ["meters"])
         one.link.reconnect()
     }
 }

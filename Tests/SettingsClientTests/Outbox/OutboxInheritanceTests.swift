@@ -5,124 +5,128 @@ import Testing
 @testable import SettingsClient
 
 /// A program adopts the outbox files of programs that have ended. A kept write is a write that waits in an outbox file.
+/// `link` is the connection of a program to the server, and `fixture.stored(KEY)` is the value on the server.
 @Suite(.ownThread)
 struct OutboxInheritanceTests {
-    private let world: OutboxWorld
+    private let fixture: OutboxFixture
 
     init() throws {
-        world = try OutboxWorld()
+        fixture = try OutboxFixture()
     }
 
     @Test("A program sends the kept writes of an ended program before its own writes, and getters return both values")
     func inheritance() async throws {
-        var first: OutboxWorld.Program? = world.program()
+        var first: OutboxFixture.Program? = fixture.program()
         first?.defaults.visits = 5
         first?.defaults.username = "me"
         first?.link.disconnect()
         first?.defaults.launchCount = 1
         first?.defaults.visits += 1
         first?.defaults.remove(\.username)
-        #expect(world.end(&first))
-        let second = world.program(isServerUnreachable: true)
+        #expect(fixture.end(&first))
+        let second = fixture.program(isServerUnreachable: true)
         #expect(second.defaults.launchCount == 1 && second.defaults.username == nil)
         #expect(!second.defaults.isSet(\.username))
         second.defaults.launchCount += 1
-        #expect(second.defaults.launchCount == 2 && world.fileCount == 1)
-        var other: OutboxWorld.Program? = world.program(isServerUnreachable: true)
+        #expect(second.defaults.launchCount == 2 && fixture.fileCount == 1)
+        var other: OutboxFixture.Program? = fixture.program(isServerUnreachable: true)
         other?.defaults.theme = .dark
-        #expect(world.end(&other))
+        #expect(fixture.end(&other))
         second.link.reconnect()
         try await second.defaults.synchronize()
-        #expect(world["launchCount"] == 2 && world["visits"] == 6 && world["username"] == nil)
-        #expect(world["theme"] == nil && world.waitingWrites.count == 1)
-        let third = world.program()
+        #expect(
+            fixture.stored("launchCount") == 2 && fixture.stored("visits") == 6 && fixture.stored("username") == nil)
+        // `second` has not searched for the files of ended programs again, so the write of `other` still waits.
+        #expect(fixture.stored("theme") == nil && fixture.waitingWrites.count == 1)
+        let third = fixture.program()
         #expect(third.defaults.launchCount == 2 && third.defaults.visits == 6 && third.defaults.theme == .dark)
         try await third.defaults.synchronize()
-        #expect(world["theme"] == "dark" && world.fileCount == 0 && world.drainIssues() == [])
+        #expect(fixture.stored("theme") == "dark" && fixture.fileCount == 0 && fixture.drainIssues() == [])
     }
 
     @Test("An adapter that is released while a write waits is deallocated, and the write stays in the outbox file")
     func releasedAdapter() throws {
-        var program: OutboxWorld.Program? = world.program(isServerUnreachable: true)
+        var program: OutboxFixture.Program? = fixture.program(isServerUnreachable: true)
         program?.defaults.launchCount = 1
-        #expect(world.end(&program))
-        #expect(world.waitingWrites.count == 1)
+        #expect(fixture.end(&program))
+        #expect(fixture.waitingWrites.count == 1)
     }
 
     @Test("The outbox file of a running program is adopted after the program has ended")
     func repeatedSearch() throws {
-        var first: OutboxWorld.Program? = world.program(isServerUnreachable: true)
+        var first: OutboxFixture.Program? = fixture.program(isServerUnreachable: true)
         first?.defaults.launchCount = 1
-        let second = world.program(abandonedFileSearchInterval: .milliseconds(1))
+        let second = fixture.program(abandonedFileSearchInterval: .milliseconds(1))
         second.defaults.loginTries = 5
         #expect(second.defaults.launchCount == 0)
-        #expect(world.end(&first))
+        #expect(fixture.end(&first))
         // The second program sends its own write and the write of the first program.
         #expect(second.link.waitForAnsweredWrites(2))
-        #expect(world["launchCount"] == 1 && world["loginTries"] == 5)
+        #expect(fixture.stored("launchCount") == 1 && fixture.stored("loginTries") == 5)
     }
 
     @Test("A setter whose write is queued behind kept writes returns when its own write is done")
     func behindKeptWrites() async throws {
-        #expect(world.leaveWaitingWrite(loginTries: 7))
-        let first = world.program()
+        // Runs a program that ends before it has sent its write of `loginTries`.
+        #expect(fixture.leaveWaitingWrite(loginTries: 7))
+        let first = fixture.program()
         first.defaults.launchCount = 5
-        #expect(world["launchCount"] == 5 && world["loginTries"] == 7)
-        #expect(world.leaveWaitingWrite(loginTries: 7))
-        let second = world.program()
+        #expect(fixture.stored("launchCount") == 5 && fixture.stored("loginTries") == 7)
+        #expect(fixture.leaveWaitingWrite(loginTries: 7))
+        let second = fixture.program()
         try await second.defaults.set(\.launchCount, 6)
-        #expect(world["launchCount"] == 6)
-        #expect(world.leaveWaitingWrite(loginTries: 7))
-        let third = world.program()
+        #expect(fixture.stored("launchCount") == 6)
+        #expect(fixture.leaveWaitingWrite(loginTries: 7))
+        let third = fixture.program()
         third.defaults.removeAll()
-        #expect(world["launchCount"] == nil && third.defaults.loginTries == 1)
-        #expect(world.drainIssues() == [] && world.fileCount == 0)
+        #expect(fixture.stored("launchCount") == nil && third.defaults.loginTries == 1)
+        #expect(fixture.drainIssues() == [] && fixture.fileCount == 0)
     }
 
     @Test
     func `A refusal of a write that is queued behind kept writes is thrown or reported once`() async throws {
-        let world = try OutboxWorld(
+        let fixture = try OutboxFixture(
             schema: try Schema(
                 keys: [
                     DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3),
                     DefaultsKey<Int>("loginTries", defaultValue: 1),
                 ]))
-        #expect(world.leaveWaitingWrite(loginTries: 7))
-        let first = world.program()
+        #expect(fixture.leaveWaitingWrite(loginTries: 7))
+        let first = fixture.program()
         let error = await #expect(throws: DefaultsError.self) { try await first.defaults.set(\.launchCount, 4) }
         #expect(error?.code == .invalidValue && first.defaults.launchCount == 0)
-        #expect(world.drainIssuesOtherThanSchemaChecks() == [])
-        #expect(world.leaveWaitingWrite(loginTries: 7))
-        let second = world.program()
+        #expect(fixture.drainIssuesOtherThanSchemaChecks() == [])
+        #expect(fixture.leaveWaitingWrite(loginTries: 7))
+        let second = fixture.program()
         second.defaults.launchCount = 4
         #expect(second.defaults.launchCount == 0)
-        #expect(world.drainIssuesOtherThanSchemaChecks().map(\.error.code) == [.invalidValue])
-        #expect(world.leaveWaitingWrite(loginTries: 7))
-        let third = world.program()
+        #expect(fixture.drainIssuesOtherThanSchemaChecks().map(\.error.code) == [.invalidValue])
+        #expect(fixture.leaveWaitingWrite(loginTries: 7))
+        let third = fixture.program()
         #expect(try await third.defaults.setIfAbsent(\.launchCount) { 1 })
-        #expect(world.leaveWaitingWrite(loginTries: 7))
-        let fourth = world.program()
+        #expect(fixture.leaveWaitingWrite(loginTries: 7))
+        let fourth = fixture.program()
         #expect(try await !fourth.defaults.setIfAbsent(\.launchCount) { 2 })
-        #expect(world["launchCount"] == 1 && world.drainIssuesOtherThanSchemaChecks() == [])
+        #expect(fixture.stored("launchCount") == 1 && fixture.drainIssuesOtherThanSchemaChecks() == [])
     }
 
     @Test("A setter waits no longer than its timeout, and its write is sent later")
     func timeout() throws {
-        #expect(world.leaveWaitingWrite(loginTries: 7))
-        let program = world.program(timeout: .milliseconds(1))
+        #expect(fixture.leaveWaitingWrite(loginTries: 7))
+        let program = fixture.program(timeout: .milliseconds(1))
         program.defaults.launchCount = 5
         #expect(program.link.waitForAnsweredWrites(2))
-        #expect(world["launchCount"] == 5)
+        #expect(fixture.stored("launchCount") == 5)
     }
 
     @Test("A schema is set after the earlier kept writes")
     func schemas() async throws {
-        #expect(world.leaveWaitingWrite(loginTries: 7))
-        let program = world.program()
+        #expect(fixture.leaveWaitingWrite(loginTries: 7))
+        let program = fixture.program()
         let error = await #expect(throws: DefaultsError.self) {
             try await program.defaults.publishSchema { \.launchCount }
         }
-        #expect(error?.code == .schemaConflict && world["loginTries"] == 7)
+        #expect(error?.code == .schemaConflict && fixture.stored("loginTries") == 7)
         #expect(try await program.defaults.publishSchema { \.loginTries })
         #expect(program.defaults.loginTries == 7)
     }

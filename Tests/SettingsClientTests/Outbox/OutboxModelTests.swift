@@ -8,7 +8,8 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
-/// Random writes of programs whose server is unreachable for a time, compared with a model of the stored values.
+/// Random writes of programs whose server is unreachable for a time, compared with a model of the stored values. `link`
+/// is the connection of a program to the server, and `fixture.stored(KEY)` is the value on the server.
 ///
 /// To repeat a failure, set FUZZ_SEED to the seed in its message and FUZZ_ITERATIONS to 1.
 @Suite(.ownThread)
@@ -42,9 +43,9 @@ struct OutboxModelTests {
 
     private func exactlyOnce(_ seeded: SeededGenerator) async throws {
         var random = seeded
-        let world = try OutboxWorld()
-        let other = world.program()
-        var program: OutboxWorld.Program? = world.program()
+        let fixture = try OutboxFixture()
+        let other = fixture.program()
+        var program: OutboxFixture.Program? = fixture.program()
         var model = Model()
         var (visits, tags, recent) = (0, Set<String>(), ["start"])
         // If both programs write, no program removes all values, and `other` writes only keys with a merge rule.
@@ -52,8 +53,8 @@ struct OutboxModelTests {
         for step in 0..<60 {
             let comment: Comment = "seed \(seeded.seed), step \(step)"
             if random.chance(oneIn: 16) {
-                #expect(world.end(&program), comment)
-                program = world.program(isServerUnreachable: random.chance(oneIn: 2))
+                #expect(fixture.end(&program), comment)
+                program = fixture.program(isServerUnreachable: random.chance(oneIn: 2))
                 program?.link.setFate(Self.fates(random.next()))
             }
             let current = try #require(program)
@@ -73,37 +74,37 @@ struct OutboxModelTests {
                 tags.insert("other \(step)")
             case 6:
                 defaults.removeAll()
-                if isDone(world, comment) {
+                if isDone(fixture, comment) {
                     model = Model()
                     (visits, tags, recent) = (0, [], ["start"])
                 }
             case 7:
                 defaults.launchCount = step
-                if isDone(world, comment) { model.launchCount = step }
+                if isDone(fixture, comment) { model.launchCount = step }
             case 8 where isKnown("launchCount", in: defaults):
                 defaults.launchCount += 1
-                if isDone(world, comment) { model.launchCount = (model.launchCount ?? 0) + 1 }
+                if isDone(fixture, comment) { model.launchCount = (model.launchCount ?? 0) + 1 }
             case 9:
                 defaults.username = random.chance(oneIn: 2) ? "step \(step)" : nil
-                if isDone(world, comment) { model.username = defaults.username }
+                if isDone(fixture, comment) { model.username = defaults.username }
             case 10 where isKnown("libraries", in: defaults):
                 defaults[\.libraries].append("step \(step)")
-                if isDone(world, comment) { model.libraries = (model.libraries ?? []) + ["step \(step)"] }
+                if isDone(fixture, comment) { model.libraries = (model.libraries ?? []) + ["step \(step)"] }
             case 11:
                 defaults["log"] += [.integer(Int64(step))]
-                if isDone(world, comment) { model.log = (model.log ?? []) + [.integer(Int64(step))] }
+                if isDone(fixture, comment) { model.log = (model.log ?? []) + [.integer(Int64(step))] }
             case 12:
                 defaults.visits += 1
-                if isDone(world, comment) { visits += 1 }
+                if isDone(fixture, comment) { visits += 1 }
                 defaults.recent.append("step \(step)")
-                if isDone(world, comment) { recent.append("step \(step)") }
+                if isDone(fixture, comment) { recent.append("step \(step)") }
             case 13:
                 defaults.tags.insert("step \(step)")
-                if isDone(world, comment) { tags.insert("step \(step)") }
+                if isDone(fixture, comment) { tags.insert("step \(step)") }
             case 14:
-                let known = model.nickname
+                let nicknameBefore = model.nickname
                 defaults[\.nickname] ?= "step \(step)"
-                if isDone(world, comment), known == nil { model.nickname = "step \(step)" }
+                if isDone(fixture, comment), nicknameBefore == nil { model.nickname = "step \(step)" }
             default:
                 do {
                     try await defaults.transaction { transaction in
@@ -121,17 +122,19 @@ struct OutboxModelTests {
             }
         }
         let comment: Comment = "seed \(seeded.seed)"
-        _ = isDone(world, comment)
+        _ = isDone(fixture, comment)
         let last = try #require(program)
         last.link.reconnect()
         last.link.setFate { .answered }
         try await last.defaults.synchronize()
-        #expect(world.fileCount == 0, comment)
-        _ = isDone(world, comment)
+        #expect(fixture.fileCount == 0, comment)
+        _ = isDone(fixture, comment)
         let stored = Model(
-            launchCount: world["launchCount"]?.integer.map(Int.init), username: world["username"]?.string,
-            libraries: world["libraries"]?.array?.compactMap(\.string), nickname: world["nickname"]?.string,
-            log: world["log"]?.array)
+            launchCount: fixture.stored("launchCount")?.integer.map(Int.init),
+            username: fixture.stored("username")?.string,
+            libraries: fixture.stored("libraries")?.array?.compactMap(\.string),
+            nickname: fixture.stored("nickname")?.string,
+            log: fixture.stored("log")?.array)
         #expect(stored == model, comment)
         let defaults = last.defaults
         #expect(defaults.launchCount == model.launchCount ?? 0 && defaults.username == model.username, comment)
@@ -152,9 +155,9 @@ struct OutboxModelTests {
 
     /// Drains the issues, and records a failure of the test for each unexpected issue. Returns true if the setter before
     /// this call has written its value or stored the write in the outbox file.
-    private func isDone(_ world: OutboxWorld, _ comment: Comment) -> Bool {
+    private func isDone(_ fixture: OutboxFixture, _ comment: Comment) -> Bool {
         var isDone = true
-        for issue in world.drainIssues() {
+        for issue in fixture.drainIssues() {
             switch (issue.attempt, issue.error) {
             // The write is not in the outbox file, so it is lost if the program ends first.
             case (.write, .unreachable), (.write, .unusableFile): isDone = false
@@ -176,15 +179,15 @@ struct OutboxModelTests {
     /// Runs a program that writes during an outage and meets a conflict. After `count` calls of the file system, all
     /// calls and all requests fail. Returns false if the program made no further call.
     private func reachesFailure(afterCalls count: Int) async throws -> Bool {
-        let world = try OutboxWorld()
+        let fixture = try OutboxFixture()
         let comment: Comment = "after \(count) calls"
-        let other = world.program()
+        let other = fixture.program()
         other.defaults.visits = 100
-        var program: OutboxWorld.Program? = world.program()
+        var program: OutboxFixture.Program? = fixture.program()
         #expect(program?.defaults.visits == 100)
         program?.link.disconnect()
         let callsLeft = Mutex(count)
-        world.files.fail { _, _ in
+        fixture.files.fail { _, _ in
             callsLeft.withLock { left in
                 left -= 1
                 return left < 0 ? EIO : nil
@@ -196,23 +199,23 @@ struct OutboxModelTests {
         var logged: [Int64] = []
         for number in 1...4 as ClosedRange<Int64> {
             program?.defaults.visits += 1
-            if isDone(world, comment) { accepted += 1 } else { doubtful += 1 }
+            if isDone(fixture, comment) { accepted += 1 } else { doubtful += 1 }
             program?.defaults["log"] += [.integer(number)]
-            if isDone(world, comment) { logged.append(number) }
+            if isDone(fixture, comment) { logged.append(number) }
         }
         // The increments of the program are added to this value.
         other.defaults.visits = 1000
         program?.link.reconnect()
         _ = try? await program?.defaults.synchronize()
-        #expect(world.end(&program), comment)
-        world.files.repair()
-        let next = world.program()
+        #expect(fixture.end(&program), comment)
+        fixture.files.repair()
+        let next = fixture.program()
         try await next.defaults.synchronize()
-        _ = isDone(world, comment)
+        _ = isDone(fixture, comment)
         #expect((accepted...(accepted + doubtful)).contains(next.defaults.visits - 1000), comment)
-        let log = (world["log"]?.array ?? []).compactMap(\.integer)
+        let log = (fixture.stored("log")?.array ?? []).compactMap(\.integer)
         #expect(log.filter { logged.contains($0) } == logged && Set(log).count == log.count, comment)
-        #expect(world["visits"]?.integer == Int64(next.defaults.visits) && world.fileCount == 0, comment)
+        #expect(fixture.stored("visits")?.integer == Int64(next.defaults.visits) && fixture.fileCount == 0, comment)
         return callsLeft.withLock { $0 } < 0
     }
 
@@ -223,20 +226,20 @@ struct OutboxModelTests {
 
     private func faults(_ seeded: SeededGenerator) async throws {
         var random = seeded
-        let world = try OutboxWorld()
+        let fixture = try OutboxFixture()
         // The numbers whose writes were done or kept, and the numbers whose writes may be lost.
         var accepted: [Int64] = []
         var doubtful: Set<Int64> = []
         var number: Int64 = 0
         for _ in 0..<12 {
-            var program: OutboxWorld.Program? = world.program(isServerUnreachable: random.chance(oneIn: 3))
+            var program: OutboxFixture.Program? = fixture.program(isServerUnreachable: random.chance(oneIn: 3))
             let fates = Self.fates(random.next())
             // After this number of calls that change files, all such calls fail and no request gets an answer until the
             // program has ended.
             let callsLeft = Mutex(random.below(60))
             let faultGenerator = Mutex(SeededGenerator(seed: random.next()))
             let hasRandomFaults = random.chance(oneIn: 2)
-            world.files.fail { call, _ in
+            fixture.files.fail { call, _ in
                 guard [.makeDirectory, .write, .truncate, .syncData, .syncDirectory, .rename, .remove].contains(call)
                 else { return nil }
                 let isOver = callsLeft.withLock { left in
@@ -252,20 +255,20 @@ struct OutboxModelTests {
             for _ in 0..<random.below(12) {
                 number += 1
                 program?.defaults["log"] += [.integer(number)]
-                if isDone(world, "seed \(seeded.seed)") { accepted.append(number) } else { doubtful.insert(number) }
+                if isDone(fixture, "seed \(seeded.seed)") { accepted.append(number) } else { doubtful.insert(number) }
                 if random.chance(oneIn: 4) { program?.link.disconnect() }
                 if random.chance(oneIn: 3) { program?.link.reconnect() }
             }
-            #expect(world.end(&program))
-            world.files.repair()
+            #expect(fixture.end(&program))
+            fixture.files.repair()
         }
-        let last = world.program()
+        let last = fixture.program()
         try await last.defaults.synchronize()
-        let log = (world["log"]?.array ?? []).compactMap(\.integer)
+        let log = (fixture.stored("log")?.array ?? []).compactMap(\.integer)
         let comment: Comment = "seed \(seeded.seed)"
         #expect(Set(log).count == log.count, comment)
         #expect(log.filter { !doubtful.contains($0) } == accepted, comment)
-        #expect(last.defaults["log"].array == world["log"]?.array, comment)
-        #expect(world.fileCount == 0, comment)
+        #expect(last.defaults["log"].array == fixture.stored("log")?.array, comment)
+        #expect(fixture.fileCount == 0, comment)
     }
 }

@@ -6,18 +6,19 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
-/// Kept writes: writes that wait in the outbox until the daemon has answered them.
+/// Kept writes: writes that wait in the outbox until the daemon has answered them. `link` is the connection of a
+/// program to the server, and `fixture.stored(KEY)` is the value on the server.
 @Suite(.ownThread)
 struct OutboxTests {
-    private let world: OutboxWorld
+    private let fixture: OutboxFixture
 
     init() throws {
-        world = try OutboxWorld()
+        fixture = try OutboxFixture()
     }
 
     @Test("Kept writes are sent in order, each under its first request key")
     func order() async throws {
-        let program = world.program()
+        let program = fixture.program()
         let defaults = program.defaults
         defaults.launchCount = 0
         program.link.disconnect()
@@ -31,12 +32,12 @@ struct OutboxTests {
         let answered = program.link.answeredWrites
         // 40 writes of the loop and 2 writes of `launchCount`.
         #expect(answered.count == 42 && Set(answered).count == 42)
-        #expect(world["libraries"] == .array((1...20).map { .string("\($0)") }))
+        #expect(fixture.stored("libraries") == .array((1...20).map { .string("\($0)") }))
     }
 
     @Test("A kept removeAll removes the values of earlier writes and keeps the values of later writes")
     func removeAll() async throws {
-        let program = world.program()
+        let program = fixture.program()
         let defaults = program.defaults
         defaults.launchCount = 5
         defaults.username = "me"
@@ -48,25 +49,27 @@ struct OutboxTests {
         #expect(!defaults.isSet(\.launchCount))
         program.link.reconnect()
         try await defaults.synchronize()
-        #expect(world["launchCount"] == nil && world["loginTries"] == nil && world["username"] == "you")
-        #expect(defaults.launchCount == 0 && defaults.username == "you" && world.drainIssues() == [])
+        #expect(
+            fixture.stored("launchCount") == nil && fixture.stored("loginTries") == nil
+                && fixture.stored("username") == "you")
+        #expect(defaults.launchCount == 0 && defaults.username == "you" && fixture.drainIssues() == [])
     }
 
     @Test("A kept removal in a missing suite causes no error")
     func removalWithoutValue() async throws {
-        let program = world.program()
+        let program = fixture.program()
         #expect(program.defaults.launchCount == 0)
         program.link.disconnect()
         program.defaults.remove(\.launchCount)
         program.defaults.removeAll()
         program.link.reconnect()
         try await program.defaults.synchronize()
-        #expect(world.drainIssues() == [] && world.fileCount == 0)
+        #expect(fixture.drainIssues() == [] && fixture.fileCount == 0)
     }
 
     @Test("Async methods throw `kept` for a write that waits in the outbox")
     func asyncForms() async throws {
-        let program = world.program()
+        let program = fixture.program()
         let defaults = program.defaults
         defaults.launchCount = 1
         program.link.disconnect()
@@ -86,14 +89,16 @@ struct OutboxTests {
         #expect(defaults.launchCount == 4)
         program.link.reconnect()
         try await defaults.synchronize()
-        #expect(world["launchCount"] == 4 && world["loginTries"] == 4 && world["username"] == "me")
-        #expect(world.drainIssues() == [])
+        #expect(
+            fixture.stored("launchCount") == 4 && fixture.stored("loginTries") == 4
+                && fixture.stored("username") == "me")
+        #expect(fixture.drainIssues() == [])
         #expect(kept.description == "the write waits for the daemon: nobody is there")
     }
 
     @Test("Writes of several threads are sent in the order of each thread, even with an interrupted connection")
     func threads() throws {
-        let program = world.program()
+        let program = fixture.program()
         let defaults = program.defaults
         for thread in 0..<4 { defaults["log \(thread)"] = [] }
         DispatchQueue.concurrentPerform(iterations: 5) { thread in
@@ -109,8 +114,8 @@ struct OutboxTests {
         // Four writes of empty arrays, and 50 writes of each of the four threads.
         #expect(program.link.waitForAnsweredWrites(204))
         for thread in 0..<4 {
-            #expect(world["log \(thread)"] == .array((0..<50).map { .integer(Int64($0)) }), "thread \(thread)")
+            #expect(fixture.stored("log \(thread)") == .array((0..<50).map { .integer(Int64($0)) }), "thread \(thread)")
         }
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 }

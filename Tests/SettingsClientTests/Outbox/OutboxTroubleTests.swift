@@ -7,59 +7,60 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
-/// Programs whose writes cannot be stored in the outbox file, or are refused by the server.
+/// Programs whose writes cannot be stored in the outbox file, or are refused by the server. `link` is the connection of
+/// a program to the server, and `fixture.stored(KEY)` is the value on the server.
 @Suite(.ownThread)
 struct OutboxTroubleTests {
-    private let world: OutboxWorld
+    private let fixture: OutboxFixture
 
     init() throws {
-        world = try OutboxWorld()
+        fixture = try OutboxFixture()
     }
 
     @Test("A write that does not fit into the outbox file is reported and still sent")
     func fullDisk() async throws {
-        let program = world.program()
+        let program = fixture.program()
         let defaults = program.defaults
         defaults.launchCount = 1
         program.link.disconnect()
-        world.files.fail(.write)
+        fixture.files.fail(.write)
         defaults.launchCount = 2
         #expect(defaults.launchCount == 2)
-        let issue = try #require(world.drainIssues().first)
+        let issue = try #require(fixture.drainIssues().first)
         guard case .unusableFile(_, let reason) = issue.error else { throw issue.error }
         #expect(issue.key == "launchCount" && reason.hasPrefix("No space left on device; "))
-        world.files.repair()
+        fixture.files.repair()
         defaults.launchCount = 3
-        #expect(defaults.launchCount == 3 && world.drainIssues() == [])
+        #expect(defaults.launchCount == 3 && fixture.drainIssues() == [])
         #expect(
-            world.waitingWrites.isEmpty,
+            fixture.waitingWrites.isEmpty,
             "other programs do not adopt the file, because the running program has locked it")
         program.link.reconnect()
         try await defaults.synchronize()
-        #expect(world["launchCount"] == 3 && world.fileCount == 0)
+        #expect(fixture.stored("launchCount") == 3 && fixture.fileCount == 0)
     }
 
     @Test("A write beyond the limit of the queue is rolled back and reported")
     func fullQueue() async throws {
-        let program = world.program(limits: OutboxStore.Limits(writes: 1))
+        let program = fixture.program(limits: OutboxStore.Limits(writes: 1))
         let defaults = program.defaults
         defaults.launchCount = 1
         program.link.disconnect()
         defaults.launchCount = 3
-        #expect(defaults.launchCount == 3 && world.drainIssues() == [])
+        #expect(defaults.launchCount == 3 && fixture.drainIssues() == [])
         defaults.launchCount = 4
         defaults.removeAll()
         #expect(defaults.launchCount == 3)
-        let codes = world.drainIssues().map(\.error.code)
+        let codes = fixture.drainIssues().map(\.error.code)
         #expect(codes == [.insufficientStorage, .insufficientStorage])
         program.link.reconnect()
         try await defaults.synchronize()
-        #expect(world["launchCount"] == 3)
+        #expect(fixture.stored("launchCount") == 3)
     }
 
     @Test("A server that temporarily refuses writes is reported once, and no write is lost")
     func busy() async throws {
-        let program = world.program()
+        let program = fixture.program()
         let defaults = program.defaults
         defaults.launchCount = 1
         program.link.setFate { .refused(Problem(.insufficientStorage, "the disk is full")) }
@@ -70,22 +71,23 @@ struct OutboxTroubleTests {
         }
         #expect(defaults.launchCount == 5)
         let reason = "a write waits: 507 insufficient_storage: the disk is full"
-        #expect(world.drainIssues().map(\.error) == [.kept(reason)])
+        #expect(fixture.drainIssues().map(\.error) == [.kept(reason)])
         program.link.setFate { .answered }
         try await defaults.synchronize()
-        #expect(world["launchCount"] == 5 && world.drainIssues() == [])
+        #expect(fixture.stored("launchCount") == 5 && fixture.drainIssues() == [])
     }
 
     @Test
     func `A program that starts without a server increments an untyped setting after the server is back`() async throws
     {
-        let program = world.program(isServerUnreachable: true)
+        let program = fixture.program(isServerUnreachable: true)
         #expect(program.defaults["n"].value == nil)
-        #expect(world.drainIssues().map(\.attempt) == [.read])
+        #expect(fixture.drainIssues().map(\.attempt) == [.read])
         program.link.reconnect()
         program.defaults["n"] += 3
         try await program.defaults.flush()
-        #expect(world["n"] == 3 && world.drainIssues() == [])
+        #expect(fixture.stored("n") == 3 && fixture.drainIssues() == [])
+        // The log has an entry for each attempt to send the write.
         #expect(program.link.log.all.count <= 2)
     }
 
@@ -93,7 +95,7 @@ struct OutboxTroubleTests {
     func logHandlerThatWrites() async throws {
         // The adapter that the log handlers use.
         let box = Mutex<DefaultsAdapter<ClientKeys>?>(nil)
-        let program = world.program { issue in
+        let program = fixture.program { issue in
             guard let defaults = box.withLock({ $0 }) else { return }
             defaults["issue of \(issue.key ?? "nothing")"] = .string("\(issue.error.code?.rawValue ?? "")")
         }
@@ -102,13 +104,13 @@ struct OutboxTroubleTests {
         defaults.launchCount = 1
         program.link.disconnect()
         defaults.launchCount += 1
-        let other = world.program()
+        let other = fixture.program()
         other.defaults.launchCount = 10
         program.link.reconnect()
         try await defaults.synchronize()
-        #expect(world["issue of launchCount"] == "precondition_failed")
+        #expect(fixture.stored("issue of launchCount") == "precondition_failed")
         // The handler writes the key whose queued writes are being refused. The program must not deadlock.
-        let next = world.program { issue in
+        let next = fixture.program { issue in
             if issue.attempt == .write { box.withLock({ $0 })?.launchCount = 77 }
         }
         box.withLock { $0 = next.defaults }
@@ -120,7 +122,7 @@ struct OutboxTroubleTests {
         next.link.reconnect()
         for _ in 0..<20 { next.defaults.launchCount += 1 }
         try await next.defaults.synchronize()
-        #expect(world.drainIssues().count >= 20)
+        #expect(fixture.drainIssues().count >= 20)
         box.withLock { $0 = nil }
     }
 }

@@ -8,6 +8,7 @@ import Testing
 struct SampleWrites {
     let suite: SuiteName
     let key: KeyName
+    /// A key with characters that JSON escapes.
     let other: KeyName
     let owner: FileOwner
 
@@ -57,6 +58,7 @@ struct SampleWrites {
             write(.delete, if: [.setting(suite, key, .revision(revision)), .suite(suite, revision)]),
             write(.set(1), .change(.add(1)), .change(.toggle), if: [.setting(suite, other, .value(.null))]),
             write(.set(1), if: [.setting(suite, key, .stored(false))], else: .keepStoredValue),
+            // The first and the last character that a request key may contain.
             PendingChange(action: .removeAll, requestKey: #require(RequestKey(" ~"))),
         ] + plans.map { try write(.set(1), else: .merge($0)) }
     }

@@ -68,6 +68,7 @@ struct SendOutcomeTests {
 
     @Test("After a refusal of the token, the write waits in the queue, and callers do not wait")
     func unauthorized() throws {
+        // `needsIntervention`: the refusal lasts until a person installs another token.
         let problem = Problem(.unauthorized, "no")
         #expect(
             SendOutcome(.failure(.refused(problem)), of: try samples.write(.set(1)))

@@ -6,8 +6,9 @@ import Testing
 
 /// A program that writes settings and the daemon that stores them are killed at random, many times in a row.
 ///
-/// `FUZZ_ITERATIONS=40000` makes 600 rounds instead of 15. The test case shows its seed. To start with that seed, set
-/// `FUZZ_SEED`. The seed determines which process is killed after how many writes, but not the exact moment.
+/// `FUZZ_ITERATIONS=40000` tests 40 seeds with 15 rounds each, instead of one seed. The test case shows its seed. To
+/// start with that seed, set `FUZZ_SEED`. The seed determines which process is killed after how many writes, but not
+/// the exact moment.
 @Suite(.ownThread)
 struct KilledProcessesTests {
     private static let rounds = 15
@@ -61,10 +62,11 @@ struct KilledProcessesTests {
         }
         // A last run of the program sends all writes in the outbox files of the killed programs.
         let last = try daemon ?? startDaemon()
-        let program = try startProgram(history.next, history.next + 20)
+        let first = history.next
+        let program = try startProgram(first, first + 20)
         let end = try program.end()
         #expect(end.code == 0, "seed \(seed): \(end)")
-        history.add(end.errors, from: history.next, isKilled: false)
+        history.add(end.errors, from: first, isKilled: false)
         #expect(history.failures == [] && history.areAllConfirmed, "seed \(seed): \(end)")
         let mistakes = try history.mistakes(in: state(of: last))
         #expect(mistakes == [], "seed \(seed)")

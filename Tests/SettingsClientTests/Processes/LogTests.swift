@@ -128,6 +128,8 @@ struct LogTests {
             Defaults[""] = 1
             other[""] = 1
             separate[""] = 1
+            // `all(of:)` returns the messages of both adapters with the log, but waits only for one of them. The exit
+            // code tells which check has failed.
             guard first.all(of: Defaults).count >= 1, first.all(of: other).count == 2 else { exit(1) }
             DefaultsLog.default = second.log
             Defaults[""] = 1

@@ -87,7 +87,7 @@ struct BusyDaemonTests {
         try await defaults.synchronize()
     }
 
-    /// Waits until the client thread has run the tasks that are already queued.
+    /// Waits until the client thread, which sends all writes, has run the tasks that are already queued.
     private func waitForClientThread() {
         let done = Promise<Void>()
         ClientThread.shared.execute { done.fulfill(()) }

@@ -10,6 +10,10 @@ import Testing
 @testable import SettingsHTTP
 
 /// The reports of programs to a daemon about the state of a suite that they have applied.
+///
+/// A second `ServedDaemon` in the same directory is the daemon after a restart. With port 0, the kernel chooses its
+/// port. The answer `emptySuite` of a `ScriptedServer` has the cursor `e.1`, and its log has `connection` for each
+/// connection.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ClientReportTests {
     private let names: SampleNames
@@ -162,6 +166,7 @@ struct ClientReportTests {
         try wait(for: "web:failed", daemon)
         let state = try daemon.client().blocking.send(.suite(names.app))
         let epoch = try daemon.client().blocking.send(.service).cursor.epoch
+        // `share: 1` means that all clients have to apply the state.
         let result = try daemon.client().blocking.send(
             .convergence(
                 of: names.app, for: Cursor(epoch: epoch, revision: state.revision), share: 1, wait: .zero))

@@ -78,6 +78,7 @@ struct FollowFailureTests {
                 log.add("\(metadata["attempt"] ?? "-") \(metadata["key"] ?? "-")")
             })
         #expect(defaults.launchCount == 0)
+        // One issue about a read, without a key.
         #expect(log.wait(for: "read -"))
         #expect(log.all == ["read -"])
     }

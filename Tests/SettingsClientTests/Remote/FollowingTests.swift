@@ -46,8 +46,8 @@ struct FollowingTests {
     }
 
     /// Returns a server that answers long polls with these answers in order, and does not answer any further request.
-    /// For an empty answer, the server closes the connection. The log has `since CURSOR` for each long poll and
-    /// `closed` for each connection that the client closes.
+    /// For an empty answer, the server closes the connection. The log has `connection` for each connection, `since
+    /// CURSOR` for each long poll, and `closed` for each connection that the client closes.
     private func server(_ answers: [String]) throws -> ScriptedServer {
         let remaining = RemainingAnswers(answers)
         return try ScriptedServer { _, peer, log in
@@ -317,8 +317,8 @@ struct FollowingTests {
     func `A suite that is created, dropped and created again is followed`() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
-        let world = World(at: try daemon.address(.unix), names.app)
-        let defaults = world.adapter()
+        let fixture = SuiteFixture(at: try daemon.address(.unix), names.app)
+        let defaults = fixture.adapter()
         let log = EventLog()
         _ = defaults.core.session.listen { changes in
             for change in changes { log.add("\(change.key) \(change.visible.value.map { "\($0)" } ?? "-")") }
@@ -338,7 +338,7 @@ struct FollowingTests {
         #expect(!defaults.isSet(\.loginTries))
         defaults.launchCount += 5
         #expect(defaults.launchCount == 5 && defaults.isSet(\.launchCount))
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test

@@ -13,7 +13,8 @@ import Testing
 @testable import SettingsHTTP
 
 /// Kept writes with a daemon in this process. A kept write is a write that waits in the outbox for an answer of the
-/// daemon.
+/// daemon. A second `ServedDaemon` in the same directory is the daemon after a restart. With port 0, the kernel chooses
+/// its port.
 @Suite(.ownThread)
 struct KeptWritesTests {
     private let names: SampleNames
@@ -98,7 +99,7 @@ struct KeptWritesTests {
         let defaults = program(proxy.server.address)
         defaults.visits = 1
         #expect(await waitUntilReady(defaults))
-        proxy.dropAnswers(100_000)
+        proxy.dropAnswers(100_000)  // All answers.
         defaults.visits += 1
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.visits) { $0 += 10 } }
         #expect(defaults.visits == 12)
@@ -339,7 +340,7 @@ struct KeptWritesTests {
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = program(proxy.server.address)
         defaults.launchCount = 5
-        proxy.dropAnswers(100_000)
+        proxy.dropAnswers(100_000)  // All answers.
         defaults.launchCount += 1
         #expect(try stored(names.launchCount, daemon) == 6, "the daemon has stored the value")
         proxy.dropAnswers(0)

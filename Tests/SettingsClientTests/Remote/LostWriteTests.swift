@@ -20,8 +20,8 @@ struct LostWriteTests {
     func `A write whose answers are lost is done once`(lostAnswers: Int) throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
-        let world = World(at: proxy.server.address, names.app)
-        let defaults = world.adapter()
+        let fixture = SuiteFixture(at: proxy.server.address, names.app)
+        let defaults = fixture.adapter()
         defaults.visits += 1
         proxy.dropAnswers(lostAnswers, to: "POST")
         defaults.visits += 1
@@ -32,19 +32,20 @@ struct LostWriteTests {
         defaults["list"] += [1]
         // The default of `recent` is `["start"]`.
         #expect(defaults.visits == 3 && defaults.recent == ["start", "x"] && defaults["list"].array == [1])
+        // The proxy has dropped the answers of both calls of `dropAnswers`.
         #expect(proxy.server.log.count("dropped answer") == 2 * lostAnswers)
         proxy.dropAnswers(lostAnswers, to: "DELETE")
         defaults.removeAll()
         #expect(defaults.visits == 0 && !defaults.isSet(\.visits))
         #expect(try daemon.client().blocking.send(.suite(names.app)).contents.values.isEmpty)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test(arguments: [1, 3])
     func `A change with a deadline whose answers are lost has one pending action`(lostAnswers: Int) async throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
-        let defaults = World(at: proxy.server.address, names.app).adapter()
+        let defaults = SuiteFixture(at: proxy.server.address, names.app).adapter()
         try await defaults.ready()
         proxy.dropAnswers(lostAnswers, to: "POST")
         let pending = try #require(try await defaults.set(\.launchCount, 1, .confirm(within: .seconds(3600))))
@@ -61,8 +62,8 @@ struct LostWriteTests {
     func `A write of another program between two attempts of a write is not overwritten`() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
-        let defaults = World(at: proxy.server.address, names.app).adapter()
-        let other = World(at: try daemon.address(), names.app).adapter()
+        let defaults = SuiteFixture(at: proxy.server.address, names.app).adapter()
+        let other = SuiteFixture(at: try daemon.address(), names.app).adapter()
         for _ in 0..<5 {
             proxy.dropAnswers(2, to: "POST")
             defaults.visits += 1
@@ -76,16 +77,16 @@ struct LostWriteTests {
     func `A write without an answer is repeated, and later changes are followed`() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
-        let world = World(at: proxy.server.address, names.app, timeout: .milliseconds(300))
-        let defaults = world.adapter()
+        let fixture = SuiteFixture(at: proxy.server.address, names.app, timeout: .milliseconds(300))
+        let defaults = fixture.adapter()
         defaults.launchCount = 1
         let log = EventLog()
         _ = defaults.core.session.listen { changes in
             for change in changes where change.visible.source == .stored { log.add("\(change.visible.value ?? .null)") }
         }
-        proxy.dropAnswers(1_000_000, to: "POST")
+        proxy.dropAnswers(1_000_000, to: "POST")  // All answers to POST requests.
         defaults.launchCount = 2
-        #expect(defaults.launchCount == 2 && world.drainIssues() == [], "the write waits in the queue")
+        #expect(defaults.launchCount == 2 && fixture.drainIssues() == [], "the write waits in the queue")
         proxy.dropAnswers(0)
         defaults.loginTries = 1
         #expect(log.wait(for: "1"))

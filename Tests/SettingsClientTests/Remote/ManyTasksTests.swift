@@ -13,8 +13,8 @@ struct ManyTasksTests {
         transport: ServedDaemon.Transport
     ) async throws {
         let daemon = try ServedDaemon()
-        let world = World(at: try daemon.address(transport), try SuiteName("app"))
-        let programs = [world.adapter(), world.adapter()]
+        let fixture = SuiteFixture(at: try daemon.address(transport), try SuiteName("app"))
+        let programs = [fixture.adapter(), fixture.adapter()]
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
                 group.addTask {
@@ -35,6 +35,6 @@ struct ManyTasksTests {
             #expect(program.visits == 400 && program.launchCount == 80)
             for task in 0..<8 { #expect(program["task\(task)"].int == 49) }
         }
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 }

@@ -8,7 +8,9 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// Observers during a restart of the daemon.
+/// Observers during a restart of the daemon. A second `ServedDaemon` in the same directory is the daemon after a
+/// restart. With port 0, the kernel chooses its port. The summary of an update is `old→new`, or the value of an initial
+/// update.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ObserverRestartTests {
     private let names: SampleNames
@@ -21,8 +23,8 @@ struct ObserverRestartTests {
     func `Observers get each change once across a restart, without gaps`() async throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
-        let world = World(at: try first.address(.unix), names.app)
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = SuiteFixture(at: try first.address(.unix), names.app)
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         let log = EventLog()
         let observation = one.observe(\.launchCount, options: [.initial, .old]) { log.add($0.summary) }
         let updates = one.updates(of: \.launchCount, \.username)
@@ -43,15 +45,15 @@ struct ObserverRestartTests {
             if update[\.launchCount]?.newValue == 6 { break }
         }
         #expect(received == ["0→1", "1→2", "2→3", #"nil→"me""#, "3→4", "4→5", "5→6"])
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
         withExtendedLifetime((observation, second)) {}
     }
 
     @Test
     func `After a reset, observers get the differences between the replica and the new state`() async throws {
         let first = try ServedDaemon()
-        let world = World(at: try first.address(.unix), names.app)
-        let defaults = world.adapter()
+        let fixture = SuiteFixture(at: try first.address(.unix), names.app)
+        let defaults = fixture.adapter()
         for number in 1...9 { defaults.launchCount = number }
         defaults.username = "me"
         defaults.theme = .dark
@@ -75,8 +77,9 @@ struct ObserverRestartTests {
         #expect(await log.waits(for: #"name "me"→nil"#))
         try second.client().blocking.send(.set(names.launchCount, to: 71, in: names.app))
         #expect(await log.waits(for: "count 70→71"))
+        // The theme is the same in both states, so it causes no update.
         #expect(log.all.count == 4)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
         withExtendedLifetime(observation) {}
     }
 
@@ -87,12 +90,12 @@ struct ObserverRestartTests {
         try before.client().blocking.send(.set(names.launchCount, to: 3, in: names.app))
         let address = try before.address(.unix)
         before.stop()
-        let world = World(at: address, names.app)
-        let defaults = world.adapter()
+        let fixture = SuiteFixture(at: address, names.app)
+        let defaults = fixture.adapter()
         let log = EventLog()
         let observation = defaults.observe(\.launchCount, options: [.initial, .old]) { log.add($0.summary) }
         let updates = defaults.updates(of: \.launchCount, options: .initial)
-        #expect(world.drainIssues().map(\.attempt) == [.read])
+        #expect(fixture.drainIssues().map(\.attempt) == [.read])
         #expect(log.all == [])
         let daemon = try ServedDaemon(in: directory, port: 0)
         #expect(await log.waits(for: "3"))
@@ -101,7 +104,7 @@ struct ObserverRestartTests {
         try daemon.client().blocking.send(.set(names.launchCount, to: 4, in: names.app))
         #expect(await log.waits(for: "3→4"))
         #expect(log.all == ["3", "3→4"])
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
         withExtendedLifetime((observation, daemon)) {}
     }
 
@@ -110,9 +113,9 @@ struct ObserverRestartTests {
         async throws
     {
         let daemon = try ServedDaemon()
-        let world = World(at: try daemon.address(.unix), names.app)
-        var observation: DefaultsObservation? = world.adapter().observe(\.launchCount) { _ in }
-        let task = Task(priority: .high) { [updates = world.adapter().updates(of: \.launchCount)] in
+        let fixture = SuiteFixture(at: try daemon.address(.unix), names.app)
+        var observation: DefaultsObservation? = fixture.adapter().observe(\.launchCount) { _ in }
+        let task = Task(priority: .high) { [updates = fixture.adapter().updates(of: \.launchCount)] in
             for await _ in updates {}
         }
         #expect(await daemon.waits(forWatchers: 2))

@@ -32,7 +32,8 @@ struct OutOfDescriptorsTests {
         let taken = openAllDescriptors()
         let defaults = DefaultsAdapter(
             suite: suite, keyStore: ClientKeys(), server: address, outbox: .none, writes: .confirmed, arguments: [])
-        // Without descriptors, the getter returns the default, and the thread for long polls does not start.
+        // Without descriptors, the getter returns the default, and the thread for long polls (`AnswerReader`) does not
+        // start.
         guard defaults.launchCount == 0, !AnswerReader.shared.isRunning else { return false }
         for descriptor in taken { close(descriptor) }
         try other.send(.set(key, to: 2, in: suite))

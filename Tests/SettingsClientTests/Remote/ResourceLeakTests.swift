@@ -51,6 +51,7 @@ struct ResourceLeakTests {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { timer.signal() }
         timer.wait()
         let limit = ContinuousClock.now + .seconds(30)
+        // The thread of the `AnswerReader` waits for the answers to requests.
         while AnswerReader.shared.isRunning {
             guard ContinuousClock.now < limit else { return nil }
             poll(nil, 0, 20)  // Sleeps for 20 ms.

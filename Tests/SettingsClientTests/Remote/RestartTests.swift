@@ -9,7 +9,8 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// Adapters during a restart of the daemon, or when a daemon with other data replaces the daemon.
+/// Adapters during a restart of the daemon, or when a daemon with other data replaces the daemon. A second
+/// `ServedDaemon` in the same directory is the daemon after a restart. With port 0, the kernel chooses its port.
 @Suite(.ownThread)
 struct RestartTests {
     private let names: SampleNames
@@ -33,8 +34,8 @@ struct RestartTests {
     func `After a restart, values are available, and each change is delivered once and in order`() throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
-        let world = World(at: try first.address(.unix), names.app)
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = SuiteFixture(at: try first.address(.unix), names.app)
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         one.username = "me"
         one.launchCount = 1
         one.username = nil
@@ -51,9 +52,9 @@ struct RestartTests {
         #expect(one.launchCount == 8)
         #expect(log.wait(for: "8"))
         #expect(log.all == (2...8).map { "\($0)" })
-        let third = world.adapter()
+        let third = fixture.adapter()
         #expect(third.launchCount == 8 && third.username == nil)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test
@@ -62,8 +63,8 @@ struct RestartTests {
         let (data, socket) = (directory.path + "/data", directory.path + "/socket")
         func start() throws -> DaemonProcess { try DaemonProcess(data: data, options: ["--listen", "unix:\(socket)"]) }
         var daemon = try start()
-        let world = World(at: try ServerAddress("unix:\(socket)"), names.app)
-        let programs = [world.adapter(), world.adapter()]
+        let fixture = SuiteFixture(at: try ServerAddress("unix:\(socket)"), names.app)
+        let programs = [fixture.adapter(), fixture.adapter()]
         let log = EventLog()
         let (threads, rounds) = (4, 60)
         let counting = DispatchQueue(label: "counting")
@@ -90,7 +91,7 @@ struct RestartTests {
             // The default of `recent` has one element.
             #expect(program.recent.count == 1 + threads * rounds / 10)
         }
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
         try daemon.stop()
     }
 
@@ -105,8 +106,8 @@ struct RestartTests {
     }
 
     /// Returns an adapter after 20 writes of `launchCount` and a write of `username`.
-    private func adapterWithWrites(_ world: World) -> DefaultsAdapter<ClientKeys> {
-        let defaults = world.adapter()
+    private func adapterWithWrites(_ fixture: SuiteFixture) -> DefaultsAdapter<ClientKeys> {
+        let defaults = fixture.adapter()
         for number in 1...20 { defaults.launchCount = number }
         defaults.username = "me"
         return defaults
@@ -115,8 +116,8 @@ struct RestartTests {
     @Test
     func `A daemon with other data causes a reset`() throws {
         let first = try ServedDaemon()
-        let world = World(at: try first.address(.unix), names.app)
-        let defaults = adapterWithWrites(world)
+        let fixture = SuiteFixture(at: try first.address(.unix), names.app)
+        let defaults = adapterWithWrites(fixture)
         let (counts, users) = (watch("launchCount", in: defaults), watch("username", in: defaults))
         first.stop()
         let second = try replacement(of: first)
@@ -129,14 +130,14 @@ struct RestartTests {
         // The follower delivers the changes of the new epoch, too.
         #expect(counts.wait(for: "72"))
         #expect(counts.all == ["70", "71", "72"])
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test
     func `After a write to a daemon with other data, the write and all other data are visible at once`() throws {
         let first = try ServedDaemon()
-        let world = World(at: try first.address(.unix), names.app)
-        let defaults = adapterWithWrites(world)
+        let fixture = SuiteFixture(at: try first.address(.unix), names.app)
+        let defaults = adapterWithWrites(fixture)
         first.stop()
         let second = try replacement(of: first)
         // The revisions of the new epoch are lower than the revisions that the client knows.
@@ -145,14 +146,14 @@ struct RestartTests {
         defaults.launchCount += 1
         #expect(defaults.launchCount == 71)
         #expect(try second.client().blocking.send(.setting(names.launchCount, in: names.app)).value == 71)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test
     func `Synchronizing with a daemon with other data loads the state of its epoch`() async throws {
         let first = try ServedDaemon()
-        let world = World(at: try first.address(.unix), names.app)
-        let defaults = adapterWithWrites(world)
+        let fixture = SuiteFixture(at: try first.address(.unix), names.app)
+        let defaults = adapterWithWrites(fixture)
         first.stop()
         let second = try replacement(of: first)
         try await defaults.synchronize()
@@ -167,9 +168,9 @@ struct RestartTests {
         }
         let first = try ServedDaemon()
         try first.client().blocking.send(.setSchema(schema.document, of: names.app))
-        let world = World(at: try first.address(.unix), names.app)
-        let defaults = adapterWithWrites(world)
-        let other = world.adapter()
+        let fixture = SuiteFixture(at: try first.address(.unix), names.app)
+        let defaults = adapterWithWrites(fixture)
+        let other = fixture.adapter()
         #expect(other.launchCount == 20)
         first.stop()
         let second = try replacement(of: first)

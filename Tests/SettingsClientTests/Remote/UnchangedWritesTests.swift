@@ -13,7 +13,7 @@ import Testing
 struct UnchangedWritesTests {
     private let names: SampleNames
     private let daemon: ServedDaemon
-    private let world: World
+    private let fixture: SuiteFixture
 
     init() throws {
         names = try SampleNames()
@@ -26,7 +26,7 @@ struct UnchangedWritesTests {
                         "player.volume": ["type": "number", "default": 0.7], "status": ["type": "string"],
                     ],
                 ], of: names.app))
-        world = World(at: try daemon.address(.unix), names.app, of: daemon)
+        fixture = SuiteFixture(at: try daemon.address(.unix), names.app, of: daemon)
     }
 
     /// Writes to another suite, so that the revision of the daemon grows.
@@ -45,7 +45,7 @@ struct UnchangedWritesTests {
 
     @Test
     func `Writes that change nothing do not accumulate in the replica`() throws {
-        let defaults = world.adapter()
+        let defaults = fixture.adapter()
         defaults["status"] = "ok"
         try commitToOtherSuite()
         for _ in 0..<50 {
@@ -53,12 +53,12 @@ struct UnchangedWritesTests {
             #expect(defaults["status"].string == "ok")
         }
         #expect(try pendingCount("status", in: defaults) <= 1)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test
     func `After the removal of an unset key, the default of the schema is effective`() throws {
-        let defaults = world.adapter()
+        let defaults = fixture.adapter()
         #expect(defaults["player.volume"].double == 0.7)
         try commitToOtherSuite()
         defaults.remove("player.volume")
@@ -67,13 +67,13 @@ struct UnchangedWritesTests {
         try commitToOtherSuite()
         defaults.remove("player.volume")
         #expect(defaults["player.volume"].double == 0.7)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test
     func `A removal of a key that another program has just removed leaves the key unset`() throws {
-        let backend = FlakyBackend(world.backend())
-        let defaults = world.adapter(ClientKeys(), session: SuiteSession(backend))
+        let backend = FlakyBackend(fixture.backend())
+        let defaults = fixture.adapter(ClientKeys(), session: SuiteSession(backend))
         try daemon.client().blocking.send(.merge(["player.volume": 0.2, "status": "old"], into: names.app))
         #expect(defaults["player.volume"].double == 0.2)
         backend.delayNotifications()
@@ -83,13 +83,13 @@ struct UnchangedWritesTests {
         defaults.remove("status")
         #expect(defaults["player.volume"].double == 0.7 && defaults["status"].value == nil)
         backend.reconnect()
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test
     func `removeAll after a removeAll of another program leaves all keys unset`() throws {
-        let backend = FlakyBackend(world.backend())
-        let defaults = world.adapter(ClientKeys(), session: SuiteSession(backend))
+        let backend = FlakyBackend(fixture.backend())
+        let defaults = fixture.adapter(ClientKeys(), session: SuiteSession(backend))
         try daemon.client().blocking.send(.merge(["player.volume": 0.2, "status": "old"], into: names.app))
         #expect(defaults["player.volume"].double == 0.2 && defaults["status"].string == "old")
         let log = EventLog()
@@ -105,6 +105,6 @@ struct UnchangedWritesTests {
         // The client does not know the default before the daemon has answered.
         #expect(Set(log.all) == ["player.volume -", "player.volume 0.7", "status -"])
         backend.reconnect()
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 }

@@ -8,7 +8,8 @@ import Testing
 @testable import SettingsClientCompatibility
 @testable import SettingsHTTP
 
-/// Adapters whose daemon does not run, does not answer or refuses all requests.
+/// Adapters whose daemon does not run, does not answer or refuses all requests. A second `ServedDaemon` in the same
+/// directory is the daemon after a restart. With port 0, the kernel chooses its port.
 @Suite(.ownThread)
 struct UnreachableDaemonTests {
     private let names: SampleNames
@@ -21,14 +22,14 @@ struct UnreachableDaemonTests {
     func `A program without a daemon reads defaults and its own writes until the daemon starts`() async throws {
         let directory = try TemporaryDirectory()
         let address = try ServerAddress("unix:\(directory.path)/socket")
-        let world = World(at: address, names.app, timeout: .seconds(Deadline.patience))
-        let defaults = world.adapter(writes: .background)
+        let fixture = SuiteFixture(at: address, names.app, timeout: .seconds(Deadline.patience))
+        let defaults = fixture.adapter(writes: .background)
         #expect(defaults.launchCount == 0 && defaults.theme == .light && !defaults.isSet(\.theme))
         defaults.launchCount = 3
         defaults.launchCount += 1
         defaults.visits += 2
         #expect(defaults.launchCount == 4 && defaults.visits == 2)
-        let issues = world.drainIssues()
+        let issues = fixture.drainIssues()
         #expect(issues.map(\.attempt).contains(.read) && !issues.map(\.attempt).contains(.write))
         let reason = "\(address): no answer from the daemon: No such file or directory"
         #expect(issues.allSatisfy { $0.error == .unreachable(reason) })
@@ -43,13 +44,13 @@ struct UnreachableDaemonTests {
     func `Without a daemon, reads return the last values, and writes wait in the queue`() async throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
-        let world = World(at: try first.address(.unix), names.app, timeout: .milliseconds(500))
-        let defaults = world.adapter()
+        let fixture = SuiteFixture(at: try first.address(.unix), names.app, timeout: .milliseconds(500))
+        let defaults = fixture.adapter()
         defaults.launchCount = 3
         first.stop()
         let start = ContinuousClock.now
         for number in 10..<40 { defaults.launchCount = number }
-        #expect(defaults.launchCount == 39 && world.drainIssues() == [])
+        #expect(defaults.launchCount == 39 && fixture.drainIssues() == [])
         #expect(.now - start < .seconds(10), "only one of the setters waited for the daemon")
         let second = try ServedDaemon(in: directory, port: 0)
         try eventually { !defaults.core.session.hasUnsentWrites }
@@ -57,15 +58,15 @@ struct UnreachableDaemonTests {
         #expect(defaults.launchCount == 40)
         try eventually { !defaults.core.session.hasUnsentWrites }
         #expect(try second.client().blocking.send(.setting(names.launchCount, in: names.app)).value == 40)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test
     func `A daemon that is restarted while a setter waits gets the write of the setter`() throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
-        let world = World(at: try first.address(.unix), names.app, timeout: .seconds(60))
-        let defaults = world.adapter()
+        let fixture = SuiteFixture(at: try first.address(.unix), names.app, timeout: .seconds(60))
+        let defaults = fixture.adapter()
         #expect(defaults.launchCount == 0)
         first.stop()
         let log = EventLog()
@@ -79,7 +80,7 @@ struct UnreachableDaemonTests {
         #expect(log.wait(for: "written"))
         #expect(defaults.launchCount == 3)
         #expect(try second.client().blocking.send(.setting(names.launchCount, in: names.app)).value == 3)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     /// Returns a server that answers a request for the state with an empty suite, and does not answer any other
@@ -101,14 +102,14 @@ struct UnreachableDaemonTests {
     @Test
     func `A daemon that does not answer delays a setter until its deadline, and delays no getter`() async throws {
         let server = try silentServer()
-        let world = World(at: server.address, names.app, timeout: .milliseconds(200))
-        let defaults = world.adapter()
+        let fixture = SuiteFixture(at: server.address, names.app, timeout: .milliseconds(200))
+        let defaults = fixture.adapter()
         #expect(defaults.launchCount == 0)
         let start = ContinuousClock.now
         defaults.launchCount = 1
         let spent = ContinuousClock.now - start
         #expect(spent >= .milliseconds(200) && spent < .seconds(20))
-        #expect(defaults.launchCount == 1 && world.drainIssues() == [])
+        #expect(defaults.launchCount == 1 && fixture.drainIssues() == [])
         await #expect(throws: DefaultsError.self) { try await defaults.set(\.launchCount, 1) }
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.launchCount) { $0 += 1 } }
     }
@@ -121,10 +122,10 @@ struct UnreachableDaemonTests {
                 peer.send(ScriptedServer.answer(#"{"code":"misdirected","detail":"not here"}"#, status: 421))
             }
         }
-        let world = World(at: server.address, names.app)
-        let defaults = world.adapter()
+        let fixture = SuiteFixture(at: server.address, names.app)
+        let defaults = fixture.adapter()
         for _ in 0..<1000 { #expect(defaults.launchCount == 0 && defaults["theme"].value == nil) }
-        let issues = world.drainIssues()
+        let issues = fixture.drainIssues()
         #expect(issues.count == server.log.count("request") && issues.count < 100)
         #expect(issues.allSatisfy { $0.error.code == .misdirected })
     }
@@ -133,11 +134,12 @@ struct UnreachableDaemonTests {
     func `Releasing an adapter closes its connections`() throws {
         let server = try silentServer()
         do {
-            let defaults = World(at: server.address, names.app).adapter()
+            let defaults = SuiteFixture(at: server.address, names.app).adapter()
             #expect(defaults.launchCount == 0)
             #expect(server.log.wait(for: "long poll"))
         }
         #expect(server.log.wait(for: "closed"))
+        // One connection for long polls and one for other requests.
         #expect(server.log.count("connection") == 2 && server.log.count("write") == 0)
     }
 }

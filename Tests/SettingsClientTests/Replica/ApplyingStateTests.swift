@@ -7,6 +7,7 @@ import Testing
 struct ApplyingStateTests {
     /// The handlers of each state. They never return by themselves; the tests call `endHandlers()`.
     private let handlers = HandlerGroup(count: 1) {}
+    /// Four revisions of the epoch `e`, and a later state in another epoch.
     private let states: [Cursor]
 
     init() throws {

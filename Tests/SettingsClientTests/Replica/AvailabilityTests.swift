@@ -3,7 +3,8 @@ import Testing
 
 @testable import SettingsClient
 
-/// The availability of a server. The tests pass the time as an argument, so they need no clock.
+/// The availability of a server. The tests pass the time as an argument, so they need no clock. A failure with
+/// `isAnswer: true` is a temporary refusal by the server. The phase `up` means that the last request did not fail.
 struct AvailabilityTests {
     private var availability = Availability()
     private var random = SeededGenerator(seed: 1)

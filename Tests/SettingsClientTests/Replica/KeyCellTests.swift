@@ -6,7 +6,8 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
-/// A `KeyCell` is the state that all readers of one key share.
+/// A `KeyCell` is the state that all readers of one key share. A read may report an issue, and the log handler of this
+/// issue may read the same key again.
 @Suite(.ownThread)
 struct KeyCellTests {
     @Test("A log handler that reads and increments settings for each issue does not deadlock", .timeLimit(.minutes(10)))

@@ -65,6 +65,7 @@ struct PendingWritesInReplicaTests {
 
     @Test("A change in place before the suite is loaded shows the computed value until the suite is loaded")
     mutating func expectedValue() throws {
+        // `expected` is the value that the program has computed from the default.
         state.beginWrite(first, [operation(.change(.add(1)))], expected: 1)
         #expect(value == 1 && state.isKnown(key))
         state.beginWrite(second, [operation(.change(.add(1)))], expected: 2)

@@ -171,6 +171,7 @@ struct ReplicaStateTests {
         state.acknowledge(fifth, set("c"), try summary(11))
         let current = SettingState(
             suite: suite, key: key, value: "d", source: .stored, revision: try #require(Revision(12)), modified: nil)
+        // The answer to a read with the newest state.
         state.record(current, isNewest: true)
         #expect(value == "d")
     }
@@ -227,6 +228,7 @@ struct ReplicaStateTests {
         let setting = SettingState(
             suite: suite, key: key, value: "a", source: .default, revision: .zero, modified: nil)
         state.record(setting, isNewest: false)
+        // Discards the events of the preparation.
         state.events = []
         let removal = [Transaction.Operation(suite: suite, key: key, .delete)]
         let requestKey = try begin(removal)

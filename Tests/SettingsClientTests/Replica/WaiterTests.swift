@@ -3,7 +3,8 @@ import Testing
 
 @testable import SettingsClient
 
-/// The cost of 60,000 timers, waiters or flushes at the same time, and their order.
+/// The cost of 60,000 timers, waiters or flushes at the same time, and their order. A waiter waits for the result of a
+/// write, and a flush waits until all earlier writes have an answer.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct WaiterTests {
     private let count = 60_000

@@ -17,7 +17,7 @@ struct HandshakeTests {
     }
 
     /// A schema that agrees with the keys only on `theme`.
-    private static let document = World.schema(of: [
+    private static let document = SuiteFixture.schema(of: [
         "player.volume": ["type": "number", "minimum": 0, "maximum": 2, "default": 0.5],
         "count": ["type": "string", "default": "none"],
         "theme": ["enum": ["light", "dark"], "default": "light"],
@@ -27,16 +27,16 @@ struct HandshakeTests {
         "The first read of a key that differs from the schema reports the difference once",
         arguments: BackendKind.allCases)
     func getters(_ kind: BackendKind) throws {
-        let world = try kind.world(schema: try Schema(Self.document))
-        let defaults = world.adapter(Keys())
+        let fixture = try kind.fixture(schema: try Schema(Self.document))
+        let defaults = fixture.adapter(Keys())
         #expect(defaults.theme == .light)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
         for _ in 0..<3 {
             #expect(defaults.volume == 0.5 && defaults[key: Keys().volume] == 0.5 && defaults.nickname == nil)
         }
         defaults.volume = 0.75
         #expect(defaults.volume == 0.75)
-        let issues = world.drainIssues()
+        let issues = fixture.drainIssues()
         #expect(issues.map(\.key) == ["player.volume", "nickname"] && issues.allSatisfy { $0.attempt == .check })
         #expect(
             issues.map(\.description) == [
@@ -49,21 +49,21 @@ struct HandshakeTests {
         "An async read throws an error if the types of the program and of the schema have no common value",
         arguments: BackendKind.allCases)
     func throwing(_ kind: BackendKind) async throws {
-        let world = try kind.world(schema: try Schema(Self.document))
-        let defaults = world.adapter(Keys())
+        let fixture = try kind.fixture(schema: try Schema(Self.document))
+        let defaults = fixture.adapter(Keys())
         let error = await #expect(throws: DefaultsError.self) { try await defaults.value(\.count) }
         #expect(error?.description == "count: the program stores an integer, the server a string")
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.count) { $0 += 1 } }
         #expect(
             try await defaults.value(\.volume) == 0.5,
             "the different limits are only reported, because both ranges contain the value")
-        #expect(world.drainIssues().map(\.key) == ["count", "player.volume"])
+        #expect(fixture.drainIssues().map(\.key) == ["count", "player.volume"])
     }
 
     @Test("checkSchema throws an error with all differences of the requested keys", arguments: BackendKind.allCases)
     func checking(_ kind: BackendKind) async throws {
-        let world = try kind.world(schema: try Schema(Self.document))
-        let defaults = world.adapter(Keys())
+        let fixture = try kind.fixture(schema: try Schema(Self.document))
+        let defaults = fixture.adapter(Keys())
         try await defaults.checkSchema { \.theme }
         let error = await #expect(throws: DefaultsError.self) {
             try await defaults.checkSchema {
@@ -76,15 +76,15 @@ struct HandshakeTests {
         }
         #expect(differences.map(\.key) == ["player.volume", "count", "count", "nickname"])
         #expect(differences.map(\.aspect) == [.limits, .type, .defaultValue, .key])
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test(
         "Without a schema or a suite, checkSchema finds no difference",
         arguments: BackendKind.allCases)
     func withoutSchema(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter(Keys())
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter(Keys())
         try await defaults.checkSchema {
             \.volume; \.count
         }
@@ -94,50 +94,50 @@ struct HandshakeTests {
             \.volume; \.count
         }
         #expect(try await defaults.value(\.count) == 3)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("A new schema is compared before the next read of each key", arguments: BackendKind.allCases)
     func changing(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter(Keys())
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter(Keys())
         #expect(defaults.volume == 0.5 && defaults.theme == .light)
-        try await world.put(schema: Self.document)
+        try await fixture.put(schema: Self.document)
         try await defaults.synchronize()
         #expect(defaults.volume == 0.5 && defaults.theme == .light)
-        #expect(world.drainIssues().map(\.key) == ["player.volume"])
+        #expect(fixture.drainIssues().map(\.key) == ["player.volume"])
 
         let agreeing = try Schema(of: Keys.self) {
             \.volume; \.theme
         }
-        try await world.put(schema: agreeing.document)
+        try await fixture.put(schema: agreeing.document)
         try await defaults.synchronize()
-        #expect(defaults.volume == 0.5 && world.drainIssues() == [])
-        try await world.put(schema: Self.document)
+        #expect(defaults.volume == 0.5 && fixture.drainIssues() == [])
+        try await fixture.put(schema: Self.document)
         try await defaults.synchronize()
         #expect(defaults.volume == 0.5)
         #expect(
-            world.drainIssues().map(\.key) == ["player.volume"],
+            fixture.drainIssues().map(\.key) == ["player.volume"],
             "the difference is reported again after a schema without the difference")
     }
 
     @Test("A schema of another program is compared when the client receives it", arguments: BackendKind.allCases)
     func schemaOfAnotherProgram(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter(Keys())
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter(Keys())
         #expect(defaults.volume == 0.5 && defaults.count == 0)
         let log = EventLog()
         let listener = defaults.core.session.listen { changes in
             for change in changes { log.add(change.key.text) }
         }
-        try await world.put(schema: Self.document)
+        try await fixture.put(schema: Self.document)
         #expect(await log.waits(for: "count"), "the schema has another default")
         defaults.core.session.removeListener(listener)
         var checked: Set<String?> = []
         let limit = ContinuousClock.now + .seconds(60)
         while checked != ["player.volume", "count"], ContinuousClock.now < limit {
             #expect(defaults.volume == 0.5 && defaults.count == 0)
-            checked.formUnion(world.drainIssues().filter { $0.attempt == .check }.map(\.key))
+            checked.formUnion(fixture.drainIssues().filter { $0.attempt == .check }.map(\.key))
             await Task.yield()
         }
         #expect(checked == ["player.volume", "count"])
@@ -145,14 +145,14 @@ struct HandshakeTests {
 
     @Test("The schema is requested once for all keys, and never if the suite has no schema")
     func requestCount() throws {
-        let world = try BackendKind.memory.world(schema: try Schema(Self.document))
-        let (defaults, backend) = world.interruptibleAdapter(Keys())
+        let fixture = try BackendKind.memory.fixture(schema: try Schema(Self.document))
+        let (defaults, backend) = fixture.interruptibleAdapter(Keys())
         for _ in 0..<10 {
             _ = (defaults.volume, defaults.count, defaults.theme, defaults[key: DefaultsKey<Int?>("other")])
             defaults.volume = .random(in: 0...1)
         }
         #expect(backend.counts.schemas == 1)
-        let (schemaless, schemalessBackend) = try BackendKind.memory.world().interruptibleAdapter(Keys())
+        let (schemaless, schemalessBackend) = try BackendKind.memory.fixture().interruptibleAdapter(Keys())
         _ = (schemaless.volume, schemaless.count)
         #expect(schemalessBackend.counts.schemas == 0)
     }
@@ -161,11 +161,11 @@ struct HandshakeTests {
         "A schema with an unknown keyword is reported once, and reads still work",
         arguments: BackendKind.allCases)
     func unknownKeyword(_ kind: BackendKind) async throws {
-        let world = try kind.world(schema: try Schema(Self.document))
-        let (defaults, backend) = world.interruptibleAdapter(Keys())
+        let fixture = try kind.fixture(schema: try Schema(Self.document))
+        let (defaults, backend) = fixture.interruptibleAdapter(Keys())
         backend.answeredSchema = ["type": "object", "additionalProperties": false, "newKeyword": 1]
         for _ in 0..<3 { #expect(defaults.volume == 0.5 && defaults.nickname == nil) }
-        let issues = world.drainIssues()
+        let issues = fixture.drainIssues()
         #expect(issues.map(\.attempt) == [.check] && issues.map(\.key) == [nil])
         #expect(issues.first?.description.contains("newKeyword") == true)
         let error = await #expect(throws: DefaultsError.self) { try await defaults.checkSchema { \.volume } }
@@ -177,24 +177,24 @@ struct HandshakeTests {
 
     @Test("A schema with writeOnly for a part of a value, which daemon 0.3 accepted, can be used")
     func older() async throws {
-        let world = try BackendKind.memory.world(schema: try Schema(Self.document))
-        let (defaults, backend) = world.interruptibleAdapter(Keys())
-        backend.answeredSchema = World.schema(of: [
+        let fixture = try BackendKind.memory.fixture(schema: try Schema(Self.document))
+        let (defaults, backend) = fixture.interruptibleAdapter(Keys())
+        backend.answeredSchema = SuiteFixture.schema(of: [
             "theme": ["enum": ["light", "dark"], "default": "light"],
             "login": ["type": "object", "properties": ["pin": ["type": "string", "writeOnly": true]]],
         ])
         #expect(defaults.theme == .light)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
         try await defaults.checkSchema { \.theme }
     }
 
     @Test("While the daemon does not answer requests for the schema, reads work, and keys are compared later")
     func withoutSchemaAnswer() async throws {
-        let world = try BackendKind.memory.world(schema: try Schema(Self.document))
-        let (defaults, backend) = world.interruptibleAdapter(Keys())
+        let fixture = try BackendKind.memory.fixture(schema: try Schema(Self.document))
+        let (defaults, backend) = fixture.interruptibleAdapter(Keys())
         backend.isSchemaUnreachable = true
         #expect(defaults.volume == 0.5)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
         await #expect(throws: DefaultsError.unreachable("nobody answers")) {
             try await defaults.checkSchema { \.volume }
         }
@@ -204,7 +204,7 @@ struct HandshakeTests {
         let limit = ContinuousClock.now + .seconds(60)
         while issues.isEmpty, ContinuousClock.now < limit {
             #expect(defaults.volume == 0.25)
-            issues += world.drainIssues()
+            issues += fixture.drainIssues()
             await Task.yield()
         }
         #expect(issues.map(\.key) == ["player.volume"])

@@ -28,54 +28,54 @@ struct MigrationTests {
         "The first read converts a value of the former type and stores the result once", arguments: BackendKind.allCases
     )
     func sameName(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        world.adapter()["timeout"] = JSONValue.string("7")
-        let (defaults, backend) = world.interruptibleAdapter(Keys())
+        let fixture = try kind.fixture()
+        fixture.adapter()["timeout"] = JSONValue.string("7")
+        let (defaults, backend) = fixture.interruptibleAdapter(Keys())
         for _ in 0..<10 { #expect(defaults.timeout == 7) }
-        #expect(try await world.adapter(Keys()).value(\.timeout) == 7)
+        #expect(try await fixture.adapter(Keys()).value(\.timeout) == 7)
         #expect(backend.counts.commits == 1)
-        #expect(world.adapter()["timeout"].value == 7)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.adapter()["timeout"].value == 7)
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("A value of the former type under a former name is moved and converted", arguments: BackendKind.allCases)
     func formerName(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        world.adapter()["wait"] = JSONValue.string("8")
-        #expect(world.adapter(Keys()).timeout == 8)
-        #expect(try await world.waits(forStoredKeys: ["timeout"]))
-        #expect(world.drainIssues() == [])
+        let fixture = try kind.fixture()
+        fixture.adapter()["wait"] = JSONValue.string("8")
+        #expect(fixture.adapter(Keys()).timeout == 8)
+        #expect(try await fixture.waits(forStoredKeys: ["timeout"]))
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("A stored value that the new schema refuses is converted", arguments: BackendKind.allCases)
     func newSchema(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        world.adapter()["timeout"] = JSONValue.string("9")
-        try await world.adapter(Keys()).publishSchema(onConflict: .keep) {
+        let fixture = try kind.fixture()
+        fixture.adapter()["timeout"] = JSONValue.string("9")
+        try await fixture.adapter(Keys()).publishSchema(onConflict: .keep) {
             \.timeout
             \.size
         }
-        #expect(world.adapter(Keys()).timeout == 9)
-        #expect(world.adapter()["timeout"].value == 9)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.adapter(Keys()).timeout == 9)
+        #expect(fixture.adapter()["timeout"].value == 9)
+        #expect(fixture.drainIssues() == [])
     }
 
     // The text `many` is not a number, and 101 is above the maximum of the key.
     @Test("A value that cannot be converted stays, and the reason is reported", arguments: ["many", "101"])
     func failure(_ text: String) throws {
-        let world = try BackendKind.memory.world()
-        world.adapter()["timeout"] = JSONValue.string(text)
-        #expect(world.adapter(Keys()).timeout == 30)
-        let issues = world.drainIssues()
+        let fixture = try BackendKind.memory.fixture()
+        fixture.adapter()["timeout"] = JSONValue.string(text)
+        #expect(fixture.adapter(Keys()).timeout == 30)
+        let issues = fixture.drainIssues()
         #expect(issues.contains { if case .notTakenOver = $0.error { $0.key == "timeout" } else { false } })
-        #expect(world.adapter()["timeout"].value == .string(text))
+        #expect(fixture.adapter()["timeout"].value == .string(text))
     }
 
     @Test("A value of the new type is not converted")
     func newType() throws {
-        let world = try BackendKind.memory.world()
-        world.adapter()["size"] = JSONValue.integer(5)
-        let (defaults, backend) = world.interruptibleAdapter(Keys())
+        let fixture = try BackendKind.memory.fixture()
+        fixture.adapter()["size"] = JSONValue.integer(5)
+        let (defaults, backend) = fixture.interruptibleAdapter(Keys())
         #expect(defaults.size == 5 && backend.counts.commits == 0)
     }
 }

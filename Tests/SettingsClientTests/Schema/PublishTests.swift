@@ -21,13 +21,13 @@ struct PublishTests {
 
     @Test("A schema is published once, and publishing it again writes nothing", arguments: BackendKind.allCases)
     func publishing(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         #expect(
             try await one.publishSchema {
                 \.username; \.loginTries; \.player.equalizer.bass
             })
-        let published = try await #require(try world.backend().schema())
+        let published = try await #require(try fixture.backend().schema())
         #expect(
             published.document["properties"]?.object.map { Array($0.names) }?.sorted() == [
                 "loginTries", "player.equalizer.bass", "username",
@@ -40,45 +40,45 @@ struct PublishTests {
             try await !two.publishSchema {
                 \.player.equalizer.bass; \.loginTries; \.username
             })
-        #expect(try await world.backend().schema()?.revision == published.revision)
+        #expect(try await fixture.backend().schema()?.revision == published.revision)
         #expect(one.loginTries == 1 && !one.isSet(\.loginTries), "the value is the default")
         let unknown = await #expect(throws: DefaultsError.self) { try await two.set(\.launchCount, 1) }
         #expect(unknown?.code == .unknownKey)
         #expect(try await two.publishSchema(additionalProperties: true) { \.username })
         try await two.set(\.launchCount, 1)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("The keys of a store and of its nested stores are found by reflection", arguments: BackendKind.allCases)
     func reflection(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter(StoredKeys())
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter(StoredKeys())
         #expect(try await defaults.publishSchema())
         try await defaults.checkSchema()
-        let schema = try await Schema(try #require(try world.backend().schema()).document)
+        let schema = try await Schema(try #require(try fixture.backend().schema()).document)
         #expect(schema.keys.map(\.name) == ["count", "name", "player.volume"])
         #expect(try schema == Schema(reflecting: StoredKeys()))
     }
 
     @Test("A store with only computed keys publishes nothing without an explicit list", arguments: BackendKind.allCases)
     func computed(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         let error = await #expect(throws: DefaultsError.self) { try await defaults.publishSchema() }
         #expect(
             error?.description
                 == "cannot use the schema: /properties: cannot find the keys of ClientKeys: no stored property "
                 + #"contains a key, and computed properties cannot be searched; list the keys, as in { \.username }"#)
         await #expect(throws: DefaultsError.self) { try await defaults.checkSchema() }
-        #expect(try await world.backend().schema() == nil)
+        #expect(try await fixture.backend().schema() == nil)
     }
 
     @Test(
         "Stored values that the schema refuses are listed by key, and are kept or removed as requested",
         arguments: BackendKind.allCases)
     func conflicts(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         defaults["loginTries"] = "many"
         defaults["theme"] = "blue"
         defaults["unknown"] = 1
@@ -93,7 +93,7 @@ struct PublishTests {
             error?.description
                 == "stored values do not match the schema: loginTries: must be an integer (got \"many\"); "
                 + "theme: must be one of \"light\", \"dark\" (got \"blue\"); unknown: the schema has no such key")
-        #expect(try await world.backend().schema() == nil)
+        #expect(try await fixture.backend().schema() == nil)
 
         #expect(
             try await defaults.publishSchema(onConflict: .keep) {
@@ -114,7 +114,7 @@ struct PublishTests {
                 \.loginTries; \.theme
             })
         #expect(defaults.theme == .light && !defaults.isSet(\.theme) && defaults.loginTries == 3)
-        #expect(try await world.storedKeys() == ["loginTries"])
+        #expect(try await fixture.storedKeys() == ["loginTries"])
     }
 
     @Test("A schema of two keys with one name and different types is refused", arguments: BackendKind.allCases)
@@ -123,28 +123,28 @@ struct PublishTests {
             var count: DefaultsKey<Int> { .init("n", defaultValue: 0) }
             var name: DefaultsKey<String?> { .init("n") }
         }
-        let world = try kind.world()
-        let defaults = world.adapter(Keys())
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter(Keys())
         let error = await #expect(throws: DefaultsError.self) {
             try await defaults.publishSchema {
                 \.count; \.name
             }
         }
         #expect(error?.description.contains("n is defined twice: as Int and as Optional<String>") == true)
-        #expect(try await world.backend().schema() == nil)
+        #expect(try await fixture.backend().schema() == nil)
     }
 
     @Test(
         "Keys that members of the adapter hide are reported when the schema is created", arguments: BackendKind.allCases
     )
     func shadowed(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         #expect(
             try await defaults.publishSchema {
                 \.username; \.value
             })
-        let issues = world.drainIssues()
+        let issues = fixture.drainIssues()
         #expect(issues.map(\.error) == [.shadowedKeys(["value"])])
         #expect(
             issues.first?.description
@@ -159,7 +159,7 @@ struct PublishTests {
 
     @Test("Publishing without a server throws an error")
     func withoutServer() async throws {
-        let (defaults, backend) = try BackendKind.memory.world().interruptibleAdapter(StoredKeys())
+        let (defaults, backend) = try BackendKind.memory.fixture().interruptibleAdapter(StoredKeys())
         backend.isServerUnreachable = true
         await #expect(throws: DefaultsError.unreachable("nobody answers")) { try await defaults.publishSchema() }
         backend.isServerUnreachable = false
@@ -169,13 +169,13 @@ struct PublishTests {
 
     @Test("Programs that follow the suite see the defaults of a new schema", arguments: BackendKind.allCases)
     func defaults(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (one, two) = (world.adapter(StoredKeys()), world.adapter(StoredKeys()))
+        let fixture = try kind.fixture()
+        let (one, two) = (fixture.adapter(StoredKeys()), fixture.adapter(StoredKeys()))
         #expect(two["count"].int == nil)
         try await one.publishSchema()
         #expect(one["count"].int == 1)
         try await two.synchronize()
         #expect(two["count"].int == 1 && two.count == 1)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 }

@@ -18,35 +18,36 @@ struct RenameDuringOutageTests {
     func `A removal during an outage also removes the value of the former name`() async throws {
         let suite = try SuiteName("com.example.app")
         let server = InMemoryBackend(suite: suite)
-        let world = World { server }
-        world.adapter(OldKeys()).folders = ["a"]
-        world.adapter(OldKeys()).paths = ["b"]
+        let fixture = SuiteFixture { server }
+        fixture.adapter(OldKeys()).folders = ["a"]
+        fixture.adapter(OldKeys()).paths = ["b"]
         let directory = try TemporaryDirectory()
         let link = FlakyBackend(server)
         link.disconnect()
+        // The outbox file names a server. No request is sent to the address `.usual`.
         let session = SuiteSession(
-            link, outbox: .directory(directory.path), cache: .none, of: .usual, timeout: .seconds(20))
-        let defaults = world.adapter(NewKeys(), session: session, writes: .background)
+            link, outbox: .directory(directory.path), cache: .none, server: .usual, timeout: .seconds(20))
+        let defaults = fixture.adapter(NewKeys(), session: session, writes: .background)
         defaults.remove(\.libraries)
         link.reconnect()
         try await defaults.synchronize()
         #expect(defaults.libraries == [])
-        #expect(try await world.waits(forStoredKeys: []))
+        #expect(try await fixture.waits(forStoredKeys: []))
     }
 
     /// Creates a suite whose schema does not allow the value of the former name. The replica does not contain invalid
     /// values, so the client fetches the value before it moves the value.
-    private func worldWithInvalidValue() async throws -> World {
-        let world = try BackendKind.memory.world()
-        world.adapter(OldKeys()).folders = ["a"]
-        let schema = World.schema(of: ["folders": ["type": "string"], "libraries": ["type": "array"]])
-        try await world.put(schema: schema, onConflict: .keep)
-        return world
+    private func fixtureWithInvalidValue() async throws -> SuiteFixture {
+        let fixture = try BackendKind.memory.fixture()
+        fixture.adapter(OldKeys()).folders = ["a"]
+        let schema = SuiteFixture.schema(of: ["folders": ["type": "string"], "libraries": ["type": "array"]])
+        try await fixture.put(schema: schema, onConflict: .keep)
+        return fixture
     }
 
     @Test(.timeLimit(.minutes(10)))
     func `An adapter that is released while it moves a value is deallocated`() async throws {
-        let link = FlakyBackend(try await worldWithInvalidValue().backend())
+        let link = FlakyBackend(try await fixtureWithInvalidValue().backend())
         link.setFate { .refused(Problem(.overloaded, "later")) }
         var defaults: DefaultsAdapter<NewKeys>? = DefaultsAdapter(
             keyStore: NewKeys(), session: SuiteSession(link), writes: .background, log: DefaultsLog { _, _, _ in })
@@ -61,8 +62,8 @@ struct RenameDuringOutageTests {
 
     @Test
     func `A transaction before the move of a value removes the value of the former name`() async throws {
-        let world = try await worldWithInvalidValue()
-        let (defaults, backend) = world.interruptibleAdapter(NewKeys())
+        let fixture = try await fixtureWithInvalidValue()
+        let (defaults, backend) = fixture.interruptibleAdapter(NewKeys())
         try await defaults.ready()
         backend.isServerUnreachable = true
         #expect(defaults.libraries == [])
@@ -72,20 +73,20 @@ struct RenameDuringOutageTests {
         try await defaults.synchronize()
         #expect(defaults.libraries == ["b"])
         defaults.remove(\.libraries)
-        #expect(world.adapter(NewKeys()).libraries == [])
+        #expect(fixture.adapter(NewKeys()).libraries == [])
     }
 
     @Test(.timeLimit(.minutes(10)))
     func `A value of a former name that the cache lacks is moved after an outage`() async throws {
         let suite = try SuiteName("com.example.app")
         let server = InMemoryBackend(suite: suite)
-        let world = World { server }
+        let fixture = SuiteFixture { server }
         let directory = try TemporaryDirectory()
         let link = FlakyBackend(server)
         let owner = FileOwner(server: "server", suite: suite)
         let file = CacheFile(in: directory.path + "/cache", of: owner, files: POSIXFileSystem())
         func start() -> DefaultsAdapter<NewKeys> {
-            world.adapter(NewKeys(), session: SuiteSession(link, cache: file, options: .init(saveInterval: .zero)))
+            fixture.adapter(NewKeys(), session: SuiteSession(link, cache: file, options: .init(saveInterval: .zero)))
         }
         var first: DefaultsAdapter<NewKeys>? = start()
         first?.other = 1
@@ -93,7 +94,7 @@ struct RenameDuringOutageTests {
         weak let core = first?.core
         first = nil
         try eventually { core == nil }
-        world.adapter(OldKeys()).folders = ["a"]
+        fixture.adapter(OldKeys()).folders = ["a"]
         link.disconnect()
         let defaults = start()
         #expect(defaults.libraries == [] && defaults.other == 1)
@@ -101,6 +102,6 @@ struct RenameDuringOutageTests {
         try await defaults.synchronize()
         #expect(defaults.libraries == ["a"])
         try await defaults.flush()
-        #expect(try await world.waits(forStoredKeys: ["libraries", "other"]))
+        #expect(try await fixture.waits(forStoredKeys: ["libraries", "other"]))
     }
 }

@@ -26,12 +26,13 @@ struct RenameTests {
     }
 
     /// Creates a suite with values that an older version of the program has stored under former names.
-    private func world(_ kind: BackendKind, folders: [String]? = ["a"], paths: [String]? = nil) throws -> World {
-        let world = try kind.world()
-        let old = world.adapter(OldKeys())
+    private func fixture(_ kind: BackendKind, folders: [String]? = ["a"], paths: [String]? = nil) throws -> SuiteFixture
+    {
+        let fixture = try kind.fixture()
+        let old = fixture.adapter(OldKeys())
         if let folders { old.folders = folders }
         if let paths { old.paths = paths }
-        return world
+        return fixture
     }
 
     @Test("The first access of any form moves the value and removes the former name", arguments: BackendKind.allCases)
@@ -49,12 +50,12 @@ struct RenameTests {
             { try await $0.update(\.libraries) { $0.removeAll { $0 == "b" } } },
         ]
         for (index, access) in accesses.enumerated() {
-            let world = try world(kind)
-            let defaults = world.adapter(NewKeys())
+            let fixture = try fixture(kind)
+            let defaults = fixture.adapter(NewKeys())
             try await access(defaults)
-            #expect(try await world.waits(forStoredKeys: ["libraries"]), "access \(index)")
+            #expect(try await fixture.waits(forStoredKeys: ["libraries"]), "access \(index)")
             #expect(defaults.libraries == ["a"], "access \(index)")
-            #expect(world.drainIssues() == [])
+            #expect(fixture.drainIssues() == [])
         }
     }
 
@@ -66,44 +67,44 @@ struct RenameTests {
             { adapter in try await adapter.transaction { $0.libraries = [] } },
         ]
         for write in writes {
-            let world = try world(kind)
-            let defaults = world.adapter(NewKeys())
+            let fixture = try fixture(kind)
+            let defaults = fixture.adapter(NewKeys())
             try await write(defaults)
-            #expect(try await world.waits(forStoredKeys: ["libraries"]))
+            #expect(try await fixture.waits(forStoredKeys: ["libraries"]))
             #expect(defaults.libraries == [])
             defaults.remove(\.libraries)
-            #expect(world.adapter(NewKeys()).libraries == [])
+            #expect(fixture.adapter(NewKeys()).libraries == [])
         }
-        let world = try world(kind)
-        world.adapter(NewKeys()).remove(\.libraries)
-        #expect(try await world.waits(forStoredKeys: []))
-        #expect(world.adapter(NewKeys()).libraries == [])
-        #expect(world.drainIssues() == [])
+        let fixture = try fixture(kind)
+        fixture.adapter(NewKeys()).remove(\.libraries)
+        #expect(try await fixture.waits(forStoredKeys: []))
+        #expect(fixture.adapter(NewKeys()).libraries == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("A change in place starts from the value of the former name", arguments: BackendKind.allCases)
     func inPlace(_ kind: BackendKind) async throws {
-        let world = try world(kind)
-        world.adapter(NewKeys())[\.libraries].append("b")
-        #expect(world.adapter(NewKeys()).libraries == ["a", "b"])
-        #expect(try await world.waits(forStoredKeys: ["libraries"]))
-        #expect(world.drainIssues() == [])
+        let fixture = try fixture(kind)
+        fixture.adapter(NewKeys())[\.libraries].append("b")
+        #expect(fixture.adapter(NewKeys()).libraries == ["a", "b"])
+        #expect(try await fixture.waits(forStoredKeys: ["libraries"]))
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test(
         "The value of the first former name in `renamedFrom` is moved, unless the new name has a value",
         arguments: BackendKind.allCases)
     func severalFormerNames(_ kind: BackendKind) async throws {
-        let both = try world(kind, folders: ["a"], paths: ["b"])
+        let both = try fixture(kind, folders: ["a"], paths: ["b"])
         #expect(both.adapter(NewKeys()).libraries == ["a"])
         #expect(try await both.waits(forStoredKeys: ["libraries", "paths"]))
-        let older = try world(kind, folders: nil, paths: ["b"])
+        let older = try fixture(kind, folders: nil, paths: ["b"])
         #expect(older.adapter(NewKeys()).libraries == ["b"])
-        let stored = try world(kind)
+        let stored = try fixture(kind)
         stored.adapter(ClientKeys()).libraries = ["c"]
         #expect(stored.adapter(NewKeys()).libraries == ["c"])
         #expect(try await stored.waits(forStoredKeys: ["folders", "libraries"]))
-        let nothing = try world(kind, folders: nil)
+        let nothing = try fixture(kind, folders: nil)
         #expect(nothing.adapter(NewKeys()).libraries == [] && nothing.adapter(NewKeys()).count == 5)
         #expect(try await nothing.waits(forStoredKeys: []))
         #expect(both.drainIssues() + older.drainIssues() + stored.drainIssues() + nothing.drainIssues() == [])
@@ -111,12 +112,12 @@ struct RenameTests {
 
     @Test("A value is moved once, and later reads send no request", arguments: BackendKind.allCases)
     func once(_ kind: BackendKind) async throws {
-        let world = try world(kind)
-        let (defaults, backend) = world.interruptibleAdapter(NewKeys())
+        let fixture = try fixture(kind)
+        let (defaults, backend) = fixture.interruptibleAdapter(NewKeys())
         for _ in 0..<100 { #expect(defaults.libraries == ["a"] && defaults.count == 5) }
         try await defaults.flush()
         #expect(backend.counts.commits == 1 && backend.counts.settings == 0)
-        world.adapter(OldKeys()).folders = ["again"]
+        fixture.adapter(OldKeys()).folders = ["again"]
         try await defaults.synchronize()
         #expect(defaults.libraries == ["a"])
         #expect(backend.counts.commits == 1)
@@ -125,14 +126,14 @@ struct RenameTests {
     @Test("One of several programs moves the value, and all programs see the value", arguments: BackendKind.allCases)
     func concurrentMoves(_ kind: BackendKind) async throws {
         for _ in 0..<10 {
-            let world = try world(kind)
-            let programs = (0..<4).map { _ in world.interruptibleAdapter(NewKeys()) }
+            let fixture = try fixture(kind)
+            let programs = (0..<4).map { _ in fixture.interruptibleAdapter(NewKeys()) }
             for (program, _) in programs { #expect(program.other == 0) }
             DispatchQueue.concurrentPerform(iterations: 8) { thread in
                 #expect(programs[thread % 4].0.libraries == ["a"])
             }
-            #expect(try await world.waits(forStoredKeys: ["libraries"]))
-            #expect(world.drainIssues() == [])
+            #expect(try await fixture.waits(forStoredKeys: ["libraries"]))
+            #expect(fixture.drainIssues() == [])
         }
     }
 
@@ -140,43 +141,43 @@ struct RenameTests {
         "A read returns the value that another program moves, changes or removes at the same time",
         arguments: BackendKind.allCases)
     func races(_ kind: BackendKind) async throws {
-        let world = try world(kind)
-        let (secondMover, secondBackend) = world.interruptibleAdapter(NewKeys())
+        let fixture = try fixture(kind)
+        let (secondMover, secondBackend) = fixture.interruptibleAdapter(NewKeys())
         #expect(secondMover.other == 0)
-        secondBackend.beforeNextCommit { #expect(world.adapter(NewKeys()).libraries == ["a"]) }
+        secondBackend.beforeNextCommit { #expect(fixture.adapter(NewKeys()).libraries == ["a"]) }
         #expect(secondMover.libraries == ["a"])
 
-        let changed = try self.world(kind)
+        let changed = try self.fixture(kind)
         let (program, backend) = changed.interruptibleAdapter(NewKeys())
         #expect(program.other == 0)
         backend.beforeNextCommit { changed.adapter(OldKeys()).folders = ["b"] }
         #expect(program.libraries == ["b"])
         #expect(try await changed.waits(forStoredKeys: ["libraries"]))
 
-        let removed = try self.world(kind, paths: ["p"])
+        let removed = try self.fixture(kind, paths: ["p"])
         let (last, lastBackend) = removed.interruptibleAdapter(NewKeys())
         #expect(last.other == 0)
         lastBackend.beforeNextCommit { removed.adapter(OldKeys()).remove(\.folders) }
         #expect(last.libraries == ["p"], "if the first former name has no value, the value of the second name is moved")
-        #expect(world.drainIssues() + changed.drainIssues() + removed.drainIssues() == [])
+        #expect(fixture.drainIssues() + changed.drainIssues() + removed.drainIssues() == [])
     }
 
     @Test("A former value of another type is kept and reported once", arguments: BackendKind.allCases)
     func unreadable(_ kind: BackendKind) async throws {
-        let world = try world(kind, folders: nil)
-        let defaults = world.adapter(NewKeys())
+        let fixture = try fixture(kind, folders: nil)
+        let defaults = fixture.adapter(NewKeys())
         defaults["folders"] = "a, b"
         for _ in 0..<3 { #expect(defaults.libraries == []) }
-        let issues = world.drainIssues()
+        let issues = fixture.drainIssues()
         #expect(issues.map(\.key) == ["libraries"] && issues.map(\.attempt) == [.read])
         #expect(
             issues.first?.description
                 == "settings: cannot read libraries of suite com.example.app: cannot move the value of the former key "
                 + "folders to its new key: libraries: must be an array (got a string)")
         #expect(try await defaults.value(\.libraries) == [])
-        #expect(try await world.waits(forStoredKeys: ["folders"]))
+        #expect(try await fixture.waits(forStoredKeys: ["folders"]))
         defaults.libraries = ["c"]
-        #expect(world.adapter(NewKeys()).libraries == ["c"] && world.drainIssues() == [])
+        #expect(fixture.adapter(NewKeys()).libraries == ["c"] && fixture.drainIssues() == [])
     }
 
     @Test(
@@ -184,18 +185,18 @@ struct RenameTests {
         arguments: BackendKind.allCases
     )
     func outage(_ kind: BackendKind) async throws {
-        let world = try world(kind)
-        let (defaults, backend) = world.interruptibleAdapter(NewKeys())
+        let fixture = try fixture(kind)
+        let (defaults, backend) = fixture.interruptibleAdapter(NewKeys())
         #expect(defaults.other == 0)
         backend.isServerUnreachable = true
         for _ in 0..<3 { #expect(defaults.libraries == ["a"]) }
         #expect(try await defaults.value(\.libraries) == ["a"])
-        #expect(world.drainIssues() == [])
-        #expect(try await world.waits(forStoredKeys: ["folders"]))
+        #expect(fixture.drainIssues() == [])
+        #expect(try await fixture.waits(forStoredKeys: ["folders"]))
         backend.isServerUnreachable = false
         try await defaults.synchronize()
         #expect(defaults.libraries == ["a"])
-        #expect(try await world.waits(forStoredKeys: ["libraries"]))
+        #expect(try await fixture.waits(forStoredKeys: ["libraries"]))
         defaults.libraries.append("b")
         #expect(defaults.libraries == ["a", "b"])
     }
@@ -204,8 +205,8 @@ struct RenameTests {
         "After a failed attempt to move the value, a change of the suite causes another attempt",
         arguments: BackendKind.allCases)
     func resuming(_ kind: BackendKind) async throws {
-        let world = try world(kind)
-        let (defaults, backend) = world.interruptibleAdapter(NewKeys())
+        let fixture = try fixture(kind)
+        let (defaults, backend) = fixture.interruptibleAdapter(NewKeys())
         #expect(defaults.other == 0)
         backend.isServerUnreachable = true
         #expect(defaults.libraries == ["a"])
@@ -214,13 +215,13 @@ struct RenameTests {
         let listener = defaults.core.session.listen { changes in
             for change in changes { log.add(change.key.text) }
         }
-        world.adapter(NewKeys()).other = 1
+        fixture.adapter(NewKeys()).other = 1
         #expect(await log.waits(for: "other"))
         defaults.core.session.removeListener(listener)
         try await defaults.flush()
         #expect(defaults.libraries == ["a"])
-        #expect(try await world.waits(forStoredKeys: ["libraries", "other"]))
-        #expect(world.drainIssues() == [])
+        #expect(try await fixture.waits(forStoredKeys: ["libraries", "other"]))
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test(.timeLimit(.minutes(10)))
@@ -243,41 +244,41 @@ struct RenameTests {
 
     @Test("A published schema allows the former names, so their values can be moved", arguments: BackendKind.allCases)
     func schema(_ kind: BackendKind) async throws {
-        let world = try world(kind)
-        let (one, two) = (world.adapter(NewKeys()), world.adapter(NewKeys()))
+        let fixture = try fixture(kind)
+        let (one, two) = (fixture.adapter(NewKeys()), fixture.adapter(NewKeys()))
         #expect(
             try await one.publishSchema {
                 \.libraries; \.count; \.other
             })
         #expect(one.libraries == ["a"] && two.libraries == ["a"] && two.count == 5)
-        #expect(try await world.waits(forStoredKeys: ["libraries"]))
-        #expect(world.drainIssues() == [])
+        #expect(try await fixture.waits(forStoredKeys: ["libraries"]))
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test(
         "If the schema does not have the new name, the former value stays, and an issue is reported",
         arguments: BackendKind.allCases)
     func refused(_ kind: BackendKind) async throws {
-        let world = try world(kind)
-        try await world.put(schema: World.schema(of: ["folders": ["type": "array"]]))
-        let defaults = world.adapter(NewKeys())
+        let fixture = try fixture(kind)
+        try await fixture.put(schema: SuiteFixture.schema(of: ["folders": ["type": "array"]]))
+        let defaults = fixture.adapter(NewKeys())
         #expect(defaults.libraries == [] && defaults.libraries == [])
-        let issues = world.drainIssues().filter { $0.attempt == .read }
+        let issues = fixture.drainIssues().filter { $0.attempt == .read }
         #expect(issues.count == 1 && issues.first?.key == "libraries")
-        #expect(try await world.waits(forStoredKeys: ["folders"]))
+        #expect(try await fixture.waits(forStoredKeys: ["folders"]))
     }
 
     @Test("A value under a former name that the schema does not list is moved", arguments: BackendKind.allCases)
     func keptByPolicy(_ kind: BackendKind) async throws {
-        let world = try world(kind)
-        let document = World.schema(of: [
+        let fixture = try fixture(kind)
+        let document = SuiteFixture.schema(of: [
             "libraries": ["type": "array", "items": ["type": "string"], "default": []]
         ])
-        try await world.put(schema: document, onConflict: .keep)
-        let defaults = world.adapter(NewKeys())
+        try await fixture.put(schema: document, onConflict: .keep)
+        let defaults = fixture.adapter(NewKeys())
         #expect(defaults.libraries == ["a"])
-        #expect(try await world.waits(forStoredKeys: ["libraries"]))
-        #expect(world.drainIssues() == [])
+        #expect(try await fixture.waits(forStoredKeys: ["libraries"]))
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test(
@@ -294,17 +295,17 @@ struct RenameTests {
             },
         ]
         for (index, write) in writes.enumerated() {
-            let world = try world(kind)
-            let document = World.schema(of: [
+            let fixture = try fixture(kind)
+            let document = SuiteFixture.schema(of: [
                 "libraries": ["type": "array"], "count": ["type": "integer"], "other": [:],
             ])
-            try await world.put(schema: document, onConflict: .keep)
-            let defaults = world.adapter(NewKeys())
+            try await fixture.put(schema: document, onConflict: .keep)
+            let defaults = fixture.adapter(NewKeys())
             #expect(defaults.other == 0)
             try await write(defaults)
-            #expect(try await world.waits(forStoredKeys: ["libraries"]), "write \(index)")
+            #expect(try await fixture.waits(forStoredKeys: ["libraries"]), "write \(index)")
             #expect(defaults.libraries == ["b"], "write \(index)")
-            #expect(world.drainIssues().filter { $0.attempt == .write } == [], "write \(index)")
+            #expect(fixture.drainIssues().filter { $0.attempt == .write } == [], "write \(index)")
         }
     }
 
@@ -320,21 +321,22 @@ struct RenameTests {
             },
         ]
         for access in accesses {
-            let world = try world(kind)
-            try await world.put(schema: World.schema(of: ["folders": ["type": "array"]]))
-            let defaults = world.adapter(NewKeys())
-            #expect(defaults.libraries == [] && !world.drainIssues().isEmpty)
+            let fixture = try fixture(kind)
+            try await fixture.put(schema: SuiteFixture.schema(of: ["folders": ["type": "array"]]))
+            let defaults = fixture.adapter(NewKeys())
+            #expect(defaults.libraries == [] && !fixture.drainIssues().isEmpty)
             let names: JSONObject = ["folders": ["type": "array"], "libraries": ["type": "array"]]
-            try await world.put(schema: World.schema(of: names))
+            try await fixture.put(schema: SuiteFixture.schema(of: names))
             try await defaults.synchronize()
             try await access(defaults)
-            #expect(try await world.waits(forStoredKeys: ["libraries"]))
+            #expect(try await fixture.waits(forStoredKeys: ["libraries"]))
         }
     }
 
     @Test("A function that waits for a confirmation which has already come is called at once")
     func earlierConfirmation() async throws {
-        let session = try BackendKind.memory.world().adapter(NewKeys()).core.session
+        let session = try BackendKind.memory.fixture().adapter(NewKeys()).core.session
+        // The number of times that the daemon has confirmed the replica.
         let confirmationsBefore = session.confirmations
         try await session.synchronize(until: .now + .seconds(180))
         let calls = Mutex(0)
@@ -344,9 +346,9 @@ struct RenameTests {
 
     @Test("An invalid former name makes the key unusable")
     func unusable() async throws {
-        let world = try BackendKind.memory.world()
+        let fixture = try BackendKind.memory.fixture()
         let key = DefaultsKey<Int>("k", defaultValue: 3, renamedFrom: [""])
-        #expect(world.adapter()[key: key] == 3)
-        #expect(world.drainIssues().map(\.key) == ["k"])
+        #expect(fixture.adapter()[key: key] == 3)
+        #expect(fixture.drainIssues().map(\.key) == ["k"])
     }
 }

@@ -12,13 +12,14 @@ final class FlakyBackend: SuiteBackend {
     /// The result of a request.
     enum Fate: Sendable {
         case answered
-        /// The request does not reach the inner backend.
+        /// The request does not reach the other backend.
         case notSent
-        /// The inner backend carries out the request, but the caller gets no answer.
+        /// The other backend carries out the request, but the caller gets no answer.
         case answerLost
         /// A write is refused. Other requests are answered.
         case refused(Problem)
-        /// The server answers that it is unavailable, with this retry time.
+        /// The request does not reach the other backend. The answer is that the server is unavailable, with this retry
+        /// time.
         case unavailable(Duration)
     }
 
@@ -39,8 +40,8 @@ final class FlakyBackend: SuiteBackend {
     /// The request keys of the answered writes, in order.
     var answeredWrites: [String] { log.all.filter { !$0.hasPrefix("!") } }
 
-    /// The directory of the files of the sessions. The backend retains the directory, because a session saves its cache
-    /// when it is deallocated.
+    /// The directory of the outbox and cache files. The backend retains the directory, because the client saves the
+    /// cache file when the adapter of this backend is deallocated.
     private let directory: TemporaryDirectory?
 
     init(_ inner: any SuiteBackend, retaining directory: TemporaryDirectory? = nil) {

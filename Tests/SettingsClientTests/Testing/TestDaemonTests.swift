@@ -54,6 +54,7 @@ struct TestDaemonTests {
         #expect(settings.count == 1 && daemon.value(forKey: "count") == nil)
         #expect(await clock.waitForPause())
         daemon.setCondition(.available)
+        // The pause before the next attempt is shorter than ten seconds.
         clock.advance(by: .seconds(10))
         try eventually { daemon.value(forKey: "count") == 1 }
     }

@@ -72,6 +72,7 @@ final class OwnBookmark: NSObject, NSCoding, DefaultsSerializable {
 }
 
 enum Shelf {
+    /// A nested class, whose values cannot be archived.
     final class Inner: NSObject, NSCoding, DefaultsSerializable {
         override init() {}
 
@@ -139,11 +140,11 @@ struct ArchiveTests {
         #expect(throws: BridgeError.self) {
             try Shelf.Inner.defaultsBridge.decode(Bookmark.defaultsBridge.encode(Bookmark("a", page: 1)))
         }
-        let world = try BackendKind.memory.world()
-        let defaults = world.adapter()
+        let fixture = try BackendKind.memory.fixture()
+        let defaults = fixture.adapter()
         defaults[key: DefaultsKey<Shelf.Inner?>("inner")] = Shelf.Inner()
         #expect(
-            world.drainIssues().first?.description.hasSuffix(
+            fixture.drainIssues().first?.description.hasSuffix(
                 "cannot be archived: Inner is private, or is not declared at the top level of a module") == true)
     }
 }

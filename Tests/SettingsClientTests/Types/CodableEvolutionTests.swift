@@ -66,90 +66,90 @@ struct CodableEvolutionTests {
 
     private let first = DefaultsKey<First?>("account")
 
-    private func world(_ kind: BackendKind) throws -> World {
-        let world = try kind.world()
-        world.adapter()[key: first] = First(name: "home", port: 80)
-        return world
+    private func fixture(_ kind: BackendKind) throws -> SuiteFixture {
+        let fixture = try kind.fixture()
+        fixture.adapter()[key: first] = First(name: "home", port: 80)
+        return fixture
     }
 
     @Test(
         "A new optional field is nil in old values, and old programs read new values", arguments: BackendKind.allCases)
     func added(_ kind: BackendKind) throws {
-        let world = try world(kind)
+        let fixture = try fixture(kind)
         let key = DefaultsKey<WithOptionalHost?>("account")
-        let defaults = world.adapter()
+        let defaults = fixture.adapter()
         #expect(defaults[key: key] == WithOptionalHost(name: "home", port: 80))
         defaults[key: key]?.host = "example.com"
-        #expect(world.adapter()[key: first] == First(name: "home", port: 80))
-        #expect(world.adapter()[key: key]?.host == "example.com")
-        #expect(world.drainIssues() == [])
+        #expect(fixture.adapter()[key: first] == First(name: "home", port: 80))
+        #expect(fixture.adapter()[key: key]?.host == "example.com")
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test(
         "A new required field without a default makes old values unreadable, and a change in place does not replace them",
         arguments: BackendKind.allCases)
     func addedRequiredField(_ kind: BackendKind) throws {
-        let world = try world(kind)
+        let fixture = try fixture(kind)
         let key = DefaultsKey<WithRequiredHost?>("account")
-        let defaults = world.adapter()
+        let defaults = fixture.adapter()
         #expect(defaults[key: key] == nil)
         defaults[key: key]?.port += 1
-        let issues = world.drainIssues()
+        let issues = fixture.drainIssues()
         #expect(issues.first?.attempt == .read)
         #expect(issues.first?.description.contains("host") == true)
-        #expect(world.adapter()[key: first] == First(name: "home", port: 80))
+        #expect(fixture.adapter()[key: first] == First(name: "home", port: 80))
     }
 
     @Test(arguments: BackendKind.allCases)
     func `A new required field that an old value lacks is read from the key's default`(_ kind: BackendKind) throws {
-        let world = try world(kind)
+        let fixture = try fixture(kind)
         let key = DefaultsKey<WithRequiredHost>(
             "account", defaultValue: WithRequiredHost(name: "", port: 0, host: "localhost"))
-        let defaults = world.adapter()
+        let defaults = fixture.adapter()
         #expect(defaults[key: key] == WithRequiredHost(name: "home", port: 80, host: "localhost"))
         #expect(defaults["account"].value == ["name": "home", "port": 80])
         defaults[key: key].port += 1
         #expect(defaults["account"].value == ["name": "home", "port": 81, "host": "localhost"])
-        #expect(world.adapter()[key: first] == First(name: "home", port: 81))
-        #expect(world.drainIssues() == [])
+        #expect(fixture.adapter()[key: first] == First(name: "home", port: 81))
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test(
         "A field of another type makes old values unreadable, and a change in place is reported and does not replace them",
         arguments: BackendKind.allCases)
     func retyped(_ kind: BackendKind) throws {
-        let world = try world(kind)
+        let fixture = try fixture(kind)
         let key = DefaultsKey<Retyped>("account", defaultValue: Retyped(name: "", port: "0"))
-        let defaults = world.adapter()
+        let defaults = fixture.adapter()
         #expect(defaults[key: key] == Retyped(name: "", port: "0"))
         defaults[key: key].port += "1"
-        let issues = world.drainIssues()
+        let issues = fixture.drainIssues()
         #expect(issues.map(\.attempt) == [.read, .write])
         #expect(issues.first?.description.contains("port") == true)
-        #expect(world.adapter()[key: first] == First(name: "home", port: 80))
+        #expect(fixture.adapter()[key: first] == First(name: "home", port: 80))
     }
 
     @Test(
         "A field that the type no longer has is ignored, and a write removes the field", arguments: BackendKind.allCases
     )
     func removed(_ kind: BackendKind) throws {
-        let world = try world(kind)
+        let fixture = try fixture(kind)
         let key = DefaultsKey<WithoutPort?>("account")
-        let defaults = world.adapter()
+        let defaults = fixture.adapter()
         #expect(defaults[key: key] == WithoutPort(name: "home"))
         defaults[key: key]?.name = "office"
         #expect(defaults["account"].value == ["name": "office"])
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("A renamed field is read under both names and written under the new name", arguments: BackendKind.allCases)
     func renamed(_ kind: BackendKind) throws {
-        let world = try world(kind)
+        let fixture = try fixture(kind)
         let key = DefaultsKey<Renamed?>("account")
-        let defaults = world.adapter()
+        let defaults = fixture.adapter()
         #expect(defaults[key: key] == Renamed(title: "home", port: 80))
         defaults[key: key]?.port += 1
         #expect(defaults["account"].value == ["title": "home", "port": 81])
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 }

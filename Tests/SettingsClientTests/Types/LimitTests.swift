@@ -25,7 +25,7 @@ struct LimitTests {
     struct Row: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let refusal: String
-        let check: @Sendable (DefaultsAdapter<Keys>, World) async throws -> Void
+        let check: @Sendable (DefaultsAdapter<Keys>, SuiteFixture) async throws -> Void
 
         init<Value: DefaultsSerializable & Equatable>(
             _ path: any KeyPath<Keys, DefaultsKey<Value>> & Sendable, _ good: Value, _ bad: Value, _ refusal: String
@@ -33,12 +33,12 @@ struct LimitTests {
             let name = Keys()[keyPath: path].name
             testDescription = name
             self.refusal = refusal
-            check = { defaults, world in
+            check = { defaults, fixture in
                 defaults[path] = good
-                #expect(defaults[path] == good && world.drainIssues() == [])
+                #expect(defaults[path] == good && fixture.drainIssues() == [])
                 defaults[path] = bad
                 #expect(defaults[path] == good)
-                let issuesOfClient = world.drainIssues()
+                let issuesOfClient = fixture.drainIssues()
                 #expect(
                     issuesOfClient.map(\.error.code) == [nil],
                     "the client refuses the value without a request to the server")
@@ -49,7 +49,7 @@ struct LimitTests {
                 let json = try #require(try Value.defaultsBridge.encodeStored(bad))
                 defaults[name] = json
                 #expect(defaults[path] == good)
-                let issuesOfServer = world.drainIssues()
+                let issuesOfServer = fixture.drainIssues()
                 #expect(issuesOfServer.map(\.error.code) == [.invalidValue])
                 #expect(issuesOfServer.first?.error.description.hasSuffix(refusal) ?? false)
             }
@@ -76,7 +76,7 @@ struct LimitTests {
         let schema = try Schema(of: Keys.self) {
             \.closed; \.halfOpen; \.from; \.through; \.upTo; \.short; \.word; \.code; \.size; \.theme
         }
-        let world = try kind.world(schema: schema)
-        try await row.check(world.adapter(Keys()), world)
+        let fixture = try kind.fixture(schema: schema)
+        try await row.check(fixture.adapter(Keys()), fixture)
     }
 }

@@ -33,8 +33,8 @@ struct NestedMutationTests {
         "Nested values are changed through members, subscripts and optionals, in all forms of access",
         arguments: BackendKind.allCases)
     func depth(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter(Keys())
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter(Keys())
         defaults.person.address = Address(city: "Bern")
         defaults[\.person].address?.lines.append("1")
         defaults[key: Keys().person].address?.lines[0] += "a"
@@ -46,18 +46,18 @@ struct NestedMutationTests {
         defaults.staff.head = Person(name: "c")
         defaults.staff.head?.scores["y"] = [1]
         defaults[\.staff.head]?.scores["y"]?.append(2)
-        let other = world.adapter(Keys())
+        let other = fixture.adapter(Keys())
         #expect(
             other.person
                 == Person(name: "a", address: Address(city: "Bern", lines: ["1a"]), scores: ["x": [6]]))
         #expect(other.team == [Person(name: "b", address: Address(city: "Base"))])
         #expect(other.staff.head == Person(name: "c", scores: ["y": [1, 2]]))
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("A setting can be changed through a writable key path of its value", arguments: BackendKind.allCases)
     func writablePaths(_ kind: BackendKind) throws {
-        let defaults = try kind.world().adapter(Keys())
+        let defaults = try kind.fixture().adapter(Keys())
         let name = \Person.name
         defaults[\.person][keyPath: name] = "z"
         defaults.person[keyPath: \.scores["k"]] = [1]
@@ -66,8 +66,8 @@ struct NestedMutationTests {
 
     @Test("Optional chains that end in nil and changes to equal values send no write", arguments: BackendKind.allCases)
     func chains(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (defaults, backend) = world.interruptibleAdapter(Keys())
+        let fixture = try kind.fixture()
+        let (defaults, backend) = fixture.interruptibleAdapter(Keys())
         defaults.boss?.name = "x"
         defaults[\.boss]?.address?.city += "x"
         defaults.person.address?.city = "x"
@@ -77,7 +77,7 @@ struct NestedMutationTests {
         defaults.numbers.sort(by: { _, _ in false })
         defaults.person.name = "a"
         #expect(backend.counts.commits == 0)
-        #expect(try await world.storedKeys() == [])
+        #expect(try await fixture.storedKeys() == [])
         defaults.numbers.sort()
         defaults.staff.numbers.sort()
         #expect(defaults.numbers == [1, 2, 3] && defaults.staff.numbers == [1, 2])
@@ -88,8 +88,8 @@ struct NestedMutationTests {
 
     @Test("Parts of two values can be swapped and passed as inout", arguments: BackendKind.allCases)
     func swapping(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter(Keys())
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter(Keys())
         swap(&defaults.numbers[0], &defaults.staff.numbers[1])
         #expect(defaults.numbers == [1, 1, 2] && defaults.staff.numbers == [2, 3])
         swap(&defaults[\.numbers], &defaults[\.staff.numbers])
@@ -100,6 +100,6 @@ struct NestedMutationTests {
         defaults.boss = Person(name: "b")
         if defaults.boss != nil { rename(&defaults.boss!) }
         #expect(defaults.person.name == "a!!" && defaults.boss?.name == "b!")
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 }

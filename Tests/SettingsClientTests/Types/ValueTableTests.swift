@@ -106,8 +106,8 @@ struct ValueTableTests {
     private static func check<Value: DefaultsSerializable & Equatable>(
         _ key: DefaultsKey<Value>, unset: Value, set: Value, _ kind: BackendKind
     ) async throws {
-        let world = try kind.world(schema: try Schema(keys: [key]))
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture(schema: try Schema(keys: [key]))
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         #expect(one[key: key] == unset && !one.isSet(key: key))
         one[key: key] = set
         #expect(one[key: key] == set && one.isSet(key: key))
@@ -116,6 +116,6 @@ struct ValueTableTests {
         #expect(two[key: key] == unset && !two.isSet(key: key))
         try await one.synchronize()
         #expect(one[key: key] == unset && !one.isSet(key: key))
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 }

@@ -97,7 +97,7 @@ struct BridgeErrorTests {
 
     @Test("Random JSON is decoded or refused without a trap")
     func random() {
-        // `share: 2` doubles the number of rounds of a random test.
+        // `shareOfRounds: 2` doubles the number of rounds of a random test.
         for generator in FuzzBudget.generators(shareOfRounds: 2) {
             var randomJSON = RandomJSON(generator)
             let json = randomJSON.value(levels: 4)

@@ -10,6 +10,8 @@ import Testing
     import Foundation
 #endif
 
+/// Tests of the text of a `Date`: RFC 3339 in UTC. A date outside of the years 0000 to 9999 is written as seconds
+/// before or after 2001, such as `2001-01-01T00:00:00Z+1e+300s`.
 struct DateTextTests {
     struct Instant: Sendable, CustomTestStringConvertible {
         /// The seconds since 2001-01-01T00:00:00Z.

@@ -1,5 +1,7 @@
 @testable import SettingsKeys
 
+// Types for the tests of the coder of `Codable` types.
+
 enum Theme: String, Codable, CaseIterable {
     case light, dark, highContrast = "high-contrast"
 }

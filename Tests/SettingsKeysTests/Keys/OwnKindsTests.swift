@@ -1,7 +1,8 @@
 import SettingsKeys
 import Testing
 
-/// Tests of a program's own types as values with limits and as dictionary keys.
+/// Tests of a program's own types as values with limits and as dictionary keys. A `NumericSetting` can be limited by a
+/// range, and a `TextSetting` by a length and a pattern.
 struct OwnKindsTests {
     struct Percent: RawRepresentable, NumericSetting {
         var rawValue: Double

@@ -8,7 +8,8 @@ import Testing
 
 @testable import SettingsClient
 
-/// The beginning of an observation: the first updates that an observer gets.
+/// The beginning of an observation: the first updates that an observer gets. The summary of an update is `old→new`,
+/// `-→new` without the old value, or the value of an initial update.
 @Suite(.ownThread)
 struct BeginningTests {
     @Test(
@@ -65,8 +66,8 @@ struct BeginningTests {
         arguments: BackendKind.allCases)
     func registered(_ kind: BackendKind) async throws {
         let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 5)])
-        let world = try kind.world(schema: schema)
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture(schema: schema)
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         one.register(defaults: ["launchCount": 7])
         try await one.ready()
         let updates = one.updates(of: \.launchCount, options: [.initial, .old])
@@ -80,13 +81,13 @@ struct BeginningTests {
         #expect(await iterator.next()?.summary == "7→9")
         let second = await iteratorOfAll.next()
         #expect(second?.oldValue == 7 && second?.newValue == 9)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("If a second task waits on a sequence, the first task gets nil")
     func twoWaiting() async throws {
         let core = DefaultsAdapter.inMemory(keyStore: ClientKeys()).core
-        // An observer whose sequence never has an element.
+        // An observer of all keys that converts each change into no update, so its sequence never has an element.
         let stream = Observer(core, [NoticeConversion<Int>(keys: nil) { _ in [] }], handler: nil)
         let log = EventLog()
         for _ in 0..<2 {

@@ -58,8 +58,8 @@ struct ObservationLifetimeTests {
         arguments: BackendKind.allCases
     )
     func cancelling(_ kind: BackendKind) throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         let isDone = Atomic(false)
         let callsAfterCancel = Atomic(0)
         DispatchQueue.concurrentPerform(iterations: 2) { thread in
@@ -194,6 +194,7 @@ struct ObservationLifetimeTests {
             defaults[\.[index]] = index
             observation.cancel()
         }
+        // The table holds at most `capacity` keys and `capacity` last reads of key paths. `count` is their sum.
         #expect(defaults.core.keys.count <= 2 * KeyTable.capacity)
         #expect(defaults.core.observers.count == 0)
     }
@@ -221,7 +222,8 @@ struct ObservationLifetimeTests {
         release.signal()
         #expect(log.wait(for: "tries 2→3"))
         let received = updates.withLock { $0 }
-        // When the queue of the observer is full, it keeps only the newest notice of each key.
+        // When the queue of the observer is full, it keeps only the newest notice (the change of a key) of each key.
+        // The limit also allows updates that the observer has already taken from the queue.
         #expect(received.count <= NoticeBacklog.minimumLimit + 2)
         #expect(received.first == DefaultsUpdate(key: "launchCount", oldValue: 0, newValue: 1, isInitial: false))
         #expect(

@@ -10,7 +10,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// Reads within `withObservationTracking` and `Observations`.
+/// Reads within `withObservationTracking` and `Observations`. `link` is the connection of a program to the daemon.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ObservationTests {
     /// Counts the calls of `onChange` functions.
@@ -39,7 +39,7 @@ struct ObservationTests {
 
     @Test("A change by the program is announced before the setter returns", arguments: BackendKind.allCases)
     func ownChange(_ kind: BackendKind) async throws {
-        let defaults = try kind.world().adapter()
+        let defaults = try kind.fixture().adapter()
         try await defaults.ready()
         let changes = ChangeCount()
         changes.track { _ = defaults.launchCount }
@@ -59,8 +59,8 @@ struct ObservationTests {
 
     @Test(arguments: BackendKind.allCases)
     func `A change by another program is announced`(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (defaults, other) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (defaults, other) = (fixture.adapter(), fixture.adapter())
         try await defaults.ready()
         let changes = ChangeCount()
         changes.track { _ = defaults.launchCount }
@@ -86,7 +86,7 @@ struct ObservationTests {
 
     @Test("The confirmation of a write announces nothing, because no reader sees a difference")
     func confirmation() async throws {
-        let defaults = try BackendKind.unixSocket.world().adapter()
+        let defaults = try BackendKind.unixSocket.fixture().adapter()
         try await defaults.ready()
         defaults.launchCount = 1
         let changes = ChangeCount()

@@ -4,14 +4,16 @@ import SettingsClientCompatibility
 import TestSupport
 import Testing
 
+/// Handlers of updates. The summary of an update is `old→new`, `-→new` without the old value, or the value of an
+/// initial update.
 @Suite(.ownThread)
 struct ObserveTests {
     @Test(
         "A handler gets the writes of all programs, whether a key path or a key names the setting",
         arguments: BackendKind.allCases)
     func naming(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         let log = EventLog()
         let observations = [
             one.observe(\.launchCount) { log.add("path \($0.summary)") },
@@ -30,16 +32,16 @@ struct ObserveTests {
                 "path 0→1", "key 0→1", "path 1→2", "key 1→2", "path 2→7", "key 2→7", "nested path 0.5→0.25",
                 "scope 0.5→0.25",
             ])
-        #expect(observations.count == 4)
-        #expect(world.drainIssues() == [])
+        withExtendedLifetime(observations) {}
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test(
         "An update has the effective value: the launch argument, the stored value or the default, in this order",
         arguments: BackendKind.allCases)
     func layers(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter(arguments: ["-loginTries", "3"])
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter(arguments: ["-loginTries", "3"])
         let log = EventLog()
         let observations = [
             defaults.observe(\.nickname) { log.add("nickname \($0.summary)") },
@@ -68,17 +70,17 @@ struct ObserveTests {
                 #"nickname "anonymous"→"joe""#, #"nickname "joe"→"anonymous""#, #"username nil→"me""#,
                 #"username "me"→nil"#, "count 0→1", #"username nil→"guest""#, "count 1→5", "count 5→6", "count 6→7",
             ])
-        #expect(observations.count == 4)
-        #expect(world.drainIssues() == [])
+        withExtendedLifetime(observations) {}
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test(
         "An observer gets the initial value with the option `initial`, and never an earlier change",
         arguments: BackendKind.allCases)
     func initial(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        world.adapter().launchCount = 3
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        fixture.adapter().launchCount = 3
+        let defaults = fixture.adapter()
         let log = EventLog()
         let first = defaults.observe(\.launchCount, options: [.initial, .old, .new]) { log.add("first \($0.summary)") }
         defaults.launchCount = 4
@@ -98,8 +100,8 @@ struct ObserveTests {
         "Several handlers get the updates of all writers in the order of revisions",
         arguments: BackendKind.allCases)
     func order(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         let log = EventLog()
         let count = one.observe(\.launchCount) { log.add("count \($0.newValue)") }
         let tries = one.observe(\.loginTries) { log.add("tries \($0.newValue)") }
@@ -121,8 +123,8 @@ struct ObserveTests {
 
     @Test("A handler can read, write, observe and cancel", arguments: BackendKind.allCases)
     func reentrance(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         let log = EventLog()
         let outer = Shared<DefaultsObservation>()
         let inner = Shared<DefaultsObservation>()
@@ -149,7 +151,7 @@ struct ObserveTests {
             ])
         #expect(defaults.launchCount == 3)
         withExtendedLifetime(tries) {}
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
         // Breaks the reference cycles: a handler retains the box with its own observation.
         (outer.value, inner.value) = (nil, nil)
     }
@@ -157,8 +159,8 @@ struct ObserveTests {
     @Test("A refused write causes an update, and its rollback causes another update", arguments: BackendKind.allCases)
     func refusal(_ kind: BackendKind) async throws {
         let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3)])
-        let world = try kind.world(schema: schema)
-        let defaults = world.adapter()
+        let fixture = try kind.fixture(schema: schema)
+        let defaults = fixture.adapter()
         let log = EventLog()
         let observation = defaults.observe(\.launchCount) { log.add($0.summary) }
         defaults.launchCount = 3
@@ -166,39 +168,40 @@ struct ObserveTests {
         defaults.launchCount = 2
         #expect(await log.waits(for: "3→2"))
         #expect(log.all == ["0→3", "3→4", "4→3", "3→2"])
-        #expect(world.drainIssues().map(\.error.code) == [.invalidValue])
+        #expect(fixture.drainIssues().map(\.error.code) == [.invalidValue])
         withExtendedLifetime(observation) {}
     }
 
     @Test("A value of another type is reported and causes no update", arguments: BackendKind.allCases)
     func unreadable(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         defaults["launchCount"] = "many"
         let log = EventLog()
         let late = defaults.observe(\.launchCount, options: [.initial, .old]) { log.add("late \($0.summary)") }
         defaults.launchCount = 1
         #expect(await log.waits(for: "late 0→1"))
-        #expect(world.drainIssues().map(\.attempt) == [.read])
+        #expect(fixture.drainIssues().map(\.attempt) == [.read])
         defaults["launchCount"] = ["many"]
         defaults["launchCount"] = 3
         #expect(await log.waits(for: "late 1→3"))
         #expect(log.all == ["late 0→1", "late 1→3"])
-        let issues = world.drainIssues()
+        let issues = fixture.drainIssues()
         #expect(issues.map(\.key) == ["launchCount"] && issues.map(\.attempt) == [.read])
         withExtendedLifetime(late) {}
     }
 
     @Test("If an observation has several keys, each update names its key", arguments: BackendKind.allCases)
     func severalKeys(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         let log = EventLog()
         let observation = one.observe(\.theme, \.player.volume, \.username, options: [.initial, .old]) { update in
             if let theme = update[\.theme] { log.add("\(update.key) \(theme.summary)") }
             if let volume = update[\.player.volume] { log.add("\(update.key) \(volume.summary)") }
             if let name = update[\.username] { log.add("\(update.key) \(name.summary)") }
             #expect(update[\.launchCount] == nil && update[\.nickname] == nil)
+            // The first three entries of the log are the initial values.
             #expect(update.isInitial == (log.all.count <= 3))
         }
         two.theme = .dark
@@ -221,8 +224,8 @@ struct ObserveTests {
 
     @Test("An observer of a whole suite gets the names of keys and JSON values", arguments: BackendKind.allCases)
     func wholeSuite(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (one, two) = (world.adapter(arguments: ["-nickname", "joe"]), world.adapter())
+        let fixture = try kind.fixture()
+        let (one, two) = (fixture.adapter(arguments: ["-nickname", "joe"]), fixture.adapter())
         two.launchCount = 1
         try await one.synchronize()
         let log = EventLog()
@@ -250,8 +253,8 @@ struct ObserveTests {
         "An observer of a key with an invalid name or an invalid default gets the default",
         arguments: BackendKind.allCases)
     func unusable(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         let log = EventLog()
         let limits = defaults.observe(\.unusable, options: .initial) { log.add("limits \($0.summary)") }
         let name = defaults.observe(key: DefaultsKey<Int>("", defaultValue: 1), options: .initial) {
@@ -259,7 +262,7 @@ struct ObserveTests {
         }
         #expect(await log.waits(for: "limits 5"))
         #expect(await log.waits(for: "name 1"))
-        #expect(world.drainIssues().count == 2)
+        #expect(fixture.drainIssues().count == 2)
         withExtendedLifetime((limits, name)) {}
     }
 }

@@ -8,14 +8,16 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
+/// Sequences of updates. The summary of an update is `old→new`, `-→new` without the old value, or the value of an
+/// initial update.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct UpdatesTests {
     @Test(
         "A sequence returns each change after its creation, in order",
         arguments: BackendKind.allCases)
     func calling(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         try await one.ready()
         let updates = one.updates(of: \.launchCount)
         for number in 1...20 { two.launchCount = number }
@@ -29,15 +31,15 @@ struct UpdatesTests {
         #expect(received.last == "20→50")
         #expect(received.dropLast() == (1...20).map { "\($0 - 1)→\($0)" }[...])
         #expect(one.core.observers.count == 0)
-        #expect(world.drainIssues() == [])
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test(
         "A sequence of a key path, of a key or of the whole suite returns effective values",
         arguments: BackendKind.allCases)
     func layers(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter(arguments: ["-loginTries", "3"])
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter(arguments: ["-loginTries", "3"])
         try await defaults.ready()
         var names = defaults.updates(key: DefaultsKey<String?>("username"), options: .initial).makeAsyncIterator()
         var volumes = defaults.player.updates(of: \.volume).makeAsyncIterator()
@@ -58,13 +60,13 @@ struct UpdatesTests {
         #expect(await all.next()?.newValue == .double(1))
         let removal = await all.next()
         #expect(removal?.key == "username" && removal?.oldValue == "me" && removal?.newValue == nil)
-        #expect(world.drainIssues().map(\.key) == ["username"])
+        #expect(fixture.drainIssues().map(\.key) == ["username"])
     }
 
     @Test("A sequence of several keys returns updates that name their keys", arguments: BackendKind.allCases)
     func severalKeys(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         try await one.ready()
         let updates = one.updates(of: \.launchCount, \.theme, \.player.equalizer.bass)
         let inner = one.player.updates(of: \.volume, \.equalizer.bass, options: .initial)
@@ -93,8 +95,8 @@ struct UpdatesTests {
 
     @Test("Cancelling the task ends the sequence and releases its observer", arguments: BackendKind.allCases)
     func cancelling(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let defaults = world.adapter()
+        let fixture = try kind.fixture()
+        let defaults = fixture.adapter()
         try await defaults.ready()
         let log = EventLog()
         let updates = defaults.updates(of: \.launchCount)
@@ -165,14 +167,15 @@ struct UpdatesTests {
             }
         }
         #expect(received == ["light after 0", "light→dark after 4000"])
-        // When the queue of the observer is full, it keeps only the newest notice of each key.
+        // When the queue of the observer is full, it keeps only the newest notice (the change of a key) of each key.
+        // The limit also allows a few updates that are not in the queue.
         #expect(count <= NoticeBacklog.minimumLimit + 4)
     }
 
     @Test("Many sequences at once each get every update", arguments: BackendKind.allCases)
     func many(_ kind: BackendKind) async throws {
-        let world = try kind.world()
-        let (one, two) = (world.adapter(), world.adapter())
+        let fixture = try kind.fixture()
+        let (one, two) = (fixture.adapter(), fixture.adapter())
         try await one.ready()
         let sequences = (0..<20).map { _ in one.updates(of: \.launchCount) }
         let tasks = sequences.map { updates in

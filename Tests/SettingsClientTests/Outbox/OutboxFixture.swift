@@ -8,7 +8,7 @@ import TestSupport
 @testable import SettingsClientCompatibility
 
 /// A suite on a server, and programs with an outbox. A test can disconnect each program from the server.
-final class OutboxWorld: Sendable {
+final class OutboxFixture: Sendable {
     /// A program. It ends when the test releases it.
     struct Program {
         let defaults: DefaultsAdapter<ClientKeys>
@@ -41,6 +41,7 @@ final class OutboxWorld: Sendable {
         if isServerUnreachable { link.disconnect() }
         let owner = FileOwner(server: "memory", suite: suite)
         let store = OutboxStore(in: directory.path + "/outbox", of: owner, files: files, limits: limits)
+        // With the outage timeout zero, callers do not wait after a failed attempt to send a write.
         let session = SuiteSession(
             link, outbox: store,
             options: .init(
@@ -74,7 +75,7 @@ final class OutboxWorld: Sendable {
     }
 
     /// The value of a key on the server. Nil if the key has no value.
-    subscript(_ name: String) -> JSONValue? {
+    func stored(_ name: String) -> JSONValue? {
         (try? KeyName(name)).flatMap { (try? server.setting($0))?.value }
     }
 

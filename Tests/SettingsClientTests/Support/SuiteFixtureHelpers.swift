@@ -27,8 +27,8 @@ func blocking<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Va
     return try #require(result.wait(until: .now + .seconds(120))).get()
 }
 
-/// `World` is a suite with the adapters and the issues of a test (`BackendKind.swift`).
-extension World {
+/// `SuiteFixture` is a suite with the adapters and the issues of a test (`BackendKind.swift`).
+extension SuiteFixture {
     /// Stores a schema, as another program would.
     func put(schema document: JSONValue, onConflict policy: ConflictPolicy = .refuse) async throws {
         _ = try await backend().setSchema(document, onConflict: policy, requestKey: .unique())
@@ -39,7 +39,8 @@ extension World {
         ["type": "object", "additionalProperties": false, "properties": .object(properties)]
     }
 
-    /// Returns an adapter, and its backend, which the test can make unreachable.
+    /// Returns an adapter, and its backend, which the test can make unreachable. With the outage timeout zero, no
+    /// caller waits after a failed attempt to send a write.
     func interruptibleAdapter<Keys: DefaultsKeyStore>(_ keys: Keys) -> (DefaultsAdapter<Keys>, InterruptibleBackend) {
         let backend = InterruptibleBackend(backend())
         return (adapter(keys, session: SuiteSession(backend, options: .init(outageTimeout: .zero))), backend)
