@@ -9,8 +9,8 @@ public struct SettingOperand<Value: DefaultsSerializable>: Sendable {
     fileprivate let reference: DefaultsReference<Value>
 }
 
-// The documentation of `KeyedAccess` explains the parameter `Void`. The subscripts are disfavored, so that the compiler
-// uses the subscripts of SettingsClient wherever a value is allowed.
+// The parameter of the type `Void` gives a misspelt key path a clear compiler error, see `KeyedAccess`. The subscripts
+// are disfavored, so that the compiler uses the subscripts of SettingsClient wherever a value is allowed.
 extension KeyedAccess {
     /// A key as the operand of an operator.
     @_disfavoredOverload

@@ -13,6 +13,7 @@ package final class AdapterCore: Sendable {
     let keyStore: any Sendable
     let keys: KeyTable
     let issues: IssueReporter
+    /// The type that uses each namespace. A namespace is the prefix of the names of a type's settings.
     let namespaces = Mutex(NamespaceRegistry())
     /// The differences between each key and the schema that the adapter reported last, by the name of the key.
     let reportedDifferences = Mutex<[UTF8Text: [SchemaDifference]]>([:])

@@ -9,10 +9,12 @@ final class CachedReading: Sendable {
     /// nor the suite, nor the registered defaults, nor the schema.
     let isDefault: Bool
     private let value: any DefaultsSerializable
-    // The next three properties are those of `Reading`, which documents them.
+    // The next three properties are those of `Reading`: the JSON in the replica, the reason why a value is not valid,
+    // and whether this applies to the value in the replica.
     private let replicaJSON: JSONValue?
     private let problem: DefaultsError?
     private let isReplicaValueUnreadable: Bool
+    /// The state that all readers of the key share. Each change of the key increments the version of the cell.
     private let cell: KeyCell
     private let version: UInt64
     private let tracker: ValueTracker

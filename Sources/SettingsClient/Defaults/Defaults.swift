@@ -18,7 +18,8 @@ internal import SettingsModel
 /// the program, in which a hyphen replaces each character that is not allowed in the name of a suite. If the value of
 /// `SETTINGS_URL` or `SETTINGS_SUITE` is not valid, reads return defaults and writes fail. The adapter then reports
 /// issues that describe the mistake. The variable `SETTINGS_CLIENT` contains the name under which the process reports
-/// the states that it has applied. Without it, the name is `HOST:PROGRAM:PID`.
+/// the states that it has applied. Without it, the name is `HOST:PROGRAM:PID`. Writes wait in an outbox file in the
+/// standard directory of the user, ``FileLocation/usual``.
 ///
 /// A program can declare its own global variable `Defaults`. The files of the program then use this variable:
 ///
@@ -33,7 +34,7 @@ public let Defaults = DefaultsAdapter<DefaultsKeys>(
     arguments: DefaultsAdapter<DefaultsKeys>.processArguments, writes: .background)
 
 /// The environment variables and the name of the program. They determine the daemon, the suite and the client name of
-/// an adapter unless the program does.
+/// an adapter to which the program does not pass them.
 struct ProgramEnvironment: Sendable {
     static let suiteVariable = "SETTINGS_SUITE"
     static let clientVariable = "SETTINGS_CLIENT"

@@ -3,8 +3,9 @@ public import SettingsKeys
 
 /// Reads and writes the settings of one suite with typed keys.
 ///
-///     Defaults[\.launchCount] += 1            Defaults.launchCount += 1            Defaults[key: looseKey] = "red"
+///     Defaults[\.launchCount] += 1            Defaults.launchCount += 1
 ///     Defaults[\.libraries].append("x")       Defaults[\.username] = nil
+///     Defaults[key: DefaultsKey<String?>("color")] = "red"      // a key that is not a member of the key store
 ///
 /// Getters read the replica, a copy of the suite in the memory of the program. The adapter loads the replica at the
 /// first use and follows all later changes. A setter changes the replica, writes the outbox file and returns, and the
@@ -30,6 +31,7 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
     // between the member and the key by the type that the expression needs.
     let core: AdapterCore
 
+    /// The defaults of the parameters are for tests: with `confirmed`, the daemon has the value when a setter returns.
     init(
         keyStore: KeyStore, session: SuiteSession, arguments: [String] = [], writes: WriteMode = .confirmed,
         log: DefaultsLog? = nil
@@ -40,7 +42,7 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
 
     /// Returns the scope that contains all keys of the adapter's store.
     public static func scope(of access: DefaultsAdapter) -> DefaultsScope<KeyStore> {
-        // Only a nested store can have an instance.
+        // `instance` is nil, because this scope contains the adapter's own store and not a nested store.
         DefaultsScope(core: access.core, instance: nil)
     }
 
@@ -58,7 +60,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         core.issues.issues()
     }
 
-    /// Removes all stored values of the suite. Returns and reports errors as a setter does.
+    /// Removes all stored values of the suite. Like a setter, the method waits for the daemon only with
+    /// ``WriteMode/confirmed``, and reports an error as an issue.
     public func removeAll() {
         core.runSetter(for: nil) { () throws(DefaultsError) in
             try core.submit(PendingChange(action: .removeAll, requestKey: .unique()))

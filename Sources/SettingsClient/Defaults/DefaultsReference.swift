@@ -3,9 +3,10 @@ package import SettingsKeys
 /// A key with its adapter. Its methods read, write and observe the value of the key.
 package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
     let core: AdapterCore
+    /// The key with its state in the adapter, such as the last value. All keys with the same name, type and rules share
+    /// this object.
     let resolved: ResolvedKey<Value>
-    /// The default of this key. Keys with the same name, type and rules share a resolved key, but may have
-    /// different defaults.
+    /// The default of this key. Keys that share the resolved key may have different defaults.
     let defaultValue: Value
 
     var name: String { resolved.key.name }

@@ -30,7 +30,8 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
         }
     }
 
-    // The documentation of `KeyedAccess` says why a subscript or method with `key:` has a parameter of the type `Void`.
+    // The parameter of the type `Void` before `key:` gives a misspelt key path a clear compiler error, see
+    // `KeyedAccess`.
     /// The value of a key.
     public subscript<Value>(_: Void = (), key key: DefaultsKey<Value>) -> Value {
         mutating get { record.value(scope.reference(key: key)) }
@@ -106,6 +107,7 @@ extension DefaultsScope {
         if Task.isCancelled { throw DefaultsError.cancelled }
         try await core.load()
         if let cursor = core.session.schemaCursor { _ = try? await core.session.fetchSchema(at: cursor) }
+        // The keys about which the client has asked the daemon.
         var askedKeys: Set<KeyName> = []
         for attempt in 1...Self.maxAttempts {
             let submission = try await core.session.changeLock.withLock { () throws in
@@ -114,7 +116,7 @@ extension DefaultsScope {
                 var transaction = DefaultsTransaction(self, TransactionRecord(core, askedKeys: askedKeys))
                 let outcome = Swift.Result { try body(&transaction) }
                 let record = transaction.record
-                // If a value was uncertain, the body runs again, so its error is ignored.
+                // If the client must ask the daemon about a value, the body runs again, so its error is ignored.
                 guard record.uncertainKeys.isEmpty else {
                     return Submission<Result>.needsAnswers(record.uncertainKeys)
                 }
@@ -135,6 +137,7 @@ extension DefaultsScope {
                 }
                 if summary != nil { return (result, nil) }
             case .direct(let call, let result):
+                // After a refusal, the client gets the changes of other programs (`catchesUp`), for the next run.
                 let summary = try await core.awaitAnswer(isLastAttempt: attempt == Self.maxAttempts) {
                     () async throws(BackendError) in try await core.session.sendAfterQueue(call, catchesUp: true)
                 }

@@ -27,12 +27,12 @@ extension DefaultsReference {
         }
         let isStored = setting.value != nil && setting.source != .default
         // A registered default overrides a default of the schema.
-        let layers =
+        let layers: [(json: JSONValue?, isFromReplica: Bool)] =
             isStored ? [(setting.value, true), (registered, false)] : [(registered, false), (setting.value, true)]
-        for (layer, isFromReplica) in layers {
-            guard reading.value == nil, let layer else { continue }
+        for (json, isFromReplica) in layers {
+            guard reading.value == nil, let json else { continue }
             do {
-                reading.value = try codec.decode(layer)
+                reading.value = try codec.decode(json)
             } catch {
                 reading.problem = reading.problem ?? .invalid(error)
                 if isFromReplica { reading.isReplicaValueUnreadable = true }

@@ -314,10 +314,11 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
     /// The store, from which key paths read the keys.
     var keyStore: KeyStore {
         if let store = (instance?.store ?? core.keyStore) as? KeyStore { return store }
-        guard let empty = (KeyStore.self as? any DefaultsKeyStore.Type)?.init() as? KeyStore else {
-            preconditionFailure("a scope without an instance needs the adapter's store or a store without properties")
+        // A nested store without stored properties has no instance. All stores of its type have the same keys.
+        guard let newStore = (KeyStore.self as? any DefaultsKeyStore.Type)?.init() as? KeyStore else {
+            preconditionFailure("the nested key store \(KeyStore.self) must conform to DefaultsKeyStore")
         }
-        return empty
+        return newStore
     }
 
     func reference<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {

@@ -52,7 +52,8 @@ final class KeyNoticeConverter<Value: DefaultsSerializable>: Sendable {
             key: reference.name, oldValue: options.contains(.old) ? old.value : nil, newValue: value, isInitial: false)
     }
 
-    /// Reads the effective value. Reports a stored value that is not a valid value of the key.
+    /// Reads the effective value from the setting with the program's pending writes (`visible`). Reports a stored value
+    /// that is not a valid value of the key.
     private func read(_ observed: ObservedSetting) -> Reading<Value> {
         let reading = reference.reading(of: observed.visible, over: observed.registered)
         let problem = reference.resolved.argument == nil ? reading.problem : nil
@@ -93,7 +94,7 @@ final class SuiteNoticeConverter: Sendable {
     }
 
     private func update(for setting: ObservedSetting) -> UntypedUpdate? {
-        // A value on the command line overrides the setting.
+        // A value on the command line overrides the setting. `candidates` returns the JSON that this value may mean.
         guard core.arguments.candidates(for: setting.key.text).isEmpty else { return nil }
         let new = value(of: setting)
         return last.withLock { last in

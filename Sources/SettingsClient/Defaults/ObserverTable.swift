@@ -89,6 +89,7 @@ final class ObserverTable: Sendable {
     /// Forwards events of the replica. The session makes one call after the other.
     private func handle(_ events: [ReplicaEvent]) {
         for event in events {
+            // After `endOfState`, the session waits for the handlers of the events before it.
             if case .endOfState = event { trackHandlers() }
             guard let (notice, observers) = shared.withLock({ $0.notice(of: event) }) else { continue }
             for observer in observers { observer.add(notice) }

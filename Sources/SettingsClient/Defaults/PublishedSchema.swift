@@ -148,7 +148,7 @@ extension DefaultsReference {
 
     /// Returns the differences between the key and the current schema, and reports new differences. Returns nil if the
     /// client must first fetch the schema. Returns no differences if the suite is not loaded, and during the pause
-    /// after a request without an answer.
+    /// after a request without an answer, in which getters send no requests.
     func knownDifferences() -> [SchemaDifference]? {
         guard let cursor = core.session.schemaCursor else { return [] }
         if let known = resolved.schemaComparison.withLock({ $0.schema == cursor ? $0.differences : nil }) {

@@ -7,7 +7,8 @@ internal import Synchronization
 final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
     let key: DefaultsKey<Value>
     let codec: Result<KeyCodec<Value>, DefaultsError>
-    /// The cell of the key in the replica. Nil if the name of the key is not a valid key name.
+    /// The cell of the key in the replica: the version of cached values, and the tracker for Observation. Nil if the
+    /// name of the key is not a valid key name.
     let cell: KeyCell?
     /// The value on the command line, which overrides the stored value.
     let argument: Value?
@@ -15,7 +16,8 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
     let argumentProblem: InvalidValue?
     /// The last comparison of the key with the schema of the daemon.
     let schemaComparison = Mutex(KeyComparison())
-    /// The move of the value from a former name or type. Nil for a key without a former name and type.
+    /// The move of the value from a former name or type. Nil for a key without a former name and without a
+    /// former type.
     let valueMove: ValueMove?
     /// The cells of the former names.
     let formerCells: [KeyCell]
@@ -25,8 +27,8 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
     /// The problem of the last reading, with the JSON in the replica at the time of the reading.
     private let reported = Mutex<(problem: DefaultsError, replicaJSON: JSONValue?)?>(nil)
 
-    /// - Parameter model: the codec of another key with the same type, if neither key has rules. Nil if there is no such
-    ///   codec.
+    /// - Parameter model: the codec of another key with the same type, if neither key has rules. Nil if there is no
+    ///   such codec.
     init(
         _ key: DefaultsKey<Value>, sharingSchemaOf model: KeyCodec<Value>?, session: SuiteSession,
         arguments: LaunchArguments

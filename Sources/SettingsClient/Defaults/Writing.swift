@@ -144,11 +144,10 @@ struct InPlaceChange<Value: DefaultsSerializable> {
             if let operation = plan.delta?.operation { return pendingChange(.change(operation), if: nil) }
             return pendingChange(set, if: .stored(false))
         }
-        // If other writes wait, another program may change the value before
-        // this write is sent. An operation, such as `add`, avoids a conflict, because the daemon applies the operation
-        // to its own value. The client uses the operation only if the operation on the value in the replica results in
-        // the computed value. The results differ if the change was computed from a registered default, which the daemon
-        // does not know.
+        // If other writes wait, another program may change the value before this write is sent. An operation, such as
+        // `add`, avoids a conflict, because the daemon applies the operation to its own value. The client uses the
+        // operation only if the operation on the value in the replica results in the computed value. The results differ
+        // if the change was computed from a registered default, which the daemon does not know.
         if core.session.hasUnsentWrites, let base = plan.base, let operation = plan.delta?.operation,
             plan.delta?.applied(to: base) == new
         {

@@ -24,6 +24,7 @@ extension DirectRequest where Output == SettingState {
             staged, _ throws(Problem) in
             let revision = try staged.state.recentPast.revision(at: moment, of: suite)
             guard let past = try staged.state.recentPast.suite(suite, at: revision) else {
+                // `for` is nil, because a suite in memory has no access control that could hide the suite.
                 throw staged.state.recentPast.unknownSuite(suite, for: nil, at: revision)
             }
             return past.setting(key)

@@ -69,6 +69,7 @@ package final class InMemoryBackend: SuiteBackend {
 
     package func changes(since cursor: Cursor) throws(BackendError) -> SettingsObservation {
         shared.withLock { shared in
+            // If there is no change, the answer is an empty list of changes.
             shared.staged.state.watchReader.observation(of: subject, since: cursor)
                 ?? .changes(shared.staged.state.watchReader.observed(subject, [], from: cursor.revision))
         }
@@ -135,8 +136,8 @@ extension InMemoryBackend {
         _ = try write(.transaction(change), digest: change.jsonText(), requestKey: .unique())
     }
 
-    /// - Parameter digest: identifies the contents of the request, so that a request key cannot be used for another
-    ///   request.
+    /// - Parameter digest: identifies the request, so that its request key cannot be used for another request. For a
+    ///   schema it is constant, because the client makes a new request key for each schema.
     private func write(
         _ command: WriteCommand, digest: String, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary {

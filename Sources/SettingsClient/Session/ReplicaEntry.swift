@@ -54,8 +54,8 @@ struct ReplicaEntry: Sendable {
     var confirmedRevision = Revision.zero
     /// The program's writes to the key that the confirmed setting does not contain.
     var pending = PendingWrites()
-    /// The cell of the key. Users of the key retain the cell. The entry does not retain the cell, so that the
-    /// entry can be removed when the key is no longer used.
+    /// The version of cached values and the tracker for Observation. Users of the key retain the cell. The entry does
+    /// not retain the cell, so that the entry can be removed when the key is no longer used.
     weak var cell: KeyCell?
 
     /// The setting as the program reads it: the confirmed setting with the program's pending writes applied.

@@ -15,7 +15,7 @@ struct ReplicaState: Sendable {
     private(set) var registered: [KeyName: JSONValue] = [:]
     /// The events that the session has not delivered, in order.
     var events: [ReplicaEvent] = []
-    /// The cells of changed keys that the session has not announced to Observation.
+    /// The cells (``KeyCell``) of changed keys that the session has not announced to Observation.
     var changedCells: [KeyCell] = []
     /// The keys with pending writes that the daemon has acknowledged.
     private var acknowledgedKeys: Set<KeyName> = []

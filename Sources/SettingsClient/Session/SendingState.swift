@@ -23,7 +23,8 @@ struct SendingState: Sendable {
     private var waiters: [Int64: Promise<WriteResult>] = [:]
     /// The promises of callers that wait without a timeout, by the number of the write.
     private var waitersWithoutTimeout: [Int64: Promise<WriteResult>] = [:]
-    /// Functions that return true if the key of a write allows a merged value, by the number of the write.
+    /// Functions that return true if the key of a write allows a merged value, by the number of the write. After a
+    /// conflict, the session computes a merged value from a change in place and the value of another program.
     private var validators: [Int64: @Sendable (JSONValue) -> Bool] = [:]
     /// The number of the write of each promise in `waiters`, by the identity of the promise.
     private var waiterNumbers: [ObjectIdentifier: Int64] = [:]
@@ -182,8 +183,9 @@ struct SendingState: Sendable {
     /// Holds all writes until the end of a load. With `afterFirst`, the sending task still sends the first write, and
     /// the returned promise is fulfilled with the result. Returns nil if the load does not have to wait.
     mutating func beginHold(afterFirst: Bool) -> Promise<Result<Void, BackendError>>? {
-        // If an attempt is in progress, its failure ends the wait of the load. If the load waited for another attempt,
-        // the sending task would make this attempt without the pause that the daemon may ask for.
+        // The failure of a later attempt than `attempts` ends the wait. With `attempts - 1`, this includes the attempt
+        // in progress. Otherwise the load would wait for the next attempt, and the sending task would make the next
+        // attempt without the pause that the daemon may ask for.
         let attempts = isAttempting ? attempts - 1 : attempts
         loadFlush = afterFirst && count > 0 ? Flush(number: nextNumber, result: Promise(), attempts: attempts) : nil
         hold = (loadFlush == nil ? nextNumber - 1 : nextNumber, hold?.end ?? Promise())

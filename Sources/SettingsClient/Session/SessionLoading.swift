@@ -309,7 +309,8 @@ extension SuiteSession {
 extension SuiteSession {
     /// Reads a setting with its source and its revision, which a state of the suite does not contain.
     ///
-    /// - Parameter isNewest: see ``ReplicaState/record(_:isNewest:)``.
+    /// - Parameter isNewest: true to record the source and the revision even if the replica has them, see
+    ///   ``ReplicaState/record(_:isNewest:)``.
     nonisolated(nonsending) func fetch(
         _ key: KeyName, isNewest: Bool = true
     ) async throws(BackendError) -> SettingState {

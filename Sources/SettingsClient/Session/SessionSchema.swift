@@ -80,7 +80,8 @@ extension SuiteSession {
                 failure = .unusableSchema(error)
             }
         } catch {
-            // After a final refusal, the keys are compared with no schema. Other errors end the call.
+            // If a retry would be refused, too (`isFinal`), the suite counts as a suite without a schema. Other errors
+            // end the call.
             guard error.isFinal else {
                 state.withLock { if $0.schema.fetching?.cursor == cursor { $0.schema.fetching = nil } }
                 return .failure(error)

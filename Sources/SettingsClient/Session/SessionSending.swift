@@ -104,7 +104,8 @@ extension SuiteSession {
 
     private func endConfirmedWrite(_ write: QueuedWrite, _ summary: WriteSummary) async {
         let original = write.original
-        // `removedKeys` is empty if the write removes no value, and nil if it removes all values.
+        // `removedKeys` is empty if the write removes no value, and nil if it removes all values. If the daemon has not
+        // changed a removed key, its value is unknown: it may be a default of the schema.
         let leavesValuesUnknown = state.withLock { state in
             original.removedKeys?.isEmpty != true
                 && state.replica.leavesValuesUnknown(summary, removalOf: original.removedKeys)

@@ -26,7 +26,8 @@ extension KeyedAccess {
     }
 }
 
-// The constraint of the next two extensions prevents their members from hiding keys of the same names.
+// The members of the next two extensions hide no keys, because the compiler does not prefer a member with a constraint
+// to a key of the same name.
 extension KeyedAccess where KeyStore: DefaultsKeyStore {
     /// Returns the changes of a key that the history of the daemon contains, the newest change first. Includes the
     /// changes under former names of the key.

@@ -2,8 +2,9 @@ internal import SettingsAPI
 internal import SettingsModel
 
 // The members of a write in a line of the outbox file. "change" is the merge plan of a change in place, whose member
-// "start" is the value of the key while nothing is stored. "yields" says that a stored value stays and the write does
-// not fail (`keepStoredValue`). "reset" removes all stored values.
+// "start" is the value of the key while nothing is stored, and whose member "secret" says that the values are secret.
+// "yields" says that a stored value stays and the write does not fail (`keepStoredValue`). "reset" removes all stored
+// values.
 //
 //     "requestKey":"…","if":[…],"do":[…],"change":{"base":5,"new":6,"sum":1,"start":0}
 //     "requestKey":"…","if":[…],"do":[…],"yields":true

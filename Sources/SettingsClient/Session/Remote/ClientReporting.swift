@@ -104,9 +104,9 @@ extension RemoteFollower.State {
 }
 
 extension RemoteFollower {
-    /// Records the report of a subscription. The next long poll contains the report. If a long poll waits for handlers,
-    /// a long poll with the report replaces this long poll. If a long poll waits for its answer, a separate request
-    /// sends the report.
+    /// Records the report of a subscription. The next long poll contains the report. If a long poll is not sent yet,
+    /// because handlers are running, a long poll with the report replaces it. If a long poll waits for its answer, a
+    /// separate request sends the report.
     func record(_ report: ClientReport, of id: UInt64) {
         let (poll, mustSend) = state.withLock { state -> (LongPoll?, Bool) in
             state.subscriptions[id]?.report = report

@@ -35,8 +35,9 @@ final class RemoteBackend: SuiteBackend {
     func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation {
         let call = Endpoint.observe(watched, since: .cursor(cursor), wait: .zero, limit: nil, latest: false)
         let observation = try await sendWithinHistory { await server.send(call, by: $0) }
-        // The state may be from another history, whose first state only the follower may deliver. So the state is
-        // loaded without a cursor, and is not marked as a reset.
+        // The daemon has answered with a state. A state that is marked as a reset would replace the replica by another
+        // history, which only the follower may do. So this method returns a state that it loads without a cursor, which
+        // has no mark.
         if case .changes = observation { return observation }
         return .state(try await load())
     }
@@ -58,6 +59,7 @@ final class RemoteBackend: SuiteBackend {
             case .transaction(let transaction): .commit(transaction, options)
             case .removeAll: .reset(suite, prefix: nil, options)
             }
+        // The sending task of the session repeats a write without an answer, so `sendRepeatedly` is not necessary.
         return try await sendWithinHistory { await server.send(call, by: $0) }.body
     }
 
@@ -75,6 +77,7 @@ final class RemoteBackend: SuiteBackend {
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) async throws(BackendError) -> WriteSummary {
         let call = Endpoint.setSchema(document, of: suite, onConflict: policy, WriteOptions(requestKey: requestKey))
+        // The request is not in the queue, so no sending task repeats it after a failure that a retry may fix.
         return try await sendWithinHistory { await server.sendRepeatedly(call, by: $0) }.body
     }
 

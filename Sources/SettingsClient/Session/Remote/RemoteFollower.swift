@@ -7,8 +7,8 @@ internal import Synchronization
 /// Follows the changes of one suite of a daemon. The follower sends one long poll after the other, over its own
 /// connection. All sessions of the process with the same suite, daemon, token and client name share a follower.
 ///
-/// Thread-safe. Handlers run on the thread of the `AnswerReader`. The follower retains itself while it has
-/// subscriptions. It ends when `stop()` of each subscription was called.
+/// Thread-safe. Handlers run on the thread of the `AnswerReader`, which receives the answers to all long polls. The
+/// follower retains itself while it has subscriptions. It ends when `stop()` of each subscription was called.
 final class RemoteFollower: Sendable {
     /// The subscription of one session.
     final class Subscription: BackendSubscription {
@@ -70,6 +70,7 @@ final class RemoteFollower: Sendable {
         /// Returns true if a failure must be reported: a retry is not likely to succeed soon, and this is the first
         /// failure of the outage. The step `again` means that a retry may succeed soon.
         mutating func mustReport(_ step: ObservationProgress.Step, _ error: SettingsError) -> Bool {
+            // A daemon with too many watchers refuses every retry until another watcher has ended.
             if case .again = step, error.code != .tooManyWatchers { return false }
             defer { reportedFailure = error }
             return reportedFailure == nil
