@@ -159,7 +159,7 @@ public struct WireSchema: Sendable {
     public static let any = WireSchema([:])
     /// `true` or `false`.
     public static let boolean = WireSchema(["type": "boolean"])
-    /// An integer of 64 bits.
+    /// An integer. The daemon accepts only integers of 64 bits.
     public static let integer = WireSchema(["type": "integer"])
     /// Any number.
     public static let number = WireSchema(["type": "number"])

@@ -80,8 +80,8 @@ struct NumberBounds: Equatable, Sendable {
         }
     }
 
-    /// Returns the JSON of a bound. Returns nil for the infinity that excludes no number. NaN, the other infinity and
-    /// an integer outside Int64 become strings, which no schema accepts as a limit.
+    /// Returns the JSON of a bound. Returns nil for the infinity with this name, which excludes no number. NaN, the
+    /// other infinity and an integer outside Int64 become strings, which no schema accepts as a limit.
     private static func limit<Bridge: DefaultsBridge>(
         _ end: Bridge.Value, _ bridge: Bridge, unlessNamed infinity: String
     ) -> JSONValue? {

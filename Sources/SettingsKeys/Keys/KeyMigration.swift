@@ -24,7 +24,8 @@ public struct KeyMigration<Value: DefaultsSerializable>: Sendable {
     }
 }
 
-/// The former type of a key. Two closures cannot be compared, so two conversions from the same type count as equal.
+/// The former type of a key. The comparison of two keys (``KeyRules/areSame(_:_:)``) compares only the former types of
+/// their migrations, because closures cannot be compared.
 protocol FormerType: AnyObject, Sendable {
     var type: any DefaultsSerializable.Type { get }
 }
@@ -59,8 +60,8 @@ extension KeyCodec {
     /// Returns the JSON to store in place of a stored value of the key's former type.
     ///
     /// Returns nil if there is nothing to convert: the key has no migration, the type of the key decodes the JSON, the
-    /// former type does not decode the JSON, or the result is nil. Throws if the conversion throws, or if its result is
-    /// not a valid value of the key.
+    /// former type does not decode the JSON, or the converted value is the nil of an optional type. Throws if the
+    /// conversion throws, or if its result is not a valid value of the key.
     package func migrated(_ stored: JSONValue) throws(InvalidValue) -> JSONValue? {
         guard let conversion = key.conversion, (try? decode(stored)) == nil else { return nil }
         let value: Value?

@@ -165,8 +165,8 @@ private struct ComparedRules {
         if types != theirs.types {
             found.append("the program allows \(types.kinds), the server allows \(theirs.types.kinds)")
         }
-        func compare(_ own: String, _ their: String, _ isDifferent: Bool) {
-            if isDifferent { found.append("the program allows \(own), the server \(their)") }
+        func compare(_ ownPhrase: String, _ theirPhrase: String, _ isDifferent: Bool) {
+            if isDifferent { found.append("the program allows \(ownPhrase), the server \(theirPhrase)") }
         }
         if listed != theirs.listed {
             // If the lists of values differ, a comparison of the limits adds no information.
@@ -210,21 +210,23 @@ private struct ComparedRules {
             guard let keyword = SchemaKeyword(rawValue: name), !keyword.isAnnotation else { return true }
             switch (own[name], theirs[name], keyword.operand) {
             case (nil, _, _): return keyword.describesParts && !describesParts
-            case (let own?, let their, .schema):
-                return self.matches(own, their ?? true, in: root)
+            case (let ownRule?, let theirRule, .schema):
+                return self.matches(ownRule, theirRule ?? true, in: root)
             case (.array(let own)?, .array(let theirs)?, .schemas):
                 return own.count == theirs.count && zip(own, theirs).allSatisfy { self.matches($0, $1, in: root) }
             case (.object(let own)?, .object(let theirs)?, .namedSchemas):
                 return own.matches(theirs) { self.matches($0, $1, in: root) }
             case (.array(let own)?, .array(let theirs)?, _):
                 return Set(own.map(MathematicalJSON.init)) == Set(theirs.map(MathematicalJSON.init))
-            case (let own?, let their, _): return their.map { own.isMathematicallyEqual(to: $0) } ?? false
+            case (let ownRule?, let theirRule, _):
+                return theirRule.map { ownRule.isMathematicallyEqual(to: $0) } ?? false
             }
         }
         return own.names.allSatisfy(matches) && theirs.names.allSatisfy { own[$0] != nil || matches($0) }
     }
 
     private func matches(_ own: JSONValue, _ theirs: JSONValue, in root: JSONValue) -> Bool {
+        // A schema is an object with rules, `true` (everything is allowed) or `false` (nothing is allowed).
         guard case .object(let rules) = own else { return own == true || own == theirs }
         var theirs = theirs
         // The schema compiler allows at most 64 references in a chain.
