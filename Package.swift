@@ -112,6 +112,7 @@ let package = Package(
         .executableTarget(
             name: "music-player", dependencies: ["SettingsClient"], path: "Examples/MusicPlayer/Sources",
             swiftSettings: [.treatAllWarnings(as: .error)]),
+        // A program that tests start several times, so that several processes use the same suite.
         .executableTarget(
             name: "settings-worker", dependencies: ["SettingsClient"], path: "Tests/SettingsWorker",
             swiftSettings: commonSettings),
@@ -129,9 +130,11 @@ let package = Package(
                 "SettingsWeb", "TestSupport",
             ],
             path: "Tests/ClientTestSupport", swiftSettings: commonSettings),
+        // A library with a second global `Defaults`, for tests of programs that import it beside SettingsClient.
         .target(
             name: "ExportingKit", dependencies: ["SettingsClient", "SettingsClientTesting"], path: "Tests/ExportingKit",
             swiftSettings: commonSettings),
+        // A program that writes settings until a test kills it.
         .executableTarget(
             name: "outbox-writer", dependencies: ["SettingsClientCompatibility"], path: "Tests/OutboxWriter",
             swiftSettings: commonSettings),

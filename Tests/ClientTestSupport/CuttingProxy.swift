@@ -44,6 +44,8 @@ package final class CuttingProxy: Sendable {
         self.target = target
         server = try ScriptedServer { [answersToDrop] _, peer, log in
             guard let daemon = try? RawClient(port: target.port.withLock { $0 }) else {
+                // The daemon does not run, so the client gets no answer to its request. The end of the script closes
+                // the connection.
                 _ = peer.readRequest()
                 return
             }

@@ -99,7 +99,8 @@ package final class ListeningSocket: Sendable {
             let result = rawAddress.withSocketAddress { connect(filler, $0, $1) }
             let code = result == 0 ? 0 : errno
             fillers.withLock { $0.append(filler) }
-            // The kernel reports a full backlog of a Unix domain socket at once. A TCP connection stays incomplete.
+            // The kernel reports a full backlog of a Unix domain socket at once. A TCP connection stays incomplete,
+            // here for at least 200 ms.
             if code == EAGAIN { return true }
             var completion = pollfd(fd: filler, events: Int16(POLLOUT), revents: 0)
             if code == EINPROGRESS, poll(&completion, 1, 200) == 0 { return true }

@@ -11,5 +11,6 @@ public struct KitKeys: DefaultsKeyStore {
 }
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The settings of the kit. The variable has the same name as the global `Defaults` of SettingsClient.
+/// The settings of the kit. The variable has the same name as the global `Defaults` of SettingsClient. The module
+/// exists only for tests of programs that import both variables.
 public let Defaults = DefaultsAdapter.inMemory(keyStore: KitKeys())

@@ -2,6 +2,8 @@ import SettingsClient
 import TestSupport
 import Testing
 
+/// The module has the main actor as its default isolation, as the module of an app (`Package.swift`). The tests share
+/// the settings of the global `Defaults`, so they run one after the other.
 @Suite(.serialized)
 struct MainActorAppTests {
     init() {

@@ -1,3 +1,4 @@
+// A test of compiler errors: the line after "// error: TEXT" must have an error with TEXT. Other lines must compile.
 import SettingsClientCompatibility
 
 extension DefaultsKeys {
