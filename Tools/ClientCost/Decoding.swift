@@ -6,14 +6,14 @@ import Synchronization
 /// as a member of the adapter, and by key.
 struct Decoding {
     /// The number of changes of the value.
-    let revisions = 200
+    let changeCount = 200
     /// The number of times that the value was decoded.
     let decodes: Int
 
     init() throws {
         let key = DefaultsKeys().window
         let before = Window.decodes.load(ordering: .relaxed)
-        for width in 1...revisions {
+        for width in 1...changeCount {
             Defaults.window = Window(title: "The window", width: width, height: 800)
             for _ in 0..<100 {
                 guard Defaults[\.window]?.width == width, Defaults.window?.width == width,

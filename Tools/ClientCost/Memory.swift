@@ -30,6 +30,7 @@ struct Memory {
         defaults.player.volume = 1
         defaults.window = Window(title: "The window", width: 800, height: 600)
         let sumOfDefaults = defaults.volume + Double(defaults.player.equalizer.bands.count)
+        // The default of `volume` is 0.5, and the default of `bands` is an empty array.
         guard defaults.theme == .light, defaults.username == nil, defaults[key: LooseKeys.bass] == 0,
             sumOfDefaults == 0.5
         else {
