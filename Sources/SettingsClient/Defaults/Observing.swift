@@ -186,7 +186,8 @@ extension AdapterCore {
     /// Starts an observer after the suite is loaded. If a key has a registered default, its effective value depends on
     /// the source of its value, so the method first fetches unknown sources.
     ///
-    /// - Parameter isLate: true if the observer has waited for the load of the suite.
+    /// - Parameter isLate: true if the observer has waited for the load of the suite. It then begins with the confirmed
+    ///   settings, and the program's pending writes follow as changes.
     func startAfterLoad(_ observer: any AnyObserver, isLate: Bool = false) {
         let registered = session.registeredDefaults
         let withoutSource = (observer.keys ?? Array(registered.keys)).filter {

@@ -76,7 +76,8 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
     public var wrappedValue: Value {
         get { value }
         nonmutating set { value = newValue }
-        // An implementation with `value` would write even if the change throws.
+        // If a change of `$theme.wrappedValue` throws, this accessor writes nothing. An accessor with `yield &value`
+        // would write.
         nonmutating _modify {
             var change = reference.beginChange()
             defer { change.end() }

@@ -48,6 +48,7 @@ public struct DefaultsDeadline: Hashable, Sendable {
 
 extension PendingTime {
     init(_ duration: Duration) {
+        // `bounded` limits the duration to 68 years, so that the multiplication cannot overflow.
         self = .after(milliseconds: duration.bounded.wholeSeconds * 1000)
     }
 }

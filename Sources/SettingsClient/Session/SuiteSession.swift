@@ -124,7 +124,8 @@ extension SuiteSession {
     ///   - outbox: the location of the outbox file.
     ///   - cache: the location of the cache file.
     ///   - server: the server to which the writes in the outbox belong. They are not sent to another server.
-    ///   - timeout: the maximum time for which a caller waits.
+    ///   - timeout: the maximum time for which a caller waits. It is limited to 68 years (`bounded`), so that the
+    ///     computation of a deadline cannot overflow.
     convenience init(
         _ backend: any SuiteBackend, outbox: FileLocation, cache: FileLocation, server: ServerAddress,
         timeout: Duration

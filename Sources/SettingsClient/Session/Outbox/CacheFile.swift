@@ -36,6 +36,7 @@ struct CacheFile: Sendable {
         try files.makeDirectory(directory)
         let name = "\(path).new"
         let draft = try OpenFile(name, .creating, in: files, reportedAs: path)
+        // The draft is no longer at its path if the other program has just renamed it.
         guard try draft.lock(), try draft.isLocated(at: name) else { return false }
         do throws(FileError) {
             // The draft may have contents, from a program that ended before it renamed the draft.

@@ -17,6 +17,7 @@ final class RemoteBackend: SuiteBackend {
     init(suite: SuiteName, server: SharedServer, timeout: Duration) {
         self.suite = suite
         self.server = server
+        // `bounded` limits the timeout to 68 years, so that the computation of a deadline cannot overflow.
         self.timeout = timeout.bounded
     }
 

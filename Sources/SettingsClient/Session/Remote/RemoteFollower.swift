@@ -142,6 +142,7 @@ final class RemoteFollower: Sendable {
         self.reader = reader
         self.pace = pace
         self.longPause = longPause
+        // The pool keeps one connection for the next long poll, until the follower closes the pool.
         pool = ConnectionPool(server.address, keeping: 1, idleLimit: nil, token: server.token)
         state = Mutex(
             State(
