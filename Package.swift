@@ -36,6 +36,7 @@ let package = Package(
         .target(name: "SettingsModel", swiftSettings: commonSettings),
         .target(name: "SettingsKeys", dependencies: ["SettingsModel"], swiftSettings: commonSettings),
         .target(name: "SettingsAPI", dependencies: ["SettingsModel"], swiftSettings: commonSettings),
+        // C modules: Linux functions, OpenSSL, and the OpenAPI document and the page, which they embed.
         .target(name: "CLinux"),
         .target(name: "COpenSSL"),
         .target(name: "COpenAPI", exclude: ["openapi.json"]),
