@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// Tests of the command line itself: commands, options, help texts, tokens and exit codes.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The
+/// schema declares the setting `key` a secret.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct CommandLineTests {
@@ -228,7 +229,8 @@ struct CommandLineTests {
     }
 
     /// Command lines that create the files and the commits 2 to 30 that the examples use. Each commit changes different
-    /// keys, so that an example can undo one commit without a conflict with a later commit.
+    /// keys, so that an example can undo one commit without a conflict with a later commit. Commit 17 changes `limit`,
+    /// because an example in the manual changes `limit` only if it is at revision 17.
     private static let setupLines =
         [
             "settings set app ready=true leader=a theme=dark --quiet "

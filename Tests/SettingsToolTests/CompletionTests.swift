@@ -27,6 +27,7 @@ struct CompletionTests {
         ("settings completion z", ["zsh"]),
         ("settings get app --server unix:/nothing ", []),
         ("settings nothing ", []), ("settings --token-file app.js", ["app.json"]),
+        // A quotation mark that is not closed yet.
         (#"settings get app "pl"#, ["player.muted", "player.volume"]),
     ]
 

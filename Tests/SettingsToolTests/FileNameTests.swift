@@ -19,6 +19,7 @@ struct FileNameTests {
         #"mkdir "$d"; echo '{"theme":"dark"}' >"$d/app.json"; settings apply "$d""#,
         #"settings export app --to "$d"; echo '{"theme":"dark"}' >"$d/app.json"; settings apply "$d/""#,
         #"sed 's/"default": "light"/"default": "dark"/' app.json >"$n"; settings schema apply app "$n""#,
+        // The daemon needs no token, so the text of a token file has no effect.
         #"echo secret >"$n"; settings set app theme dark --token-file "$n""#,
         #"echo secret >"$n"; settings --token-file="$n" set app theme dark"#,
         #"echo secret >"$n"; SETTINGS_TOKEN_FILE="$n" settings set app theme dark"#,

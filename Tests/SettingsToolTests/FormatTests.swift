@@ -203,8 +203,8 @@ struct FormatTests {
         ]
         var (keyfile, json) = ("[/]\n", [String]())
         for (number, row) in rows.enumerated() {
-            keyfile += "k\(100 + number) = \(row.text)  \n"
-            json.append("\"k\(100 + number)\":\(row.json)")
+            keyfile += "k\(number) = \(row.text)  \n"
+            json.append("\"k\(number)\":\(row.json)")
         }
         #expect(try importFile("values.dconf", keyfile) == ChildProcess.End(code: 0, output: "", errors: ""))
         #expect(try importFile("values.json", "{\(json.joined(separator: ","))}", into: "copy").code == 0)

@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// Tests of `settings get`, `list`, `describe`, `find` and `status`.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The
+/// schema declares the setting `key` a secret.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct ReadingTests {
@@ -45,7 +46,7 @@ struct ReadingTests {
                 ! settings: revision 99 does not exist yet; the newest revision is 3
                 => 4
                 $ settings get app theme --at soon
-                ! settings: 'soon' is not a time; write a revision, an instant such as TIME, a day such as 2026-11-20, today, yesterday, 'yesterday 18:00' in UTC, or 2h (two hours ago)
+                ! settings: 'soon' is not a time; write a revision, an instant such as TIME, a day such as 2026-11-20 or today (its start in UTC), 'yesterday 18:00' (UTC), 2h (two hours ago) or yesterday (24 hours ago)
                 => 64
                 $ settings get app theme > /dev/full
                 ! settings: cannot write the output: No space left on device

@@ -34,6 +34,7 @@ struct NginxRenderTests {
         let shell = try Shell(hasSchema: false)
         let folder = shell.directory.path
         let port = try LocalPort.free()
+        // As root, nginx would otherwise run its workers as another user.
         try shell.runSettings(
             "set", "web", "port=\(port)", "greeting=v1", "user=\(geteuid() == 0 ? #""root""# : "null")",
             #"temporary=["client_body","proxy","fastcgi","uwsgi","scgi"]"#)

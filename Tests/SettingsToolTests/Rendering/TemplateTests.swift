@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// Tests of the language of templates, and of the error messages about templates.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The
+/// schema declares the setting `key` a secret.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct TemplateTests {
@@ -196,6 +197,7 @@ struct TemplateTests {
         let found = end.errors.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("ls:") }
         #expect(found.count == Self.misfits.count)
         for (index, item) in Self.misfits.enumerated() where index < found.count {
+            // All errors are one message, which begins with `settings: `.
             let prefix = index == 0 ? "settings: " : ""
             #expect(found[index] == "\(prefix)cannot render t\(index):\(item.message)")
         }

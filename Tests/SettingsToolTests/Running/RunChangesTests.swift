@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// Tests of `settings run` while settings change, and while the daemon stops.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The
+/// schema declares the setting `key` a secret.
 @Suite(.ownThread)
 struct RunChangesTests {
     /// A program that prints the launch count and the process identifier of `settings run`, and then waits.
@@ -123,6 +124,7 @@ struct RunChangesTests {
                 + "[ $LAUNCH_COUNT != 1 ] || exit 5; exec sleep 600'")
         _ = try run.line(containing: "count 0.")
         try shell.runSettings("set", "app", "launchCount=1")
+        // The program fails after the restart, and again after a pause of 1 second. The second pause is twice as long.
         _ = try run.line(
             containing: "settings: sh ended with exit code 5 after a restart; starting it again in 2.0 seconds")
         try shell.runSettings("set", "app", "launchCount=2")
@@ -238,6 +240,7 @@ struct RunChangesTests {
         let shell = try Shell()
         #expect(try shell.run("settings run app --cache cache -- true; echo '{' >damaged").code == 0)
         try shell.stop()
+        // Each message is the warning about the cache. The file `none` does not exist, which is no reason for a warning.
         for (options, message) in [
             ("", nil), ("--cache none", nil), ("--cache damaged", "cannot use the cache damaged: not valid JSON"),
             ("--cache cache --prefix a", "cannot use the cache cache: it was written for other suites or options"),

@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// Tests of `settings run` with real programs, signals and terminals.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The
+/// schema declares the setting `key` a secret.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct RunTests {
@@ -169,7 +170,7 @@ struct RunTests {
             "exec python3 '\(subreaper)' settings run app --on-change restart --settle 0 -- sh ./program")
         try eventually { shell.text("command") != "" }
         try shell.runSettings("set", "app", "launchCount=1")
-        // During this pause of 8 seconds, the command has no program.
+        // During this pause, which follows pauses of 1, 2 and 4 seconds, the command has no program.
         _ = try run.line(containing: "starting it again in 8.0 seconds")
         _ = try shell.run("touch go")
         try eventually { try shell.run("ps -o stat= --ppid $(cat command)").output == "" }

@@ -15,8 +15,9 @@ struct InterferingProxy {
     /// The method of the request before which a command line of another caller runs, and the command line.
     typealias Interference = (method: String, line: String)
 
-    /// - Parameter interferences: Command lines in the order in which they run. Each runs before the first request with
-    ///   its method after the previous command line.
+    /// - Parameter interferences: Command lines in the order in which they run. The first runs before the first request
+    ///   with its method. Each other command line runs before a later request than the previous command line: the first
+    ///   of these requests with its method.
     init(to shell: Shell, _ interferences: [Interference]) throws {
         let (path, environment) = (shell.directory.path, shell.environment)
         server = try ScriptedServer { _, peer, log in
