@@ -19,8 +19,8 @@ enum Tool {
         }
     }
 
-    /// Splits words into two parts: the common options with a value, such as `--server URL`, before the command or
-    /// between the two words of its name, and the other words.
+    /// Separates the common options with a value, such as `--server URL`, that stand before the command, or between the
+    /// two words of its name as in `settings schema --server URL show`. Returns these options, and all other words.
     static func splitCommonOptions(of words: [String]) -> (options: [String], rest: [String]) {
         let (options, rest) = Arguments.splitLeadingCommonOptions(of: words)
         guard let first = rest.first, isGroup(first) else { return (options, rest) }

@@ -45,7 +45,8 @@ struct Command: Sendable {
     /// True if the name has two words, and the first word is this group.
     func belongs(toGroup group: String) -> Bool { words.count > 1 && words[0] == group }
 
-    /// The words that a placeholder such as `keep|reset` allows; nil if it allows any text.
+    /// The words that a placeholder such as `keep|reset` allows; nil if it allows any text, such as
+    /// `FILE|DIRECTORY`.
     static func choices(of placeholder: String) -> [String]? {
         guard placeholder.contains("|"), placeholder != placeholder.uppercased() else { return nil }
         return placeholder.split(separator: "|").map(String.init)
@@ -102,6 +103,7 @@ struct Command: Sendable {
     static let override = Option("override", nil, "also write keys that the schema locks")
     static let quiet = Option("quiet", nil, "do not print the changes")
     static let json = Option("json", nil, "print JSON")
-    static let at = Option("at", "WHEN", "the state at a revision, an instant, yesterday, or 2h (two hours ago)")
+    static let at = Option(
+        "at", "WHEN", "the state at a revision, an instant, 2h (two hours ago) or yesterday (24 hours ago)")
     static let secrets = Option("secrets", nil, "with --json, also print secrets")
 }

@@ -12,12 +12,12 @@ extension Command {
             "wait-for", "PERCENT",
             "wait until this share of the clients has the change; with --confirm, then keep the change, otherwise revert it"
         ),
-        Option("timeout", "TIME", "with --wait-for: end after this time (60s)"),
+        Option("timeout", "TIME", "with --wait-for: end after this time (default: 60s)"),
     ]
 
     static let interactive = Option("interactive", nil, "with --confirm: wait, and keep the change if Enter is pressed")
     static let check = Option(
-        "check", "COMMAND", "with --confirm: run this command; keep the change if it ends with 0, otherwise revert it")
+        "check", "COMMAND", "with --confirm: run this command; keep the change if it exits with 0, otherwise revert it")
 }
 
 extension Arguments {

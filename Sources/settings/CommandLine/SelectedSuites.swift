@@ -31,7 +31,7 @@ extension Arguments {
 extension CallerState {
     /// The patterns of the suites, or of the keys in suites, that the caller may read: `app`, `app.*/player.*`, `*`.
     var readablePatterns: [Substring] {
-        // Every right on suites includes the right to read.
+        // A grant is a pattern and rights: `app.*:read,write`. Every right on suites includes the right to read.
         let rightsOnDaemon: Set<Substring> = ["metrics", "reload", "admin"]
         return grants.compactMap { grant in
             let parts = grant.split(separator: ":")

@@ -86,7 +86,8 @@ extension Arguments {
         return revision
     }
 
-    /// Parses a moment: a revision, an instant, a day with or without a time, or a time span before now.
+    /// Parses a moment: a revision, an instant, a day with or without a time, or a time span before now. `yesterday`
+    /// without a time is 24 hours ago.
     static func moment(_ text: String) throws(ToolError) -> Moment {
         if let moment = Moment(text) { return moment }
         let now = WallClock.milliseconds
@@ -99,8 +100,9 @@ extension Arguments {
             if let moment = Moment("\(day)T\(words.count > 1 ? words[1] : "00:00"):00Z") { return moment }
         }
         throw .usage(
-            "'\(text)' is not a time; write a revision, an instant such as 2026-11-20T10:00:00Z, a day such as 2026-11-20, "
-                + "today, yesterday, 'yesterday 18:00' in UTC, or 2h (two hours ago)")
+            "'\(text)' is not a time; write a revision, an instant such as 2026-11-20T10:00:00Z, a day such as 2026-11-20 "
+                + "or today (its start in UTC), 'yesterday 18:00' (UTC), 2h (two hours ago) or yesterday (24 hours ago)"
+        )
     }
 
     /// The milliseconds of a time span such as `200ms`, `90s` or `1h30m`; nil for any other text.

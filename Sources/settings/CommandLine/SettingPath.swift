@@ -72,6 +72,7 @@ struct SettingPath: CustomStringConvertible {
             return paths.filter { names.insert($0.key).inserted }
         }
         var ordered: [SettingPath] = []
+        // A path that does not precede the path before it is a duplicate.
         for path in paths.sorted(by: { $1.precedes($0) }) where ordered.last.map(path.precedes) ?? true {
             ordered.append(path)
         }

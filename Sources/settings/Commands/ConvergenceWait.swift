@@ -32,7 +32,7 @@ struct ConvergenceWait {
     ///
     /// - Parameter pending: the pending action of `--confirm`, which is confirmed after a success and reverted after a
     ///   failure; nil without `--confirm`.
-    func run(deciding pending: PendingDescription? = nil) throws(ToolError) -> ExitCode {
+    func run(confirmingOrReverting pending: PendingDescription? = nil) throws(ToolError) -> ExitCode {
         try Terminal.flush()
         var failure: ToolError?
         do throws(ToolError) {

@@ -25,6 +25,7 @@ enum DocumentCommands {
         }
         let client = try arguments.client(timeout: .seconds(60))
         return try client.blocking.send(.commit(transaction, options))
-            .printAndAwaitDecision(arguments, client, of: Set(transaction.operations.map(\.suite)).sorted())
+            .printAndAwaitClientsOrConfirmation(
+                arguments, client, of: Set(transaction.operations.map(\.suite)).sorted())
     }
 }

@@ -17,7 +17,7 @@ enum EditCommand {
         examples: ["settings edit app --note 'louder at night'", "settings edit app theme"]
     ) { try edit($0) }
 
-    // Not in the closure above: see `TransferCommands.exportSuites(_:)`.
+    // Not in the closure above, because the optimizer of Swift 6.3.1 has crashed with long asynchronous closures.
     @inline(never)
     private static func edit(_ arguments: Arguments) throws -> ExitCode {
         let (suite, options, client) = (try arguments.suite(), try arguments.writeOptions(), try arguments.client())
@@ -55,7 +55,7 @@ enum EditCommand {
             changes.print(arguments)
             if changes.isDryRun { print("the edited text is in \(file.path)") } else { file.remove() }
             // With --wait-for, waits for the clients. With --confirm, then confirms or reverts the change.
-            return try changes.awaitDecision(arguments, client, of: [suite])
+            return try changes.awaitClientsOrConfirmation(arguments, client, of: [suite])
         }
     }
 

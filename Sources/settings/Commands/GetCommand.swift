@@ -16,7 +16,8 @@ enum GetCommand {
             Command.Option("prefix", "PREFIX", "all keys that begin with PREFIX; '' for all keys of the suite"),
             Command.Option("default", "VALUE", "the text to print if the setting has no value"),
             Command.Option("source", nil, "print the source of the value: stored, default, unset or invalid"),
-            Command.Option("at", "WHEN", "the value at a revision, an instant, yesterday, or 2h (two hours ago)"),
+            Command.Option(
+                "at", "WHEN", "the value at a revision, an instant, 2h (two hours ago) or yesterday (24 hours ago)"),
         ],
         exclusive: [["json", "source"], ["default", "source"], ["default", "prefix"]],
         examples: [
@@ -25,7 +26,7 @@ enum GetCommand {
         ]
     ) { try $0.has("prefix") ? printSettings($0) : printValues($0) }
 
-    // Not in the closure above: see `TransferCommands.exportSuites(_:)`.
+    // Not in the closure above, because the optimizer of Swift 6.3.1 has crashed with long asynchronous closures.
     @inline(never)
     private static func printValues(_ arguments: Arguments) throws -> ExitCode {
         let (suite, paths) = (try arguments.suite(), try arguments.paths(from: 1))

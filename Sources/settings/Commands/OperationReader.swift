@@ -116,6 +116,7 @@ struct OperationReader {
                 }
                 change.values[path.key] = whole.flatMap { try? operation.applied(to: $0) }
                 return .change(operation)
+            // The patch below removes the elements.
             case .remove: break
             }
         }

@@ -22,7 +22,7 @@ enum PastCommands {
             Command.Option("commit", "REVISION", "only this commit"),
             Command.Option("prefix", "PREFIX", "only keys that begin with PREFIX"),
             Command.Option("by", "NAME", "only commits of this caller"),
-            Command.Option("limit", "N", "the largest number of commits (20; 0 for all)"),
+            Command.Option("limit", "N", "the largest number of commits (default: 20; 0 for all)"),
             Command.Option("full", nil, "all changes of a commit, not only \(maximumShownChanges)"), Command.json,
             Command.secrets,
         ],
@@ -33,7 +33,7 @@ enum PastCommands {
         ]
     ) { try showHistory($0) }
 
-    // Not in the closure above: see `TransferCommands.exportSuites(_:)`.
+    // Not in the closure above, because the optimizer of Swift 6.3.1 has crashed with long asynchronous closures.
     @inline(never)
     private static func showHistory(_ arguments: Arguments) throws -> ExitCode {
         let selectsSuites = !arguments.operands.isEmpty || arguments.has("suite") || arguments.has("all")
@@ -47,6 +47,7 @@ enum PastCommands {
             try client.eachPageOfSuites(includesDropped: true) { suites += $0.map(\.suite) }
         }
         let limit = revision != nil ? 1 : requestedLimit == 0 ? Int.max : requestedLimit
+        // With --commit, the first commit that the daemon returns is this commit, if the suites have it.
         var commits = CommitHistory(
             of: suites, before: revision?.advanced(by: 1),
             .init(
@@ -92,8 +93,8 @@ enum PastCommands {
         summary: "Show the changes between two revisions or times, or until now.",
         details:
             """
-            FROM and TO are each a revision, an instant such as 2026-11-20T10:00:00Z, yesterday, or 2h (two hours ago).
-            The command ends with 2 if there are differences.
+            FROM and TO are each a revision, an instant such as 2026-11-20T10:00:00Z, 2h (two hours ago) or yesterday
+            (24 hours ago). The exit code is 2 if there are differences.
             """,
         options: [Command.json, Command.secrets],
         examples: ["settings diff app yesterday", "settings diff app 17 23"]
@@ -128,7 +129,7 @@ enum PastCommands {
         let options = try arguments.writeOptions()
         let client = try arguments.client()
         return try client.blocking.send(.undo(revision, in: suite, isForced: arguments.has("force"), options))
-            .printAndAwaitDecision(arguments, client, of: suite.map { [$0] } ?? [])
+            .printAndAwaitClientsOrConfirmation(arguments, client, of: suite.map { [$0] } ?? [])
     }
 
     private static let restore = Command(
@@ -139,8 +140,8 @@ enum PastCommands {
         summary: "Restore the values that settings had at an earlier time.",
         details:
             """
-            WHEN is a revision, an instant such as 2026-11-20T10:00:00Z, yesterday, or 2h (two hours ago). The present
-            schema must allow the values.
+            WHEN is a revision, an instant such as 2026-11-20T10:00:00Z, 2h (two hours ago) or yesterday (24 hours ago).
+            The present schema must allow the values.
             """,
         options: [
             Command.Option("prefix", "PREFIX", "only keys that begin with PREFIX"),
@@ -153,7 +154,7 @@ enum PastCommands {
             .restore(
                 suite, to: try Arguments.moment(arguments.operands[1]), prefix: arguments["prefix"],
                 keys: keys.isEmpty ? nil : keys, skipsConflicts: arguments.has("skip"), try arguments.writeOptions()))
-        return try summary.printAndAwaitDecision(arguments, client, of: [suite])
+        return try summary.printAndAwaitClientsOrConfirmation(arguments, client, of: [suite])
     }
 }
 

@@ -46,7 +46,7 @@ enum PendingCommands {
 
     private static let confirm = Command(
         name: "confirm", forms: [[identifier]], summary: "Keep a change that the daemon would revert.",
-        details: "The command ends with the exit code 5 if the action has already ended.", options: options,
+        details: "The exit code is 5 if the action has already ended.", options: options,
         examples: ["settings confirm p51", "settings confirm p51 --note 'works'"]
     ) { try perform(.confirm, $0) }
 
@@ -104,19 +104,19 @@ extension Answer<WriteSummary> {
 }
 
 extension WriteReport {
-    /// With `--wait-for`, waits until the clients have applied the change. With `--confirm`, waits for the decision that
-    /// `--wait-for`, `--interactive` or `--check` makes, and confirms or reverts the change. Returns the exit code of
-    /// the command.
+    /// Waits for the clients (`--wait-for`), for the user (`--interactive`) or for the command of `--check`. With
+    /// `--confirm`, then confirms the change; reverts the change if a client or the check has failed, or if the clients
+    /// take too long. Returns the exit code of the command.
     ///
     /// - Parameter suites: the suites that the command names. If the write changed nothing, `--wait-for` waits for the
     ///   clients of these suites.
-    func awaitDecision(
+    func awaitClientsOrConfirmation(
         _ arguments: Arguments, _ client: DaemonClient, of suites: [SuiteName]
     ) throws -> ExitCode {
         if arguments.has("wait-for") {
             return try ConvergenceWait(
                 for: cursor, of: self.suites.isEmpty ? suites : self.suites, arguments, client
-            ).run(deciding: pending?.kind == .confirm ? pending : nil)
+            ).run(confirmingOrReverting: pending?.kind == .confirm ? pending : nil)
         }
         guard let pending, let deadline = pending.deadline, pending.kind == .confirm else { return .done }
         if arguments.has("interactive") { return try askUser(pending, until: deadline, arguments, client) }
@@ -172,7 +172,7 @@ extension WriteReport {
 
 extension PendingDescription {
     /// The time for which the request to confirm or revert is repeated while the daemon does not answer.
-    private static let decisionTimeout = Duration.seconds(30)
+    private static let repetitionTimeout = Duration.seconds(30)
 
     /// Confirms the change if there is no failure. Otherwise reverts the change, and throws the failure.
     ///
@@ -187,7 +187,7 @@ extension PendingDescription {
         let (clause, details) = (lines.first ?? "", lines.dropFirst().map { "\n\($0)" }.joined())
         let request: PendingRequest = failure == nil ? .confirm : .revert
         let endpoint = Endpoint.perform(request, on: id, WriteOptions.plain.repeatable())
-        let end = ContinuousClock.now + Self.decisionTimeout
+        let end = ContinuousClock.now + Self.repetitionTimeout
         var (backOff, generator) = (BackOff(), SystemRandomNumberGenerator())
         while true {
             do throws(SettingsError) {
@@ -199,7 +199,7 @@ extension PendingDescription {
                     continue
                 }
                 // The pending action may have ended before this request: the daemon has reverted the change at the
-                // deadline, or another caller has decided. An end with the outcome of this request is no error.
+                // deadline, or another caller has ended the action. An end with the outcome of this request is no error.
                 let outcome = error.problem?.pending?.end?.outcome
                 guard error.code == .pendingEnded, outcome == (failure == nil ? .confirmed : .reverted) else {
                     let cause = ToolError(describing: error)

@@ -19,7 +19,7 @@ enum PlanCommands {
         summary: "Show the changes that would give suites the values in files.",
         details: """
             \(operandHelp)
-            The command ends with 2 if the plan has changes. The hash identifies the operations, the revisions of the suites,
+            The exit code is 2 if the plan has changes. The hash identifies the operations, the revisions of the suites,
             and --override; 'settings apply --plan HASH' applies exactly this plan. If the daemon would refuse the plan, the
             command prints every refusal, and no hash.
             """,
@@ -44,8 +44,8 @@ enum PlanCommands {
         name: "apply", forms: [[.fileOrDirectory]], summary: "Give suites the values in files, in one commit.",
         details: """
             \(operandHelp)
-            With --plan, the command applies exactly the plan with this hash, without a repetition of --prune and --override. If
-            the plan has changed, the command changes nothing.
+            With --plan, the command applies exactly the plan with this hash; --prune and --override need not be repeated. If the
+            plan has changed, the command changes nothing.
             """,
         options: [
             prune, Command.Option("plan", "HASH", "only if 'settings plan' still prints this hash"),
@@ -83,7 +83,7 @@ enum PlanCommands {
             throw error.tooManyOperations(plan.operations.count, plan.suites.count) ?? ToolError(describing: error)
         }
         report.print(arguments)
-        return try report.awaitDecision(arguments, plan.client, of: plan.suites.map(\.suite))
+        return try report.awaitClientsOrConfirmation(arguments, plan.client, of: plan.suites.map(\.suite))
     }
 }
 

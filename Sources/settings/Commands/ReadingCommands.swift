@@ -21,19 +21,21 @@ enum ReadingCommands {
         examples: ["settings list", "settings list app player. --changed", "settings list app --format tsv --header"]
     ) { try listSettings($0) }
 
-    // Not in the closure above: see `TransferCommands.exportSuites(_:)`.
+    // Not in the closure above, because the optimizer of Swift 6.3.1 has crashed with long asynchronous closures.
     @inline(never)
     private static func listSettings(_ arguments: Arguments) throws -> ExitCode {
         let client = try arguments.client()
-        let prefix = arguments.operands.last.map { $0.hasSuffix("*") ? String($0.dropLast()) : $0 } ?? ""
+        // The prefix of the keys if there is an operand PREFIX, otherwise the prefix of the suites.
+        let keyOrSuitePrefix = arguments.operands.last.map { $0.hasSuffix("*") ? String($0.dropLast()) : $0 } ?? ""
         guard let first = arguments.operands.first, arguments.operands.count > 1 || !first.hasSuffix("*") else {
-            return try listSuites(prefix, client, arguments)
+            return try listSuites(keyOrSuitePrefix, client, arguments)
         }
         let suite = try arguments.suite()
         let moment = try arguments.moment("at")
         var output = try ListOutput(
             arguments, columns: ListedSetting.columns, tableColumns: ListedSetting.tableColumns)
-        try client.eachPage(of: suite, prefix: arguments.operands.count > 1 ? prefix : nil, at: moment) { page in
+        let keyPrefix = arguments.operands.count > 1 ? keyOrSuitePrefix : nil
+        try client.eachPage(of: suite, prefix: keyPrefix, at: moment) { page in
             output.print(
                 page.filter { !arguments.has("changed") || $0.differsFromDefault }.map { ListedSetting(entry: $0) })
         }
@@ -102,8 +104,8 @@ enum ReadingCommands {
         name: "find", forms: [[Command.Operand("TEXT")]],
         summary: "Find settings by a part of their name, value or description.",
         details: """
-            The command ignores upper and lower case. It shows a description that contains TEXT. The command ends with 4 if it
-            finds nothing.
+            The command ignores upper and lower case. If the description contains TEXT, the command also prints the description.
+            The exit code is 4 if the command finds nothing.
             """,
         options: [
             Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true)
@@ -112,6 +114,7 @@ enum ReadingCommands {
         examples: ["settings find volume", "settings find dark --suite app"]
     ) { try findSettings($0) }
 
+    // Not in the closure above, because the optimizer of Swift 6.3.1 has crashed with long asynchronous closures.
     @inline(never)
     private static func findSettings(_ arguments: Arguments) throws -> ExitCode {
         let (client, text) = (try arguments.client(), arguments.operands[0].lowercased())

@@ -6,7 +6,7 @@ enum SchemaCommands {
 
     private static let onConflict = Command.Option(
         "on-conflict", "refuse|keep|reset",
-        "if the schema does not allow stored values: refuse the schema, keep the values, or reset them (refuse)")
+        "if the schema does not allow stored values: refuse the schema (default), keep the values, or reset them")
     private static let fileNote = "FILE is a JSON Schema; - is standard input."
 
     private static let show = Command(
@@ -20,7 +20,7 @@ enum SchemaCommands {
 
     private static let check = Command(
         name: "schema check", forms: [[.file]], summary: "Find the mistakes in a schema, without a daemon.",
-        details: "\(fileNote)\nIf the schema has mistakes, the command lists the mistakes and ends with 5.",
+        details: "\(fileNote)\nIf the schema has mistakes, the command lists the mistakes, and the exit code is 5.",
         examples: ["settings schema check app.json", "settings schema check - <app.json"]
     ) { arguments in
         do {
@@ -41,7 +41,7 @@ enum SchemaCommands {
             Each change of the schema is a line: + for a new key, - for a removed key, ~ for another change. 'widening' means
             that every allowed value stays allowed, 'narrowing' that no other value becomes allowed, and 'neither' that both are
             possible; a change without a word has no effect on the allowed values. The settings whose values would change
-            follow. The command ends with 2 if there are changes, and with 5 if the daemon would refuse the schema.
+            follow. The exit code is 2 if there are changes, and 5 if the daemon would refuse the schema.
             """,
         options: [onConflict, Command.json],
         examples: ["settings schema diff app app.json", "settings schema diff app app.json --json"]
@@ -51,7 +51,7 @@ enum SchemaCommands {
         name: "schema apply", forms: [[.suite, .file]], summary: "Set or replace the schema of a suite.",
         details: """
             \(fileNote)
-            The command ends with 5 if the daemon refuses the schema. --dry-run does the same as 'settings schema diff'.
+            The exit code is 5 if the daemon refuses the schema. --dry-run does the same as 'settings schema diff'.
             """,
         options: [onConflict, Command.note, Command.dryRun, Command.quiet],
         examples: [

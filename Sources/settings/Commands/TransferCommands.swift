@@ -20,7 +20,7 @@ enum TransferCommands {
             Command.Option("all", nil, "all suites"),
             Command.Option("to", "DIRECTORY", "write a file for each suite; create the directory if it does not exist"),
             Command.Option("prune", nil, "with --all and --to, remove the files of suites that do not exist"),
-            Command.Option("format", SuiteFileFormat.names, "the format of the file of one suite (json)"),
+            Command.Option("format", SuiteFileFormat.names, "the format of the file of one suite (default: json)"),
             Command.Option("changed", nil, "only values that differ from the defaults"),
             Command.Option("defaults", nil, "also the defaults of settings without a stored value"),
             Command.Option("without-secrets", nil, "leave out secrets"),
@@ -34,8 +34,7 @@ enum TransferCommands {
         ]
     ) { try exportSuites($0) }
 
-    /// A separate function, because the optimizer of Swift 6.3.1 crashes if the asynchronous closure in the declaration
-    /// of the command contains this code.
+    // Not in the closure above, because the optimizer of Swift 6.3.1 has crashed with long asynchronous closures.
     @inline(never)
     private static func exportSuites(_ arguments: Arguments) throws -> ExitCode {
         let (isAll, directory) = (arguments.has("all"), arguments["to"])
@@ -125,6 +124,7 @@ enum TransferCommands {
         examples: ["settings import app values.json --dry-run", "settings import app app.env --replace"]
     ) { try importFile($0) }
 
+    // Not in the closure above, because the optimizer of Swift 6.3.1 has crashed with long asynchronous closures.
     @inline(never)
     private static func importFile(_ arguments: Arguments) throws -> ExitCode {
         let (suite, path, options) = (try arguments.suite(), arguments.operands[1], try arguments.writeOptions())
@@ -139,7 +139,7 @@ enum TransferCommands {
             ?? settings.map { Transaction.Operation(suite: suite, key: $0.key, .set($0.value)) }
         do {
             return try SplitCommit(suite: suite, operations: operations, client: client)
-                .commit(options, from: stored?.revision, arguments)
+                .commitAndPrint(options, from: stored?.revision, arguments)
         } catch let error as SettingsError where [.locked, .invalidValue, .unknownKey].contains(error.code) {
             // The daemon also refuses an operation that sets a locked key or an invalid value to its present value.
             // An export can contain such values, so the command tries again without the operations that change nothing.
@@ -150,7 +150,7 @@ enum TransferCommands {
                 guard changes.count < operations.count else { throw error }
                 do {
                     return try SplitCommit(suite: suite, operations: changes, client: client)
-                        .commit(options, from: present.revision, arguments)
+                        .commitAndPrint(options, from: present.revision, arguments)
                 } catch let conflict as SuiteConflict {
                     guard stored == nil else { throw conflict }
                 }
@@ -166,12 +166,12 @@ extension SplitCommit {
     ///
     /// - Parameter finalStep: a step after the commits. The step gets the revision of the suite, and returns a line to
     ///   print. With this step, the method does not first try to make one commit.
-    func commit(
+    func commitAndPrint(
         _ options: WriteOptions, from start: Revision?, _ arguments: Arguments,
         finalStep: ((Revision) throws -> String)? = nil
     ) throws -> ExitCode {
         if finalStep == nil, let summary = try commitAtOnce(options, from: start) {
-            return try summary.printAndAwaitDecision(arguments, client, of: [suite])
+            return try summary.printAndAwaitClientsOrConfirmation(arguments, client, of: [suite])
         }
         let isShown = !arguments.has("quiet") || options.isDryRun
         var (isChanged, newest) = (false, Answer<WriteSummary>?.none)
@@ -188,7 +188,8 @@ extension SplitCommit {
         }
         if isShown, !isChanged { print("nothing to change") }
         if options.isDryRun { print("(a dry run: nothing was changed)") }
-        return try newest.map { try WriteReport($0).awaitDecision(arguments, client, of: [suite]) } ?? .done
+        return try newest.map { try WriteReport($0).awaitClientsOrConfirmation(arguments, client, of: [suite]) }
+            ?? .done
     }
 }
 

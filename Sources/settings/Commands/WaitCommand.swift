@@ -9,9 +9,11 @@ enum WaitCommand {
         summary: "Wait until settings have the given values.",
         details: """
             KEY alone waits for any value, !KEY for no value, and KEY!=VALUE for another value or no value. The key ends at the
-            first = or !=; write ["KEY"] for a key that contains =. The command ends with 8 if the time of --timeout is over.
+            first = or !=; write ["KEY"] for a key that contains =. The exit code is 8 if the time of --timeout is over.
             """,
-        options: [Command.Option("timeout", "TIME", "end after this time: seconds, or a span such as 2m (no limit)")],
+        options: [
+            Command.Option("timeout", "TIME", "end after this time: seconds, or a span such as 2m (default: no limit)")
+        ],
         examples: ["settings wait app ready=true --timeout 60", "settings wait app leader"]
     ) { arguments in
         let suite = try arguments.suite()

@@ -26,7 +26,7 @@ enum WritingCommands {
             The key ends at the first [, because keys may contain dots. Write ["KEY"] for a key, or a member, that contains [
             or =. If another caller changes the value meanwhile, the command reads the value again and repeats a change that
             depends on the value. The command changes an element of a list only if the element is still at its position;
-            otherwise it ends with 5.
+            otherwise it changes nothing, and the exit code is 5.
             """,
         options: [
             Command.Option("json", nil, "VALUE is JSON"), Command.Option("text", nil, "VALUE is a text"),
@@ -45,7 +45,7 @@ enum WritingCommands {
         ]
     ) { try setSettings($0) }
 
-    // Not in the closure above: see `TransferCommands.exportSuites(_:)`.
+    // Not in the closure above, because the optimizer of Swift 6.3.1 has crashed with long asynchronous closures.
     @inline(never)
     private static func setSettings(_ arguments: Arguments) throws -> ExitCode {
         let (suite, client) = (try arguments.suite(), try arguments.client())
@@ -68,7 +68,7 @@ enum WritingCommands {
                 isGuarded ? [] : change.unsetKeys.map { .setting(suite, $0, .stored(false)) }
             do {
                 let changes = try write(change.operations, if: conditions, in: suite, client, options.repeatable())
-                return try printAndAwaitDecision(changes, of: suite, client, arguments)
+                return try printAndAwaitClientsOrConfirmation(changes, of: suite, client, arguments)
             } catch let error as SettingsError where error.code == .preconditionFailed {
                 guard !isGuarded, change.dependsOnValues || !conditions.isEmpty else { throw error }
             } catch let error as SettingsError where error.code == .invalidOperation {
@@ -85,7 +85,7 @@ enum WritingCommands {
         throw Attempts.exhaustedError(changedObject: "the value")
     }
 
-    private static func printAndAwaitDecision(
+    private static func printAndAwaitClientsOrConfirmation(
         _ changes: WriteReport, of suite: SuiteName, _ client: DaemonClient, _ arguments: Arguments
     ) throws(ToolError) -> ExitCode {
         changes.print(arguments)
@@ -93,7 +93,7 @@ enum WritingCommands {
             Terminal.warn(advice)
         }
         do {
-            return try changes.awaitDecision(arguments, client, of: [suite])
+            return try changes.awaitClientsOrConfirmation(arguments, client, of: [suite])
         } catch {
             throw ToolError(describing: error)
         }
@@ -166,7 +166,7 @@ enum WritingCommands {
             return try unsetInParts(suite, client, options, arguments)
         }
         summary.print(arguments)
-        return try summary.awaitDecision(arguments, client, of: [suite])
+        return try summary.awaitClientsOrConfirmation(arguments, client, of: [suite])
     }
 
     /// Removes settings and parts of their values. If another caller changes a value between the read and the write,
@@ -205,8 +205,8 @@ enum WritingCommands {
         let keys = (stored.settings.map(\.key) + stored.secrets).filter { $0.text.hasPrefix(arguments["prefix"] ?? "") }
         let operations = keys.map { Transaction.Operation(suite: suite, key: $0, .delete) }
         let parts = SplitCommit(suite: suite, operations: operations, client: client)
-        guard arguments.has("drop") else { return try parts.commit(options, from: stored.revision, arguments) }
-        return try parts.commit(options, from: stored.revision, arguments) { revision in
+        guard arguments.has("drop") else { return try parts.commitAndPrint(options, from: stored.revision, arguments) }
+        return try parts.commitAndPrint(options, from: stored.revision, arguments) { revision in
             guard !options.isDryRun else { return dropLine(options) }
             var options = options.repeatable()
             options.ifMatch = .tag(EntityTag(revision))
@@ -228,9 +228,9 @@ enum WritingCommands {
     }
 
     /// Sends operations. One operation, or several patches of one value, become a request for the setting, whose guards
-    /// concern the setting. Several operations become a transaction. A write with conditions or `--effective` becomes a
-    /// transaction, too, because only a transaction has conditions, and because the answer to a scheduled write is a
-    /// summary.
+    /// concern the setting. Several operations become a transaction. A write with conditions becomes a transaction, too,
+    /// because only a transaction has conditions. So does a write with `--effective`, because the daemon answers this
+    /// write with a `WriteSummary`, as it answers a transaction, and not with the state of the setting.
     static func write(
         _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = [], in suite: SuiteName,
         _ client: DaemonClient, _ options: WriteOptions

@@ -29,6 +29,7 @@ struct JSONChanges {
 
     /// Makes the line for a reset: the present values, because the daemon no longer has the changes after the cursor.
     private func line(of state: ObservedState, _ client: DaemonClient) throws -> JSONValue {
+        // `missing` are the requested suites that do not exist.
         var (values, secrets, missing) = (JSONObject(), JSONObject(), [SuiteName]())
         if case .several(_, missing: let names) = state.scope { missing = names }
         for contents in state.suites {

@@ -20,7 +20,7 @@ enum ExitCode: Int32, CaseIterable {
         switch self {
         case .done: "done"
         case .failed: "failed for another reason"
-        case .differs: "there are differences, or there is something to do"
+        case .differs: "diff, plan, schema diff, schema apply --dry-run or render --diff found differences"
         case .notSet: "the setting has no value"
         case .unknown: "the suite, the key or the revision does not exist"
         case .refused: "the daemon refused the change"

@@ -74,6 +74,7 @@ struct ValueReader {
 
     private func accepts(_ value: JSONValue) -> Bool {
         let type = value.typeName
+        // In JSON Schema, 5.0 is an integer. The daemon refuses a number with a fraction for an integer key.
         return types.contains(type) || type == "integer" && types.contains("number")
             || type == "number" && types.contains("integer")
     }

@@ -55,12 +55,13 @@ struct WriteReport {
 }
 
 extension Answer<WriteSummary> {
-    /// Prints the changes, and the values that a restore has skipped. With `--wait-for` or `--confirm`, then waits for
-    /// the clients or the decision: see ``WriteReport/awaitDecision(_:_:of:)``. Returns the exit code of the command.
+    /// Prints the changes, and the values that a restore has skipped. With `--wait-for` or `--confirm`, then waits: see
+    /// ``WriteReport/awaitClientsOrConfirmation(_:_:of:)``. Returns the exit code of the command.
     ///
     /// - Parameter suites: the suites that the command names. If the write changed nothing, `--wait-for` waits for the
     ///   clients of these suites.
-    func printAndAwaitDecision(_ arguments: Arguments, _ client: DaemonClient, of suites: [SuiteName]) throws
+    func printAndAwaitClientsOrConfirmation(_ arguments: Arguments, _ client: DaemonClient, of suites: [SuiteName])
+        throws
         -> ExitCode
     {
         let report = WriteReport(self)
@@ -69,6 +70,6 @@ extension Answer<WriteSummary> {
             print(
                 "skipped \(conflict.key?.text ?? ""): \(conflict.errors.map(\.detail).joined(separator: "; "))")
         }
-        return try report.awaitDecision(arguments, client, of: suites)
+        return try report.awaitClientsOrConfirmation(arguments, client, of: suites)
     }
 }

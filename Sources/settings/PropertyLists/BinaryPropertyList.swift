@@ -115,7 +115,8 @@ struct BinaryPropertyListReader {
         (0x5...0x7).contains(try byte(at: offsets[index]) >> 4)
     }
 
-    /// Returns the offset of the contents of an object, and the number of its bytes, UTF-16 units or elements.
+    /// Returns the offset of the contents of an object, and the number of its bytes, UTF-16 units or elements. A number
+    /// from 15 on follows the marker as an integer.
     private func extent(at offset: Int) throws(ToolError) -> (start: Int, count: Int) {
         let low = Int(try byte(at: offset) & 0x0F)
         guard low == 0x0F else { return (offset + 1, low) }
@@ -162,7 +163,7 @@ struct BinaryPropertyListReader {
         return number
     }
 
-    /// Reads an offset, a reference or a count.
+    /// Reads an offset, a reference or a count. The limit keeps the products with sizes from overflowing.
     private func number(at offset: Int, size: Int) throws(ToolError) -> Int {
         guard let number = Int(exactly: try bits(at: offset, size: size)), number <= Int.max / 16 else {
             throw Self.damaged(at: offset)

@@ -18,7 +18,7 @@ enum RenderCommand {
             within --command-timeout is stopped and has failed. The file keeps its owner and its mode.
             With --watch, the command follows the settings. After a failure, it tries again when the result changes; it
             also tries again regularly if the file could not be written.
-            With --diff, the command writes nothing, prints the changes, and ends with 2 if there are changes.
+            With --diff, the command writes nothing, prints the changes, and ends with exit code 2 if there are changes.
             The file of --config is a JSON array of objects such as {"template":"a.tmpl","to":"a.conf"}, which may also have
             "check", "reload" and "mode".
             """,
@@ -26,14 +26,14 @@ enum RenderCommand {
             Command.Option("to", "FILE", "the file to write"),
             Command.Option("check", "COMMAND", "keep the old file if this command fails; {} is the new file"),
             Command.Option("reload", "COMMAND", "run this command after the file has changed"),
-            Command.Option("command-timeout", "TIME", "stop --check or --reload after this time (30s)"),
-            Command.Option("mode", "MODE", "the mode of a new file (0644, with --secrets 0600)"),
-            Command.Option("config", "FILE", "several templates and their files"),
+            Command.Option("command-timeout", "TIME", "stop --check or --reload after this time (default: 30s)"),
+            Command.Option("mode", "MODE", "the mode of a new file (default: 0644, with --secrets 0600)"),
+            Command.Option("config", "FILE", "a JSON file that lists templates, each with the file to write"),
             Command.Option("once", nil, "render once; this is the default"),
             Command.Option("watch", nil, "render again after each change"),
             Command.Option("diff", nil, "print the changes, and write nothing"),
-            Command.Option("settle", "TIME", "with --watch: collect changes for this time (200ms)"),
-            Command.Option("timeout", "TIME", "wait this time for the daemon; without --watch (10s)"),
+            Command.Option("settle", "TIME", "with --watch: collect changes for this time (default: 200ms)"),
+            Command.Option("timeout", "TIME", "wait this time for the daemon; without --watch (default: 10s)"),
             Command.Option("secrets", nil, "also render secrets"),
         ],
         exclusive: [["once", "watch", "diff"], ["watch", "timeout"]]

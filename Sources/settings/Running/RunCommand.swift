@@ -18,16 +18,16 @@ enum RunCommand {
             With --cache, the command keeps the variables in FILE, and starts the program with them if the daemon does not answer.
             """,
         options: [
-            Command.Option("prefix", "PREFIX", "only keys that begin with PREFIX, which is not a part of the variable"),
+            Command.Option("prefix", "PREFIX", "only keys that begin with PREFIX; their variables omit PREFIX"),
             Command.Option("only", "KEY", "only this key, or keys such as 'player.*'", isRepeatable: true),
             Command.Option("env-prefix", "NAME", "begin the names of the variables with NAME"),
             Command.Option("map", "KEY=NAME", "the name of the variable for KEY", isRepeatable: true),
             Command.Option("secrets", nil, "also pass secrets, and keep them in the cache"),
             Command.Option("on-change", "ACTION", "what a change causes: ignore, restart, exit or signal:NAME"),
-            Command.Option("settle", "TIME", "collect changes for this time after a change (200ms)"),
-            Command.Option("stop-timeout", "TIME", "kill the program this long after SIGTERM (10s)"),
+            Command.Option("settle", "TIME", "collect changes for this time after a change (default: 200ms)"),
+            Command.Option("stop-timeout", "TIME", "kill the program this long after SIGTERM (default: 10s)"),
             Command.Option("cache", "FILE", "keep the variables in FILE, for a start without the daemon"),
-            Command.Option("timeout", "TIME", "end if the daemon does not answer for this time at the start (30s)"),
+            Command.Option("timeout", "TIME", "at the start, end if no daemon answers for this time (default: 30s)"),
         ],
         examples: [
             "settings run app -- env", "settings run app --prefix player. -- sh -c 'echo $VOLUME'",
