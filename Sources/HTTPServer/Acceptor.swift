@@ -98,6 +98,7 @@ final class Acceptor: @unchecked Sendable {
                 guard total < limits.connections + limits.refusedConnections else { continue }
                 let user = peer.isUnix ? PeerUser.Identifiers(of: socket) : nil
                 let clientLimit = limits.connectionsPerAddress + Self.refusedPerAddress
+                // `add` returns nil if the client already has this number of connections. The connection then closes.
                 guard let (client, count) = counts.add(ClientKey(peer, user?.id), upTo: clientLimit) else { continue }
                 let refusal = refusal(clientCount: count, total: total)
                 let accepted = AcceptedSocket(socket, peer, client, refusal: refusal)
@@ -117,7 +118,7 @@ final class Acceptor: @unchecked Sendable {
                 break collecting
             }
         }
-        // A call that accepts some connections, and then finds no free descriptor again, must not end a pause.
+        // If this call has accepted connections, and then found no free descriptor again, the pause continues.
         if let shortage { pause(shortage) } else { endPause() }
         for (loop, sockets) in zip(loops, socketsByLoop) where !sockets.isEmpty { loop.adopt(sockets) }
         if !arrivals.contains(where: { $0 < Self.maximumArrivals }) { waitForLoops() }

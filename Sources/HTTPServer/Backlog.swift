@@ -35,15 +35,15 @@ final class Backlog {
     private var charge: MemoryBudget.Reservation
     /// The admission of a large body; nil until the body is admitted.
     private var upload: Upload?
-    /// The size in bytes for which admission was requested last; 0 if no admission was requested. The reservation of a
-    /// very large body is smaller than this size.
+    /// The size in bytes for which admission was requested last; 0 if no admission was requested. The reservation may
+    /// be smaller than this size: it is at most the part of the memory budget that the `UploadQueue` may use.
     private var requestedBytes = 0
     /// The client whose body waits for memory; nil if the body does not wait.
     private var waitingClient: ClientKey?
     private let connection: UploadQueue.ConnectionID
     private unowned let context: LoopContext
 
-    /// The maximum length in bytes of a request that needs no admission.
+    /// The maximum length in bytes of a request that needs no admission: the maximum length of one read.
     private static let smallRequest = LoopContext.readSize
     /// The bytes that are first reserved for a chunked body, whose length is unknown. If the body becomes longer, the
     /// backlog requests admission again, for the longest permitted body.
@@ -147,8 +147,8 @@ final class Backlog {
         charge = context.budget.charge(bytes.count)
     }
 
-    /// Returns the body of the request whose first byte is at the index `start` of `bytes`, without a copy. Returns nil
-    /// if the body is smaller than `LoopContext.readSize`.
+    /// Returns the body of the request whose first byte is at the index `start` of `bytes`, without a copy, and with
+    /// the reservation of its memory. Returns nil if the body is smaller than `LoopContext.readSize`.
     func largeBody(_ body: MessageBody, from start: Int) -> LargeBody? {
         switch body {
         case .inPlace(let range) where range.count >= LoopContext.readSize:

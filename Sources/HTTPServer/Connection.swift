@@ -356,6 +356,7 @@ extension Connection {
 
     /// Calls the handler's `alarm` for each answer whose alarm time has passed.
     func checkAlarms(_ tick: UInt64, _ context: LoopContext) {
+        // Ignore an outdated entry: the connection was inserted again, for another tick.
         guard tick == alarmTick else { return }
         alarmTick = DeadlineWheel.never
         let firstNumber = firstNumber

@@ -63,8 +63,8 @@ extension Connection {
     }
 
     /// If the backlog has a large body that needs memory, stops reading until the `UploadQueue` admits the body. If all
-    /// earlier requests are answered, first asks the handler whether to receive the body, and rejects the request if
-    /// the handler refuses.
+    /// earlier requests are answered, first asks the handler whether to receive the body, and which client sends it.
+    /// Rejects the request if the handler refuses.
     private func awaitMemory(_ context: LoopContext) {
         guard let backlog, backlog.waitReason == .bytes, let bytes = backlog.missingMemory else { return }
         var client = ClientKey(peer, user?.id)
@@ -191,7 +191,7 @@ extension Connection {
             }
         isHandlingRequest = false
         // True if the handler used the ticket, which identifies the request, during `handle`, for example to set an
-        // alarm. The first use appends the pending answer and sets `currentFormat` to nil (see `position`).
+        // alarm. On the first use, the method `position` appends the pending answer and sets `currentFormat` to nil.
         let hasPendingAnswer = context.currentFormat == nil
         context.currentFormat = nil
         switch handling {
@@ -236,7 +236,7 @@ extension Connection {
         acceptsRequests = false
         backlog = nil
         nextNumber &+= 1
-        // Without a head, add the first block of the handler's `additionalFields`.
+        // The handler selects one of its `additionalFields` by the head. Without a head, add the first of them.
         let index = head.map { context.handler.fieldBlockIndex(for: $0, bytes) } ?? 0
         pendingAnswers.append(PendingAnswer(AnswerFormat(ofRejected: head, fieldBlockIndex: index), response))
     }

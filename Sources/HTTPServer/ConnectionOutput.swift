@@ -134,7 +134,8 @@ extension Connection {
     /// The maximum capacity of `pendingAnswers` of an idle connection.
     private static let maximumIdleCapacity = 4
 
-    /// Renders a response into the loop's output buffer. A long body is sent from its own memory instead.
+    /// Renders a response into the loop's output buffer. A body of at least `OutputQueue.sharedLength` bytes is not
+    /// copied to this buffer, but sent from its own memory.
     func render(_ response: Response, _ format: AnswerFormat, isLastPending: Bool, _ context: LoopContext) {
         let isLong = response.body.count >= OutputQueue.sharedLength && !format.isHead
         let keepsAlive = decideKeepAlive(after: response, format, isLastPending: isLastPending, context)
@@ -142,6 +143,7 @@ extension Connection {
             response, to: &context.output, omitsBody: format.isHead || isLong, keepAlive: keepsAlive,
             http11: format.isHTTP11, date: context.date,
             additionalFields: context.additionalFields[format.fieldBlockIndex])
+        // An answer with the status 304 or 204 has no body.
         guard isLong, response.status != 304, response.status != 204 else { return }
         flush(context)
         send(response.body, owner: response.bodyOwner, context)

@@ -236,7 +236,7 @@ package final class EventLoop: @unchecked Sendable {
                 context.handler.submitCollectedWork()
             } while !context.scheduled.isEmpty && clock.now() < end
         }
-        context.closeSlowTransfers()
+        context.endSlowTransfersIfMemoryIsShort()
         let now = clock.now()
         let time = now &- context.now
         if time > context.limits.slowIteration { context.handler.iterationWasSlow(nanoseconds: time) }
@@ -262,7 +262,8 @@ package final class EventLoop: @unchecked Sendable {
 
     private func processScheduled(_ connections: [Connection], _ context: LoopContext, until end: UInt64) {
         if connections.count >= ParallelSend.minimumConnections {
-            // `processPendingWork` below sends all other answers, and the bytes that the sockets did not accept.
+            // `addAnswer` adds one small answer, and otherwise returns false. `processPendingWork` below sends all
+            // other answers, and the bytes that the sockets did not accept.
             let senders = connections.filter { $0.addAnswer(to: &context.parallelSend, context) }
             context.parallelSend.send { senders[$0].parallelSendCompleted(unsentPart: $1, context) }
         }

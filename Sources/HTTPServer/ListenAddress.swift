@@ -131,8 +131,8 @@ extension Listener {
         }
     }
 
-    /// Returns the addresses of a host, IPv4 first, because most clients can use IPv4, and because operators of several
-    /// daemons that share their data see only the first address of each daemon.
+    /// Returns the addresses of a host, IPv4 first, because most clients can use IPv4, and because the list of the
+    /// daemons that share their data shows only the first address of each daemon.
     package static func addresses(of host: String, port: UInt16) throws(ListenError) -> [SocketAddress] {
         let found: [SocketAddress]
         do throws(ResolveError) {
@@ -146,7 +146,7 @@ extension Listener {
 
     /// Listens on several addresses with the same port. If the port is 0, the kernel chooses a port for the first
     /// address, and the other addresses use the same port. If another address already uses this port, the kernel
-    /// chooses again.
+    /// chooses again. Tests replace `bind`, which listens on one address.
     static func open(
         _ addresses: [SocketAddress],
         bind: (SocketAddress) throws(Failure) -> Listener = { address throws(Failure) in try Listener(address) }

@@ -39,7 +39,8 @@ package final class LoopContext {
     /// so most alarms are inserted only once.
     var alarms: DeadlineWheel
     private(set) var iteration = 0
-    /// While the handler's `handle` runs, the format of the answer. Nil if the request already has a `PendingAnswer`.
+    /// The format of the answer to the request that the handler's `handle` is processing. Nil while `handle` does not
+    /// run, and after the connection has made a `PendingAnswer`, which then has the format.
     var currentFormat: AnswerFormat?
     /// Sends small answers of many connections. Empty between uses, and stored here so that its memory is reused.
     var parallelSend = ParallelSend()
@@ -49,7 +50,8 @@ package final class LoopContext {
     // are released at once. The loop ignores the identifier of a closed connection.
     /// Streams of which all bytes are sent. The loop calls the handler's `drained` in the next iteration.
     var drainedStreams = Deque<Ticket>()
-    /// Connections whose pending work (answers, and requests of the backlog) is processed at the end of the iteration.
+    /// Connections whose pending work is processed at the end of the iteration: answers to send, and received requests
+    /// that had to wait.
     var scheduled: [UInt64] = []
     /// Connections that have used up their time in an iteration. A later iteration processes their next requests.
     var postponed = Deque<UInt64>()
@@ -63,8 +65,9 @@ package final class LoopContext {
     var waitingUploadCount = 0
     /// The number of connections with a `Backlog`: with requests that are incomplete or must wait.
     var backlogCount = 0
-    /// From this time on, the loop postpones each connection after at most one short request. With 0, the loop does
-    /// this at once. With `max`, the loop postpones only a connection that has used up its own time (see `postponed`).
+    /// After this time of `EventLoop.clock`, a connection processes at most one short request in the iteration. If it
+    /// has received more, it is added to `postponed`. With 0, this limit always applies. With `max`, it never applies:
+    /// only a connection that has used up its own time is postponed.
     var postponingStart: UInt64 = .max
     /// The number of `OutputQueue` objects, each of which contains the unsent bytes of one connection or stream.
     var outputQueueCount = 0
@@ -155,7 +158,7 @@ package final class LoopContext {
 
     /// While memory is short, ends the transfers that use memory and are slower than `MinimumRate`. If only the memory
     /// for large request bodies is short, ends only slow requests.
-    func closeSlowTransfers() {
+    func endSlowTransfersIfMemoryIsShort() {
         guard hasTransfers, now &- lastRateCheck >= Self.rateCheckInterval else { return }
         lastRateCheck = now
         let memoryIsShort = budget.isShort

@@ -28,8 +28,8 @@ struct ParallelSend {
 
     private var pieces: [Piece] = []
     private var bytes: [UInt8] = []
-    /// The answer that was rendered last, with its range in `bytes`. Equal answers share the range, because many
-    /// clients that wait for the same event get copies of one answer.
+    /// The answer that was rendered last, with its range in `bytes`. Unmodified copies of the answer (`isCopy`) share
+    /// the range, because many clients that wait for the same event get copies of one answer.
     private var last: (response: Response, format: AnswerFormat, keepsAlive: Bool, start: Int, end: Int)?
 
     var isFull: Bool { bytes.count >= Self.targetBytes }

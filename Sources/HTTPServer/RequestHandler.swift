@@ -75,8 +75,8 @@ extension RequestHandler {
 /// A decision of a handler on a request whose large body is not received yet.
 package enum BodyDecision {
     case refuse(Response)
-    /// Receive the body when memory is available. The memory counts towards the share of this client; if nil, towards
-    /// the share of the peer.
+    /// Receive the body when memory is available. Each client may use a share of the memory for large bodies. The body
+    /// counts towards the share of this client; if nil, towards the share of the peer.
     case receive(from: ClientKey?)
 }
 
@@ -119,7 +119,7 @@ package struct LargeBody: Sendable {
     package let range: Range<Int>
     /// The part of the memory budget that covers the body.
     package let charge: MemoryBudget.Reservation
-    /// The admission of the body. The `UploadQueue` may admit other bodies when this object is deallocated.
+    /// Counts the body towards the memory that the `UploadQueue` may use, until this object is deallocated.
     private let upload: Upload?
 
     init(_ bytes: [UInt8], _ range: Range<Int>, _ charge: MemoryBudget.Reservation, _ upload: Upload?) {

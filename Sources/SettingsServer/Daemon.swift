@@ -114,6 +114,7 @@ package final class Daemon: Sendable {
         self.pendingActions = pendingActions
         // No client may see a setting whose revert was due while the daemon was not running.
         pendingActions.start(waitingAtMostSeconds: Self.dueActionsSeconds)
+        // The daemon also starts if a schema is refused. The setter logs this.
         _ = schemaSetter.set(schemaFiles)
         let reloader = Reloader(
             startConfiguration: startConfiguration, addresses: addresses, availableConnections: availableConnections,
@@ -163,9 +164,11 @@ package final class Daemon: Sendable {
         self.isStopping = isStopping
         stopTimeout = UInt64(max(0, configuration.stopSeconds)) * 1_000_000_000
         do throws(SystemError) {
-            // When etcd has commits of other daemons, the commit stage publishes them as a part of its maintenance.
+            // `announcing` is the address of this daemon in the list of daemons that operators see. When etcd has
+            // commits of other daemons, the commit stage publishes them as a part of its maintenance.
             try etcdLog?.start(announcing: addresses.first?.location) { store.performMaintenance() }
-            // Every daemon lists the clients of all daemons.
+            // Every daemon lists the clients of all daemons. It drops the records of a daemon that has announced
+            // nothing for the time `retention`.
             etcdLog?.exchange(
                 retention: { .nanoseconds(Int64(service.clients.forgetTime)) },
                 records: { service.clients.records(on: store.state) },

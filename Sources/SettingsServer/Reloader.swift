@@ -27,9 +27,9 @@ final class Reloader: Sendable {
     /// Reads the configuration again.
     private let reread: @Sendable () throws(ConfigurationError) -> Configuration
     private let state: Mutex<State>
-    private let hasLastReloadFailed = Atomic(false)
+    private let lastReloadFailureFlag = Atomic(false)
 
-    var lastReloadFailed: Bool { hasLastReloadFailed.load(ordering: .relaxed) }
+    var lastReloadFailed: Bool { lastReloadFailureFlag.load(ordering: .relaxed) }
 
     private struct State {
         /// The configuration at the start of the daemon. An option that differs from it may need a restart.
@@ -66,7 +66,7 @@ final class Reloader: Sendable {
             self.manager?.reportReloading()
             do throws(ConfigurationError) {
                 let (restartOptions, schemaFiles) = try self.reload()
-                self.hasLastReloadFailed.store(false, ordering: .relaxed)
+                self.lastReloadFailureFlag.store(false, ordering: .relaxed)
                 let refused = self.schemaSetter.set(schemaFiles)
                 self.manager?.reportReady(
                     on: self.addresses, failure: refused.isEmpty ? nil : "schemas were refused; see the log")
@@ -76,7 +76,7 @@ final class Reloader: Sendable {
                     self.rereadTokens()
                     ? "the daemon read the tokens again and kept its other options" : "the daemon kept its options"
                 let message = "cannot reload the configuration: \(error); \(consequence)"
-                self.hasLastReloadFailed.store(true, ordering: .relaxed)
+                self.lastReloadFailureFlag.store(true, ordering: .relaxed)
                 self.log.error(message)
                 self.manager?.reportReady(on: self.addresses, failure: "the last reload failed: \(error)")
                 completion(.failure(Problem(.invalidValue, message)))

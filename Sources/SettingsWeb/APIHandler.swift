@@ -22,6 +22,7 @@ internal import SettingsStorage
 package final class APIHandler: RequestHandler {
     let service: Service
     let loop: EventLoop
+    /// Runs the work that other threads pass to the handler on the event loop.
     let mailbox: LoopMailbox
     private(set) var policies: Policies
     /// Checks the host name and the origin that requests name.
@@ -57,6 +58,7 @@ package final class APIHandler: RequestHandler {
     private let listener: ListenerID
     /// The field `Settings-Stale` of all answers; nil while the daemon can read the log in etcd, and without etcd.
     private var staleness: FieldBlock?
+    /// Answers the watchers, which are requests that wait for changes, when a commit matches them.
     private(set) lazy var notifier = WatchNotifier(service, on: loop, for: self, listener)
 
     package init(_ service: Service, on loop: EventLoop) {
@@ -136,6 +138,7 @@ package final class APIHandler: RequestHandler {
             if let response = current.response {
                 recordAnswer(response, current.timing) { loggedRequest(head, bytes, exchange) }
             } else if policies.logging.mayLog(current.timing) {
+                // The copy is logged when the request is answered.
                 let logCopy = loggedRequest(head, bytes, exchange)
                 requests.update(id) { $0.logCopy = logCopy }
             }

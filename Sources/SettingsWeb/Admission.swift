@@ -65,7 +65,7 @@ extension APIHandler {
         }
         let handling = serve(head, bytes, body, exchange, from: caller)
         // The connection passes a postponed request to the handler again. The rate limit must count the request once.
-        if case .afterEarlierRequests = handling { service.rateLimiter.returnToken(of: key, rate) }
+        if case .afterEarlierRequests = handling { service.rateLimiter.uncountRequest(of: key, rate) }
         return handling
     }
 
@@ -82,7 +82,7 @@ extension APIHandler {
         switch Route(head.path, in: bytes)?.resource {
         case .health, .ready, .metrics: return nil
         default:
-            return service.rateLimiter.consumeToken(of: key, at: loop.now, rate)
+            return service.rateLimiter.countRequest(of: key, at: loop.now, rate)
                 .map { Problem(tooManyRequests: rate, wait: $0) }
         }
     }

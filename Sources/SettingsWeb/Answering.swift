@@ -119,6 +119,7 @@ extension APIHandler {
         }
         work.isWanted = { wanted.isSet }
         if !mustAnswer {
+            // The scheduler refuses work that waits too long, or that needs more memory than the whole budget has.
             work.refuse = { refusal in
                 mailbox.run { $0.refuse(key, because: Problem(refusal, ifTimedOut: .tooMuchBackgroundWork)) }
             }

@@ -74,6 +74,7 @@ extension APIHandler {
             let state = service.store.state
             // A write with an `Idempotency-Key` may repeat an earlier write, and then gets the earlier answer even if
             // the setting is locked now. So the store checks the lock, after it has searched for an earlier write.
+            // The report of a client (`.client`) changes no setting.
             if !request.route.resource.isRead(by: head.method), request.route.resource != .client,
                 !head.has(.idempotencyKey)
             {

@@ -62,7 +62,7 @@ extension State {
         }
     }
 
-    /// Lists the pending actions that the caller may see.
+    /// Lists the pending actions that the caller may see. Without pending actions, the empty list is rendered at once.
     func pendingActions(_ request: APIRequest) throws(Problem) -> Rendering {
         let restrictedGrants = request.caller?.restrictedGrants
         var suite: SuiteName?
@@ -73,6 +73,7 @@ extension State {
                 throw Problem(error)
             }
         }
+        // `.some` demands the right on at least one key of the suite.
         if let suite, let caller = request.caller { try caller.demand(.read, on: suite, .some) }
         let bytes = pending.size
         return Rendering(
@@ -107,9 +108,11 @@ extension State {
         }
         guard let suite = suite(name) else { throw unknownSuite(name, for: restrictedGrants) }
         let result = Self.schema(of: suite, for: restrictedGrants, at: cursor)
+        // Without a schema (`isMissing`), the answer is an error that does not depend on preconditions.
         guard let tag = result.tag?.revision, !result.isMissing else { return result.rendering }
         try request.ifMatch(in: bytes)?.check(
-            "the schema of suite \(name)", revision: tag, reporting: .suite(SuiteRevision(suite: name, revision: tag)))
+            "the schema of suite \(name)", revision: tag,
+            currentState: .suite(SuiteRevision(suite: name, revision: tag)))
         return result.answer(to: try request.ifNoneMatch(in: bytes), cursor)
     }
 
@@ -212,7 +215,7 @@ extension Suite {
 
     /// The cost of a page of keys. Every page visits all keys that the schema lists. The entry of each key contains the
     /// schema of the key, with the definitions to which it refers: at most the schema of the suite without
-    /// `properties`. A rendered unit is one JSON value, or eight bytes of text.
+    /// `properties`. A rendered unit is one JSON value, or eight bytes of text. The rest of an entry counts as 16 units.
     fileprivate func listingCost(prefix: String, after: String?, limit: Int, within maximumCost: Cost) -> Cost {
         var meter = CostMeter(within: maximumCost)
         let document = schema?.schema.document

@@ -26,7 +26,8 @@ final class LoopMailbox: WriteReceiver, PublicationListener, @unchecked Sendable
         }
     }
 
-    /// Calls the body on the event loop. If the loop has stopped, calls the body with nil.
+    /// Calls the body with the handler, on the event loop. If the loop has stopped, calls the body with nil, on the
+    /// dispatch queue of the loop.
     func runEvenIfStopped(_ body: @escaping @Sendable (APIHandler?) -> Void) {
         loop.run { body(self.handler) }
     }

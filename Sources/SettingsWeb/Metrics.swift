@@ -236,6 +236,7 @@ extension APIHandler {
         for loopMailbox in mailboxes {
             loopMailbox.runEvenIfStopped { handler in
                 handler?.countStreams()
+                // `add` returns the sum when the last loop has added its metrics, and nil before.
                 guard let metrics = collector.add(handler?.metrics) else { return }
                 mailbox.run { handler in
                     // Rendering counts all keys and open files, so it runs in the background. The work belongs to no

@@ -9,6 +9,8 @@ package typealias PastSource = @Sendable (State) -> any PastReading
 
 /// Reads of past versions of settings and suites, and of the list of commits. `restrictedGrants` are the grants of a caller
 /// that may not read everything; nil if the caller may read everything. `request` contains ranges of `bytes`.
+/// `recentPast` reads only the history in memory. `isUpperBound` means that most answers take far less memory than
+/// estimated.
 extension State {
     /// Returns a reader that also reads past files; if there is no source, a reader of the history in memory.
     func pastReader(_ source: PastSource?) -> any PastReading {
@@ -51,10 +53,11 @@ extension State {
                     throw self.recentPast.unknownSuite(name, for: restrictedGrants, at: revision)
                 }
                 let result = try read(suite, self, revision)
+                // `isMissing`: the past version has no value or no schema, so there is nothing to compare.
                 if let ifMatch, let tag = result.tag?.revision, !result.isMissing {
                     try ifMatch.check(
                         "the requested resource as of revision \(revision)", revision: tag,
-                        reporting: .suite(SuiteRevision(suite: name, revision: suite.revision)))
+                        currentState: .suite(SuiteRevision(suite: name, revision: suite.revision)))
                 }
                 return result.answer(to: knownTags, self.cursor).make()
             } catch {

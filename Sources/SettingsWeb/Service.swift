@@ -11,6 +11,7 @@ package import SettingsStorage
 package struct Service: Sendable {
     package static let name = "settingsd"
     package static let version = ServiceDescription.programVersion
+    /// The OpenAPI document, which the C target COpenAPI embeds in the program.
     static let openAPI = Array(String(cString: openapi_document()).utf8)
 
     package let store: Store

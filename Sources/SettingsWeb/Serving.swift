@@ -16,7 +16,8 @@ extension APIHandler {
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, from caller: Caller?,
         hasAwaitedRevision: Bool = false
     ) -> Handling {
-        // Faster paths for plain reads (no query or conditions). `restrictedGrants` is nil if the caller may read everything.
+        // Faster paths for plain reads, without a query or conditions, of a setting and of a flag of OpenFeature.
+        // `restrictedGrants` is nil if the caller may read everything.
         if let setting = plainSetting(head, bytes, for: caller?.restrictedGrants) {
             current.timing.route = RouteName(method: head.method, resource: .setting)
             return .answer(setting)

@@ -106,6 +106,7 @@ struct UnfinishedRequests {
         while slots.count <= slot { slots.append(nil) }
         switch slots[slot]?.id {
         case id?: slots[slot] = entry
+        // If the request already has an entry in `overflow`, that entry is replaced, although the slot is free.
         case nil where overflow.isEmpty || overflow[id] == nil:
             slots[slot] = entry
             usedSlots += 1

@@ -9,6 +9,7 @@ internal import SettingsStorage
 /// Writes (PUT, PATCH, DELETE and POST): passes requests to the store, and answers them with the results. The store
 /// decides a write: it checks the write against the staged state (which includes commits that are not durable yet), and
 /// computes its commit or its refusal. `request` contains ranges of `bytes`, the received bytes of the request.
+/// `target` is the suite and the key in the path.
 extension APIHandler {
     /// Handles a write request. A write that would take the event loop too long is first prepared in the background.
     /// The handler collects all other writes, and queues them together, at the latest at the end of the loop iteration.

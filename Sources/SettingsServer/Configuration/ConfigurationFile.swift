@@ -8,7 +8,8 @@ internal import SettingsStorage
 package import SettingsWeb
 
 /// Reads the configuration file, and renders a configuration in its format. A file with an unknown member is
-/// refused, because the member could be a misspelt option.
+/// refused, because the member could be a misspelt option. In messages, `briefPhrase` shows a value, or only its kind
+/// and its size if it is long.
 extension Configuration {
     /// The maximum length of a configuration file in bytes.
     private static let maximumLength = 1 << 20

@@ -4,6 +4,8 @@ internal import SettingsWeb
 
 /// An option of the daemon: its name, its range, its help, and how it reads and writes its value in the configuration.
 ///
+/// In error messages, `briefPhrase` shows a JSON value, or only its kind and its size if it is long.
+///
 /// The table `Option.all` is the only declaration of the options. The configuration file, the environment, the command
 /// line, `--help` and `--print-config` all use the table, and tests compare the manual and the shipped configuration
 /// file with it.

@@ -201,7 +201,7 @@ extension Arguments {
         switch (flag, command) {
         case (.help, .help): throw Self.duplicateOption(flag.name)
         case (.help, _): command = .help
-        case (_, .help): break
+        case (_, .help): break  // `--help` ignores the flags after it.
         case (.version, .serve): command = .version
         case (.printConfig, .serve): command = .printConfiguration(json: false)
         case (.json, .printConfiguration): command = .printConfiguration(json: true)

@@ -92,6 +92,7 @@ package enum Program {
             }
             let check = try DirectoryCheck(DataDirectory(path))
             for line in check.lines { printLine(line) }
+            // `torn`: the newest journal ends with an incomplete line, as after a crash.
             return switch check.verdict {
             case .sound: .success
             case .torn: .tornTail

@@ -62,7 +62,7 @@ package final class AuditLog: Sendable {
             auditedRevisions = try AuditedRevisions(in: directory)
         } catch {
             log.error(
-                "cannot open the file AUDIT, which has the last audited revision: \(error); if the daemon crashes after a "
+                "cannot open the file AUDIT, which has the last audited revisions: \(error); if the daemon crashes after a "
                     + "rotation of the audit file, the audit file will lack lines")
             auditedRevisions = nil
         }
@@ -80,7 +80,8 @@ package final class AuditLog: Sendable {
         // revision on, only the lines in the file count.
         let recorded = auditedRevisions?.initialRevisions ?? []
         let audited = recorded.filter { revision in lowestInFile.map { revision < $0 } ?? true } + fileRevisions
-        // All commits up to this revision have lines. A later commit may lack a line although the next commit has one.
+        // All commits up to this revision have lines. A later commit may lack a line although the next commit has one,
+        // because the last `maximumReordering` lines may be out of order.
         guard let completeThrough = audited.dropLast(Self.maximumReordering).max() ?? audited.min() else { return }
         let present = Set(audited)
         let missing = state.history.commits(after: completeThrough).filter { !present.contains($0.revision) }

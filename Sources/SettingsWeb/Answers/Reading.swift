@@ -83,7 +83,7 @@ enum Reading: Hashable, Sendable {
         switch self {
         case .setting(let suite, let key, _, _):
             let name = "\(key) of suite \(suite)"
-            try ifMatch.check(name, revision: tag.revision, reporting: state.current(suite, key))
+            try ifMatch.check(name, revision: tag.revision, currentState: state.current(suite, key))
         case .suite(let suite, _, _, _, _): try ifMatch.check(suite: suite, revision: tag.revision)
         }
     }
@@ -102,6 +102,7 @@ enum Reading: Hashable, Sendable {
         // Every answer, also an error, has the source in the field `Settings-Source`.
         let source = record.valueSource.source
         let pending = isRaw ? nil : state?.pendingRevert(of: record)
+        // The tag also changes if the pending action ends or gets another deadline.
         let tag = suite.tag(of: record, for: restrictedGrants).including(pending)
         switch record.valueSource {
         case .stored, .default:

@@ -39,6 +39,7 @@ enum WebPage {
         form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'
         """
 
+    /// The files by path. The C target CPage embeds them in the program.
     private static let files: [String: File] = {
         var count = 0
         let table = page_files(&count)

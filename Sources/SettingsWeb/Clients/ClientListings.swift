@@ -36,7 +36,7 @@ struct ClientComparison {
         if applied >= suite.revision { return MissingCommits(count: 0, first: nil) }
         guard applied >= state.oldestAvailable(of: suite.id), !meter.isExceeded else { return nil }
         let later = commits[index(after: applied)...]
-        guard let subject = client.subject?.subject else {
+        guard let subject = client.subject?.watchSubject else {
             return MissingCommits(count: later.count, first: later.first)
         }
         var missing = (count: 0, first: RetainedCommit?.none)
@@ -122,6 +122,7 @@ extension Service {
             let descriptions = shown.map { comparison.description(of: $0, at: now) }
                 .sorted { $0.name.text.precedesInBytes($1.name.text) }
             var listing = ClientListing(suite: name, cursor: state.cursor, clients: descriptions)
+            // The other daemons whose clients are listed, too.
             listing.sources = self.clients.sources
             return Response(json: listing.jsonBytes(), cursor: state.cursor)
         }

@@ -39,7 +39,11 @@ extension ClientReport {
     /// Throws a problem with the status 400 if the report has a reason without a failure, or a reason that is too long.
     fileprivate func check() throws(Problem) {
         guard let reason else { return }
-        guard failed != nil else { throw Problem(.badRequest, "a report with reason needs failed") }
+        guard failed != nil else {
+            throw Problem(
+                .badRequest,
+                "a report with \"reason\" must also have \"failed\", the cursor of the failed state")
+        }
         let count = reason.utf8.count
         guard count <= Self.maximumReasonLength else {
             throw Problem(

@@ -38,7 +38,7 @@ struct CommitRequirement {
     }
 
     func outcome(of client: borrowing SuiteClient) -> Outcome {
-        let required = client.subject.flatMap { searches[$0.subject]?.required } ?? lastCommit
+        let required = client.subject.flatMap { searches[$0.watchSubject]?.required } ?? lastCommit
         if client.hasApplied(required) { return .applied }
         return client.failure.map { $0.revision >= required } ?? false ? .failed : .missing
     }
@@ -46,7 +46,7 @@ struct CommitRequirement {
     /// Returns the subject of a client if a search for commits that match the subject may change the outcome of the
     /// client.
     func unsearchedSubject(of client: borrowing SuiteClient) -> WatchSubject? {
-        guard let subject = client.subject?.subject, client.applied != nil, !client.hasApplied(lastCommit),
+        guard let subject = client.subject?.watchSubject, client.applied != nil, !client.hasApplied(lastCommit),
             !(searches[subject]?.isComplete ?? false)
         else { return nil }
         return subject

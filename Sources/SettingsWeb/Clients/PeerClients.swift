@@ -32,6 +32,7 @@ extension ListedClient: JSONBody {
         let user: String? = try reader.optional("user")
         let failed: Revision? = try reader.optional("failed")
         let reason: String? = try reader.optional("reason")
+        // `PeerClients.add` replaces the time 0 by the time at which this daemon read the last announcement.
         let client = SuiteClient(
             try reader.required("name"), caller: try reader.optional("caller"),
             from: address.flatMap { IPAddress($0) }.map { .address($0) } ?? user.map { .user($0) } ?? .unknown,
@@ -64,7 +65,7 @@ struct PeerClients: Sendable {
     struct Source: Sendable {
         let daemon: String
         /// The time at which this daemon read the last announcement of the other daemon, in nanoseconds of the
-        /// monotonic clock.
+        /// monotonic clock. Every second, each daemon announces in etcd how many records it has.
         let time: UInt64
     }
 

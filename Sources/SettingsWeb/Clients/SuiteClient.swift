@@ -71,7 +71,7 @@ struct SuiteClient: Sendable {
         (self.number, since, presence) = (number, now.wall, ClientPresence(seen: now.monotonic))
     }
 
-    /// Makes a client that reports to another daemon.
+    /// Makes a client that reports to another daemon. Only the numbers of clients of this daemon are used.
     init(
         _ name: ClientName, caller: String?, from peer: ClientPeer, since: Timestamp, applied: Revision?,
         failure: Failure?, seen time: UInt64
@@ -157,7 +157,7 @@ final class ClientSubject: Sendable {
     /// The memory that a key or a prefix needs in addition to its bytes.
     private static let bytesPerName = 16
 
-    let subject: WatchSubject
+    let watchSubject: WatchSubject
 
     /// Returns nil for the whole suite, and if the keys and prefixes have more than the maximum size.
     init?(_ suite: SuiteName, _ filter: KeyFilter, for restrictedGrants: Grants?) {
@@ -166,7 +166,7 @@ final class ClientSubject: Sendable {
         guard limits != nil || !filter.isEverything,
             names.reduce(0, { $0 + $1 + Self.bytesPerName }) <= Self.maximumBytes
         else { return nil }
-        subject = WatchSubject(suite, filter, for: limits)
+        watchSubject = WatchSubject(suite, filter, for: limits)
     }
 }
 

@@ -98,6 +98,7 @@ extension Suite {
     {
         let record = record(key)
         guard schemaAllows(key) || record.stored != nil, !isHidden(record, from: restrictedGrants) else {
+            // An error of the protocol has no member for similar keys.
             throw unknownKey(key, for: restrictedGrants, suggestsSimilarKeys: false)
         }
         guard record.valueSource != .invalid else { throw invalidStored(record) }

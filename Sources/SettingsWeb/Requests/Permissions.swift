@@ -132,6 +132,8 @@ extension APIRequest {
                     try caller.demand(right, on: suite, restore.prefix.map { .prefix($0) } ?? .all)
                 }
             }
+        // The path and the query determine the keys of the other commands, and `admit` and the method above check them.
+        // The decide stage checks an undo.
         default: break
         }
     }

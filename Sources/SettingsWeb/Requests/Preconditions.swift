@@ -57,6 +57,7 @@ enum TagList: Hashable {
     }
 
     private static func malformed(_ text: String, _ field: String) -> Problem {
+        // A number is probably the revision in a tag whose quotation marks are missing.
         let hint = Revision(text) != nil ? "; write \(field): \"\(text)\", with the quotation marks" : ""
         return Problem(.badRequest, "\(field): must be * or a tag such as \"17\" (got \(text))\(hint)")
     }
@@ -96,9 +97,10 @@ extension WriteGuard {
         }
     }
 
-    /// Throws 412 with the current state if the guard, the `If-Match` of a read, does not hold for the object `name`.
+    /// Throws 412 with the current state of the object `name` if the guard, the `If-Match` of a read, does not hold for
+    /// the object.
     func check(
-        _ name: String, revision: Revision, reporting current: @autoclosure () -> Problem.Current
+        _ name: String, revision: Revision, currentState current: @autoclosure () -> Problem.Current
     ) throws(Problem) {
         guard !holds(revision: revision, exists: true) else { return }
         var problem = Problem(.preconditionFailed, detail(name, revision: revision, exists: true))
@@ -109,6 +111,6 @@ extension WriteGuard {
     /// Throws 412 if the guard, which is the `If-Match` of a read, does not hold for a suite that exists.
     func check(suite: SuiteName, revision: Revision) throws(Problem) {
         try check(
-            "suite \(suite)", revision: revision, reporting: .suite(SuiteRevision(suite: suite, revision: revision)))
+            "suite \(suite)", revision: revision, currentState: .suite(SuiteRevision(suite: suite, revision: revision)))
     }
 }

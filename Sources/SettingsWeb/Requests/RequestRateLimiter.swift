@@ -27,7 +27,7 @@ final class RequestRateLimiter: Sendable {
     private static let maximumBuckets = 16_384
 
     /// Consumes a token of a caller. Returns nil on success; otherwise the nanoseconds until the bucket has a token.
-    func consumeToken(of key: ClientKey, at now: UInt64, _ rate: RequestRate) -> UInt64? {
+    func countRequest(of key: ClientKey, at now: UInt64, _ rate: RequestRate) -> UInt64? {
         let timeToFill = rate.interval * UInt64(max(1, rate.burst))
         return fullTimes.withLock { fullTimes in
             let newFullTime = max(fullTimes[key] ?? 0, now) + rate.interval
@@ -39,7 +39,7 @@ final class RequestRateLimiter: Sendable {
     }
 
     /// Puts back the token of a request that is postponed and will consume another token when it is served.
-    func returnToken(of key: ClientKey, _ rate: RequestRate) {
+    func uncountRequest(of key: ClientKey, _ rate: RequestRate) {
         fullTimes.withLock { fullTimes in
             if let time = fullTimes[key] { fullTimes[key] = time - min(time, rate.interval) }
         }

@@ -157,9 +157,13 @@ extension Parameter {
     /// Empty text is refused, because it would remove all keys of the suite.
     static let prefixToRemove = Parameter("prefix", .nonEmptyText)
     static let limit = Parameter("limit", .count(1...maximumLimit))
+    /// The last name on the previous page of a list.
     static let after = Parameter("after", .text)
+    /// Which values of a suite the answer has.
     static let view = Parameter("view", .choice(SuiteView.allCases.map(\.rawValue)))
+    /// Reads a past version.
     static let at = Parameter("at", .moment)
+    /// Lists only the commits before this revision.
     static let before = Parameter("before", .revision)
     static let historyLimit = Parameter("limit", .count(1...1000))
     /// The name of the caller whose commits are shown.

@@ -80,9 +80,11 @@ extension APIRequest {
         let isValidationCostly = request.validateValue(
             against: target.schema, maximumSteps: body.count < Self.largeBodySize ? Self.maximumStepsOnLoop : .max)
         request.guards = try guards(in: bytes)
+        // A write with deadlines is not split into several commits, because only a single commit can be reverted.
         (request.deadlines, request.takesOneCommit) = (deadlines, deadlines != nil)
         request.isDryRun = query.flag(.dryRun)
         request.overridesLocks = overridesLocks
+        // `overhead` is an estimate of the memory that a write takes in addition to its body.
         request.size = body.count + WriteRequest.overhead
         request.origin = CommitOrigin(by: callerName, note: try parseNote(in: bytes))
         if let text = fieldValue(.idempotencyKey, in: bytes) {

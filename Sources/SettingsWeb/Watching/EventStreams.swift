@@ -141,6 +141,7 @@ extension WatchNotifier {
         watcher.answerKind = .stateEvent(isReset: true, style)
         watcher.phase = .live
         guard !isKnown else { return }
+        // Only a subject with a single suite can be missing: the state of several suites lists the missing suites.
         let missing = EventText.text(of: .missing(subject.suites[0], state.cursor))
         push(style == .settings ? missing : EventText.refetch(subject, on: state), to: watcher)
     }

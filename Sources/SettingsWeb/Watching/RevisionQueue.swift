@@ -39,6 +39,7 @@ struct RevisionQueue {
         let reached = Array(
             awaitedCursors.lazy.filter { $0.value.map(cursor.hasReached) ?? false }.prefix(limit).map(\.key))
         for id in reached { awaitedCursors[id] = nil }
+        // `isBase` compares the epochs, and ignores a digest of grants at the end of the other epoch.
         let remaining = awaitedCursors.values.lazy.compactMap(\.self).filter { cursor.epoch.isBase(of: $0.epoch) }
         lastComparison = (cursor.epoch, remaining.map(\.revision).min())
         return reached

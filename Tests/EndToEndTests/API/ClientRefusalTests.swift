@@ -26,7 +26,7 @@ struct ClientRefusalTests {
         Row("A revision in place of a cursor", given: [put], #"PUT app/clients/web {"applied":"1"}"#, 400, .badRequest),
         Row(
             "A reason without a failure", given: [put], #"PUT app/clients/web {"reason":"full"}"#, 400, .badRequest,
-            #"{"detail":"a report with reason needs failed"}"#),
+            #"{"detail":"a report with \"reason\" must also have \"failed\", the cursor of the failed state"}"#),
         Row(
             "A reason of 1025 bytes", given: [put],
             Request(#"PUT app/clients/web {"failed":"e.1","reason":"\#(String(repeating: "r", count: 1025))"}"#), 400,

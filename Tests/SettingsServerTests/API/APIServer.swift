@@ -10,7 +10,8 @@ import TestSupport
 @testable import SettingsWeb
 
 /// A server of the HTTP API over a store without files, with one event loop. The test can block the parsing of large
-/// bodies and the event loop.
+/// bodies and the event loop. A `ScriptedLog` is a commit log in memory that the test controls. `patientWait` waits at
+/// most `Deadline.patience` seconds, and then ends the tests.
 final class APIServer {
     let store: Store
     private let server: HTTPServer
@@ -59,6 +60,7 @@ final class APIServer {
     /// Waits until exactly this number of background jobs are queued. Running jobs do not count.
     func awaitQueuedJobs(_ count: Int) throws {
         try eventually {
+            // In the meantime, the event loop can handle requests.
             awaitPublication()
             return parsingScheduler.count + renderingScheduler.count == count
         }

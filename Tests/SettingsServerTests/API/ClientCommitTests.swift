@@ -64,6 +64,7 @@ struct ClientCommitTests {
         let name = try SuiteName("app")
         let suite = try #require(state.suite(name))
         let filters = try filters()
+        // All calls have the time 1, so no client is gone.
         var table = ClientTable(forgetTime: 90)
         let time = ClientTable.Time(monotonic: 1, wall: Timestamp(milliseconds: 1))
         for number in 0..<60 {
@@ -86,7 +87,7 @@ struct ClientCommitTests {
                 let applied = try #require(client.applied)
                 let missing = commits.filter { commit in
                     // A client without a subject watches the whole suite.
-                    let subject = client.subject?.subject ?? WatchSubject(name)
+                    let subject = client.subject?.watchSubject ?? WatchSubject(name)
                     return commit.revision > applied && commit.revision <= target && subject.matches(commit)
                 }
                 let context: Comment = "seed \(seed), target \(target), client \(client.name) at \(applied)"

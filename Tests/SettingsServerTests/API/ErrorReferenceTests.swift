@@ -17,6 +17,7 @@ struct ErrorReferenceTests {
     private func rows() throws -> [Row] {
         let text = try String(contentsOf: Self.page, encoding: .utf8)
         let lines = text.split(separator: "\n").drop { !$0.hasPrefix("| code |") }.prefix { $0.hasPrefix("|") }
+        // The first two lines are the headings and the line below them.
         return lines.dropFirst(2).map { line in
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             return Row(

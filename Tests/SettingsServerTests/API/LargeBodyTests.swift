@@ -10,6 +10,8 @@ import Testing
 
 @testable import SettingsWeb
 
+/// Requests with bodies that are parsed in the background, which `APIServer.blockParsing` delays, and answers that are
+/// rendered in the background.
 @Suite(.ownThread)
 struct LargeBodyTests {
     /// A JSON text that is long enough to be parsed in the background.
@@ -28,7 +30,8 @@ struct LargeBodyTests {
         "GET /v1/suites/\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
     }
 
-    /// The number of keys of a suite that is rendered in the background. Each key counts as at least four units.
+    /// The number of keys of a suite that is rendered in the background. Each key counts as at least four rendered
+    /// units: JSON values, or eight bytes of text each.
     static let keyCountOfLargeSuite = Int(Cost.loopLimit.microseconds / Cost.renderedUnit.microseconds) / 4 + 1
 
     /// A schema that is long enough to be parsed in the background.
@@ -67,7 +70,7 @@ struct LargeBodyTests {
         server.awaitPublication()
         #expect(server.store.state.revision == Revision(1))
         server.unblockParsing()
-        // The second to the fourth PUT and the first GET.
+        // The second to the fourth PUT, and then the first GET.
         for _ in 0..<3 { #expect(try client.readResponse().status == 200) }
         #expect(try client.readResponse().text == Self.longText.dropFirst().dropLast())
         #expect(try client.readResponse().status == 200)
@@ -199,6 +202,7 @@ struct LargeBodyTests {
         let staying = try server.connect()
         try staying.send(Self.get("app"))
         try server.awaitQueuedJobs(2)
+        // The scheduler drops the work of this request, whose client is gone.
         leaving.reset()
         let client = ClientKey.address(.tcp(try #require(IPAddress("127.0.0.1")), port: 0))
         while !scheduler.isFull(for: client) { scheduler.submit(WorkScheduler.Work(client: client) { _ in }) }

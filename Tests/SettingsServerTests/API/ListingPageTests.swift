@@ -12,6 +12,7 @@ struct ListingPageTests {
     func pages() throws {
         let words = (0..<1000).map { JSONValue.string("word number \($0)" + String(repeating: " ", count: 800)) }
         let schema = try Schema(["additionalProperties": ["enum": .array(words)]])
+        // The revisions have no effect on the pages.
         var suite = Suite(try SuiteName("app"), revision: .zero, unknownKeyRevision: .zero)
         suite.setSchema(SchemaVersion(schema, revision: .zero), revision: .zero)
         let names = try (0..<300).map { try KeyName("key\(1000 + $0)") }

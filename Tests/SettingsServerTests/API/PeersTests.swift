@@ -29,6 +29,7 @@ struct PeersTests {
         var peers: Peers {
             Peers(
                 findEndOfLog: { self.ask($0) },
+                // The answer to `GET /v1/cluster`.
                 describe: { $0(.success(["daemons": 3, "cursor": .string("e0.7")])) },
                 metrics: { LogMetrics.Contents() })
         }

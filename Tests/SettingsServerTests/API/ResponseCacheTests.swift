@@ -13,6 +13,7 @@ import Testing
 struct ResponseCacheTests {
     private var cache = ResponseCache()
 
+    /// The kind of the answer, here `noChanges`, is a part of the key, and otherwise has no effect on the cache.
     private func answerKey(_ suite: String) throws -> AnswerKey {
         AnswerKey(WatchSubject(try SuiteName(suite)), .noChanges)
     }

@@ -5,9 +5,11 @@ import Testing
 @testable import SettingsWeb
 
 struct UnfinishedRequestsTests {
+    // Requests of two connections that use the same slot one after the other. The generations distinguish them.
     private let first = Ticket(slot: 0, generation: 0, number: 1)
     private let second = Ticket(slot: 0, generation: 1, number: 1)
 
+    /// The arrival is any time.
     private func current(_ id: Ticket) -> CurrentRequest { CurrentRequest(id: id, arrival: 7) }
 
     @Test("The table finds a request by its ticket until its removal, and not by the ticket of a later connection")
@@ -62,6 +64,7 @@ struct UnfinishedRequestsTests {
     }
 }
 
+/// The queue of requests that wait until a revision is published. The limit 9 exceeds the number of requests.
 struct RevisionQueueTests {
     private let ids = (0..<4).map { Ticket(slot: $0, generation: 0, number: 0) }
 

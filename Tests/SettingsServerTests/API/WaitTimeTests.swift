@@ -90,6 +90,7 @@ struct WaitTimeTests {
         // This commit has the revision 2.
         #expect(try server.connect().exchange(LargeBodyTests.put("app/keys/b", "1")).status < 300)
         var now: UInt64 = 0
+        // The keep-alive is due 15 seconds after the last event.
         advance(server, to: 14_900_000_000, from: &now)
         advance(server, to: 15_100_000_000, from: &now)
         try stream.read { $0.lastEventID == "e0.2" }
@@ -147,6 +148,7 @@ struct WaitTimeTests {
         let length = stream.received.count
         let key = try KeyName("a")
         let write = WriteRequest(.setting(Transaction.Operation(suite: try SuiteName("app"), key: key, .set(2))))
+        // Receives the result of the write.
         let replies = CollectedResults()
         server.whileLoopIsBlocked {
             // The loop handles the commit and the end of the silent interval in the same iteration.

@@ -16,7 +16,8 @@ struct WriteAnswerTests {
         try client.send(LargeBodyTests.put("app/keys/a", "1"))
         log.releaseFlush()
         #expect(try client.readResponse().status == 201)
-        // Each `awaitFlush` waits for one flush: this call for the flush above, the next call for the next flush.
+        // Each call of `awaitFlushStart` waits for one flush: this call for the flush above, the next call for the next
+        // flush.
         log.awaitFlushStart()
     }
 

@@ -8,6 +8,7 @@ import SettingsWeb
 import TestSupport
 import Testing
 
+/// The token file. A change writes the temporary file `tokens.json.new`, and renames it to `tokens.json`.
 @Suite(.ownThread)
 struct TokenFileTests {
     private let directory: TemporaryDirectory
