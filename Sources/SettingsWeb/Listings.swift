@@ -215,7 +215,7 @@ extension Suite {
 
     /// The cost of a page of keys. Every page visits all keys that the schema lists. The entry of each key contains the
     /// schema of the key, with the definitions to which it refers: at most the schema of the suite without
-    /// `properties`. A rendered unit is one JSON value, or eight bytes of text. The rest of an entry counts as 16 units.
+    /// `properties`. A rendered unit is one JSON value, or eight bytes of text. The rest of an entry counts as 16.
     fileprivate func listingCost(prefix: String, after: String?, limit: Int, within maximumCost: Cost) -> Cost {
         var meter = CostMeter(within: maximumCost)
         let document = schema?.schema.document
@@ -262,6 +262,7 @@ extension Suite {
                         : version.schema.standaloneDocument(of: key)
                 }
             }
+            // `shown` leaves out a secret value that the caller may not read.
             var setting = setting(record).shown(to: restrictedGrants)
             setting.pending = state?.pendingRevert(of: record)
             let entry = KeyListing.Entry(

@@ -6,7 +6,8 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Reads. `request` and `head` contain ranges of `bytes`, the received bytes of the request.
+/// Reads. `request` and `head` contain ranges of `bytes`, the received bytes of the request. `shown` leaves out the
+/// keys and the values that a caller may not read.
 extension APIHandler {
     /// Answers a read that `plainSetting` and `plainSuite` do not answer.
     func read(
