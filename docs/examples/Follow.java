@@ -1,4 +1,5 @@
 // Prints the state of the suite app, then each of its changes. Run it with: java Follow.java
+// With access control, SETTINGS_TOKEN_FILE names a file with the token.
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -15,6 +16,8 @@ public class Follow {
         while (true) {
             var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:7070/v1/suites/app/observe"));
             request.header("Accept", "text/event-stream");
+            var tokenFile = System.getenv("SETTINGS_TOKEN_FILE");
+            if (tokenFile != null) request.header("Authorization", "Bearer " + Files.readString(Path.of(tokenFile)).strip());
             if (Files.exists(CURSOR)) request.header("Last-Event-ID", Files.readString(CURSOR));
             try {
                 var answer = http.send(request.build(), BodyHandlers.ofLines());

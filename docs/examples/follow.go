@@ -1,5 +1,6 @@
 // Prints the state of the suite app, then each of its changes. Run it with: go run follow.go
-// With the variable CLIENT, the program reports under this name which state it has applied.
+// With the variable CLIENT, the program reports under this name which state it has applied. With access control,
+// SETTINGS_TOKEN_FILE names a file with the token.
 package main
 
 import (
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -23,14 +25,25 @@ type news struct {
 }
 
 func poll(client *http.Client, cursor string) (answer news, err error) {
-	query := ""
+	query := "?wait=30" // A request without a cursor waits for a suite that does not exist yet.
 	if cursor != "" {
 		query = "?since=" + url.QueryEscape(cursor)
 		if name := os.Getenv("CLIENT"); name != "" {
 			query += "&client=" + url.QueryEscape(name) + "&applied=" + url.QueryEscape(cursor)
 		}
 	}
-	response, err := client.Get("http://127.0.0.1:7070/v1/suites/app/observe" + query)
+	request, err := http.NewRequest("GET", "http://127.0.0.1:7070/v1/suites/app/observe"+query, nil)
+	if err != nil {
+		return answer, err
+	}
+	if file := os.Getenv("SETTINGS_TOKEN_FILE"); file != "" {
+		token, err := os.ReadFile(file)
+		if err != nil {
+			return answer, err
+		}
+		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	}
+	response, err := client.Do(request)
 	if err != nil {
 		return answer, err
 	}

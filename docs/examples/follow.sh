@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prints the state of the suite app, then each of its changes. Run it with: sh follow.sh
-# With access control, set the variable TOKEN. End the script with Ctrl-C, or with a signal to its process group, because
+# With access control, SETTINGS_TOKEN_FILE names a file with the token. End the script with Ctrl-C, or with a signal to its process group, because
 # curl is a process of its own.
 # Each event has one line of JSON. --speed-time ends a connection on which nothing has arrived for a minute. The daemon sends its
 # cursor after 15 seconds without an event.
@@ -10,10 +10,14 @@ process() { # EVENT JSON: EVENT is state, reset, commit, or missing if the suite
     printf '%s %s\n' "$1" "$2"
 }
 
+authorization() { # Prints the header with the token. curl reads the header from a pipe, because arguments are visible to other users.
+    if [ -n "$SETTINGS_TOKEN_FILE" ]; then printf 'Authorization: Bearer %s\n' "$(cat "$SETTINGS_TOKEN_FILE")"; fi
+}
+
 while true; do
     last=$(cat cursor 2>/dev/null)
-    curl -fsSN --speed-limit 1 --speed-time 60 -H 'Accept: text/event-stream' ${last:+-H "Last-Event-ID: $last"} \
-        ${TOKEN:+-H "Authorization: Bearer $TOKEN"} "$url" |
+    authorization | curl -fsSN --speed-limit 1 --speed-time 60 -H 'Accept: text/event-stream' -H @- \
+        ${last:+-H "Last-Event-ID: $last"} "$url" |
         while read -r field value; do
             case $field in
                 event:) event=$value ;;

@@ -270,7 +270,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     private func ensureJournal() throws(CommitLogError) {
         guard lock != nil else { throw CommitLogError(.notDone, .failed, "the data directory is closed") }
         collectResults()
-        if journal.file == nil { displacementError = findDisplacement() }
+        if journal.file == nil || options.durability == .always { displacementError = findDisplacement() }
         if let displacementError { throw displacementError }
         guard journal.file == nil else { return }
         do throws(FileError) {
@@ -281,9 +281,9 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     }
 
     /// Checks whether the directory or the journal was moved, removed or replaced. In these cases, the next start would
-    /// not find new commits. Returns the error; nil if the directory and the journal are still at their paths. The
-    /// check takes one or two system calls, so the log checks once a second and before it begins a journal, not for
-    /// each write.
+    /// not find new commits. Returns the error; nil if the directory and the journal are still at their paths. With the
+    /// durability `always`, the log checks before each flush, whose sync takes much longer than the check; otherwise the
+    /// log checks once a second. It also checks before it begins a journal.
     private func findDisplacement() -> CommitLogError? {
         // If the path of the journal still refers to the open file, the directory has not been replaced.
         if journal.file?.isStillAtPath(in: directory.fileSystem) ?? false { return nil }

@@ -107,7 +107,8 @@ extension ExitCode {
         // The error for a quota has a limit, and the error for a full disk has no limit.
         case .insufficientStorage where problem.limit == nil: self = .unreachable
         case .unauthorized, .forbidden: self = .unauthorized
-        case .shuttingDown, .overloaded, .behind, .tooManyRequests, .tooManyConnections: self = .unreachable
+        case .shuttingDown, .overloaded, .behind, .storageFailed, .tooManyRequests, .tooManyConnections:
+            self = .unreachable
         default: self = (400..<500).contains(problem.status) || problem.status == 507 ? .refused : .failed
         }
     }
