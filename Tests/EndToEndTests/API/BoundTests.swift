@@ -42,35 +42,35 @@ struct WriteBoundTests {
     static let rows: [Row] = [
         Row("PUT of as many keys as the limit", Request("PUT app \(map(0..<100))"), 200, configure: limitKeys),
         Row(
-            "PUT of more keys than the limit", Request("PUT app \(map(0..<101))"), 413, .tooLarge, limitOf100,
+            "PUT of more keys than the limit", Request("PUT app \(map(0..<101))"), 413, .tooLarge, body: limitOf100,
             configure: limitKeys),
         Row(
-            "PATCH of more keys than the limit", Request("PATCH app \(map(0..<101))"), 413, .tooLarge, limitOf100,
+            "PATCH of more keys than the limit", Request("PATCH app \(map(0..<101))"), 413, .tooLarge, body: limitOf100,
             configure: limitKeys),
         Row(
             "PUT that removes more keys than the limit", given: writesOf150Keys, #"PUT app {"k1":1}"#, 413, .tooLarge,
-            limitOf100, configure: limitKeys),
+            body: limitOf100, configure: limitKeys),
         Row(
             "A transaction with more keys than the limit", Request("POST /v1/transaction \(operations(101))"), 413,
-            .tooLarge, limitOf100, configure: limitKeys),
+            .tooLarge, body: limitOf100, configure: limitKeys),
         Row(
             "DELETE of a prefix with more keys than the limit", given: writesOf150Keys, "DELETE app?prefix=k", 413,
-            .tooLarge, limitOf100, configure: limitKeys),
+            .tooLarge, body: limitOf100, configure: limitKeys),
         Row(
             "DELETE of a prefix with fewer keys than the limit", given: writesOf150Keys, "DELETE app?prefix=k1", 200,
             configure: limitKeys),
         Row(
             "A dry run of a drop of a suite with more keys than the limit", given: writesOf150Keys,
-            "DELETE app?drop&dryRun", 413, .tooLarge, limitOf100, configure: limitKeys),
+            "DELETE app?drop&dryRun", 413, .tooLarge, body: limitOf100, configure: limitKeys),
         Row(
             "A drop of a suite with more keys than the limit, with an old tag", given: writesOf150Keys,
             Request("DELETE app?drop", "If-Match: \"1\""), 412, .preconditionFailed, configure: limitKeys),
         Row(
             "A schema for a suite with more keys than the limit", given: writesOf150Keys,
-            Request("PUT app/schema \(schema)"), 413, .tooLarge, limitOf100, configure: limitKeys),
+            Request("PUT app/schema \(schema)"), 413, .tooLarge, body: limitOf100, configure: limitKeys),
         Row(
             "A schema with more defaults than the limit", Request("PUT app/schema \(schemaWithDefaults(101))"), 413,
-            .tooLarge, limitOf100, configure: limitKeys),
+            .tooLarge, body: limitOf100, configure: limitKeys),
         Row(
             "A schema with as many defaults as the limit", Request("PUT app/schema \(schemaWithDefaults(100))"), 201,
             configure: limitKeys),

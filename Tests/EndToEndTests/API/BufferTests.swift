@@ -41,6 +41,7 @@ struct BufferTests {
             return peer
         }
         let many = try (0..<30).map { number in try observe((0..<200).map { "k\(number).\($0)" }) }
+        // `readable(among:)` waits, and returns the indices of the clients that have received something.
         let refused = try #require(RawClient.readable(among: many).first)
         let answer = try many[refused].readResponse()
         #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
@@ -70,6 +71,7 @@ struct BufferTests {
         try daemon.sendOK("PUT app/keys/small 2")
     }
 
+    /// Limits the memory for requests and answers in transit to 16 MiB.
     private static func useMediumBuffer(_ configuration: inout Configuration) {
         configuration.bufferBytes = 16 << 20
         configuration.loops = 2
@@ -266,7 +268,7 @@ struct BufferTests {
         #expect(seen == last && pages > 5)
     }
 
-    @Test("Events that a stream's client does not read count as buffer memory, also small events")
+    @Test("Events that a stream's client does not read count as buffer memory")
     func streams() throws {
         let daemon = try TestDaemon { $0.loops = 1 }
         try daemon.sendOK("PUT app/keys/n 0")
@@ -312,6 +314,7 @@ struct BufferTests {
         #expect(try daemon.send(Request("PUT app/keys/a \(body)")).status == status)
     }
 
+    /// A number in 126 arrays or objects. A value may have 128 levels of nesting.
     private static func nested(_ opening: String, _ closing: String) -> String {
         String(repeating: opening, count: 126) + "1" + String(repeating: closing, count: 126)
     }

@@ -10,30 +10,30 @@ struct ClientRefusalTests {
     /// Creates the suite.
     static let put: Request = "PUT app/keys/a 1"
     static let rows: [Row] = [
-        Row("A suite without clients", given: [put], "GET app/clients", 200, nil, #"{"suite":"app","clients":[]}"#),
+        Row("A suite without clients", given: [put], "GET app/clients", 200, body: #"{"suite":"app","clients":[]}"#),
         Row("The clients of a missing suite", "GET app/clients", 404, .unknownSuite),
         Row("A report for a missing suite", "PUT app/clients/web {}", 404, .unknownSuite),
         Row(
-            "A report without a state", given: [put], "PUT app/clients/web {}", 200, nil,
-            #"{"name":"web","status":"behind","since":"*","lastSeen":"*","address":"127.0.0.1"}"#,
+            "A report without a state", given: [put], "PUT app/clients/web {}", 200,
+            body: #"{"name":"web","status":"behind","since":"*","lastSeen":"*","address":"127.0.0.1"}"#,
             lacks: ["applied", "missingCommits", "secondsBehind", "failure", "caller", "daemon"]),
         Row(
-            "A report of another history", given: [put], #"PUT app/clients/web {"applied":"other.1"}"#, 200, nil,
-            #"{"status":"behind"}"#, lacks: ["applied"]),
+            "A report of another history", given: [put], #"PUT app/clients/web {"applied":"other.1"}"#, 200,
+            body: #"{"status":"behind"}"#, lacks: ["applied"]),
         Row(
             "A report with an unknown member", given: [put], #"PUT app/clients/web {"aplied":"e.1"}"#, 400, .badRequest),
         Row("A report that is not JSON", given: [put], "PUT app/clients/web {", 400, .badRequest),
         Row("A revision in place of a cursor", given: [put], #"PUT app/clients/web {"applied":"1"}"#, 400, .badRequest),
         Row(
             "A reason without a failure", given: [put], #"PUT app/clients/web {"reason":"full"}"#, 400, .badRequest,
-            #"{"detail":"a report with \"reason\" must also have \"failed\", the cursor of the failed state"}"#),
+            body: #"{"detail":"a report with \"reason\" must also have \"failed\", the cursor of the failed state"}"#),
         Row(
             "A reason of 1025 bytes", given: [put],
             Request(#"PUT app/clients/web {"failed":"e.1","reason":"\#(String(repeating: "r", count: 1025))"}"#), 400,
-            .badRequest, #"{"detail":"*(got 1025 bytes)*"}"#),
+            .badRequest, body: #"{"detail":"*(got 1025 bytes)*"}"#),
         Row(
             "A client name with a control character", given: [put], "PUT app/clients/a%01b {}", 400, .badRequest,
-            #"{"detail":"*must be 1 to 128 bytes without control characters*"}"#),
+            body: #"{"detail":"*must be 1 to 128 bytes without control characters*"}"#),
         Row(
             "A client name of 129 bytes", given: [put],
             Request("PUT app/clients/\(String(repeating: "n", count: 129)) {}"), 400, .badRequest),
@@ -43,7 +43,7 @@ struct ClientRefusalTests {
             .unsupportedMediaType),
         Row(
             "A watch with applied and without client", given: [put], "GET app/observe?wait=0&applied=e.1", 400,
-            .badRequest, #"{"detail":"*applied needs the parameter client*"}"#),
+            .badRequest, body: #"{"detail":"*applied needs the parameter client*"}"#),
         Row(
             "A watch with a reason and without a failure", given: [put], "GET app/observe?wait=0&client=a&reason=r",
             400, .badRequest),
@@ -53,10 +53,10 @@ struct ClientRefusalTests {
             400, .badRequest),
         Row(
             "A watch of a suite prefix with a client name", "GET /v1/observe?wait=0&client=a&suitePrefix=a", 400,
-            .badRequest, #"{"detail":"*name the suites*"}"#),
+            .badRequest, body: #"{"detail":"*name the suites*"}"#),
         Row(
             "A read with a client name and without wait", given: [put], "GET app?client=a", 400, .badRequest,
-            #"{"detail":"*needs the*wait*"}"#),
+            body: #"{"detail":"*needs the*wait*"}"#),
         Row(
             "A read of a setting with a client name and without wait", given: [put], "GET app/keys/a?client=a", 400,
             .badRequest),
@@ -64,7 +64,7 @@ struct ClientRefusalTests {
         Row("The parameter wait without the parameter for", given: [put], "GET app/clients?wait=1", 400, .badRequest),
         Row(
             "The parameter for with a cursor of another history", given: [put], "GET app/clients?for=other.1", 400,
-            .badRequest, #"{"detail":"*belongs to another history*"}"#),
+            .badRequest, body: #"{"detail":"*belongs to another history*"}"#),
         Row(
             "The parameter behind with a revision in place of a cursor", given: [put], "GET app/clients?behind=1", 400,
             .badRequest),

@@ -11,7 +11,7 @@ struct DecisionOrderTests {
     static let staleGuard = "If-Match: \"999\""
 
     /// The row "X before Y" has a request with two errors. The answer must report the error X. "The coding" is the
-    /// field Content-Encoding. `after` adds the requests that are sent first.
+    /// field Content-Encoding. A body may have 16777216 bytes. `after` adds the requests that are sent first.
     static let rows: [Row] = [
         Row(
             "A malformed head before the host", Request("GET /v1", "Host: evil.example", "Host: evil.example"), 400,

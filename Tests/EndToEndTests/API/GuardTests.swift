@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// "Guards" in docs/http-api.md, on settings, suites and schemas. In a row, `$n` stands for the revision after the n-th
-/// request, and `"*"` for any value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer).
+/// request, and `"*"` for any value; no revision reaches 999. `IdempotencyTests.key` is a field Idempotency-Key.
+/// `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer).
 /// `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values.
 @Suite(.ownThread)
 struct GuardTests {
@@ -35,7 +36,7 @@ struct GuardTests {
         Row(
             "An old tag", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("PUT app/keys/a 3", "If-Match: \"$1\""), 412, .preconditionFailed,
-            #"{"current":{"suite":"app","key":"a","value":2,"source":"stored","revision":$2,"modified":"*"}}"#),
+            body: #"{"current":{"suite":"app","key":"a","value":2,"source":"stored","revision":$2,"modified":"*"}}"#),
         Row(
             "An old tag on a write of the present value", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("PUT app/keys/a 2", "If-Match: \"$1\""), 412, .preconditionFailed),
@@ -44,7 +45,8 @@ struct GuardTests {
             .preconditionFailed),
         Row(
             "A tag that is not a revision", given: ["PUT app/keys/a 1"],
-            Request("PUT app/keys/a 2", "If-Match: \"abc\""), 412, .preconditionFailed, #"{"current":{"value":1}}"#),
+            Request("PUT app/keys/a 2", "If-Match: \"abc\""), 412, .preconditionFailed,
+            body: #"{"current":{"value":1}}"#),
         Row(
             "A tag with a leading zero", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"0$1\""),
             412, .preconditionFailed),
@@ -70,7 +72,7 @@ struct GuardTests {
         Row(
             "A tag from before the removal", given: ["PUT app/keys/a 1", "DELETE app/keys/a"],
             Request("PUT app/keys/a 2", "If-Match: \"$1\""), 412, .preconditionFailed,
-            #"{"current":{"value":null,"source":"unset","revision":$2}}"#),
+            body: #"{"current":{"value":null,"source":"unset","revision":$2}}"#),
         Row(
             "The tag 0 of a key that was never set, after the suite was dropped",
             given: ["PUT app/keys/a 1", "DELETE app?drop", "PUT app/keys/b 1"],
@@ -80,25 +82,26 @@ struct GuardTests {
         Row(
             "If-Match: * on a key that is not set", given: ["PUT app/keys/b 1"],
             Request("PUT app/keys/a 2", "If-Match: *"), 412,
-            .preconditionFailed, #"{"current":{"key":"a","source":"unset"}}"#),
+            .preconditionFailed, body: #"{"current":{"key":"a","source":"unset"}}"#),
         Row(
             "If-Match: * on a key with only a default", given: [Samples.schema],
             Request("PUT app/keys/volume 1", "If-Match: *"), 412,
-            .preconditionFailed, #"{"current":{"value":0.5,"source":"default"}}"#),
+            .preconditionFailed, body: #"{"current":{"value":0.5,"source":"default"}}"#),
         Row(
             "If-Match: * on a key of a missing suite", Request("PUT app/keys/a 2", "If-Match: *"), 412,
-            .preconditionFailed, #"{"current":{"suite":"app","key":"a","source":"unset","revision":0}}"#),
+            .preconditionFailed, body: #"{"current":{"suite":"app","key":"a","source":"unset","revision":0}}"#),
         Row("If-None-Match: * on an absent key", Request("PUT app/keys/a 1", "If-None-Match: *"), 201),
         Row(
             "If-None-Match: * on a key with only a default", given: [Samples.schema],
             Request("PUT app/keys/volume 1", "If-None-Match: *"), 201),
         Row(
             "If-None-Match: * on a stored key", given: ["PUT app/keys/a 1"],
-            Request("PUT app/keys/a 2", "If-None-Match: *"), 412, .preconditionFailed, #"{"current":{"value":1}}"#),
+            Request("PUT app/keys/a 2", "If-None-Match: *"), 412, .preconditionFailed, body: #"{"current":{"value":1}}"#
+        ),
         Row(
             "If-None-Match: * on a key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
             Request("PUT app/keys/count 2", "If-None-Match: *"), 412, .preconditionFailed,
-            #"{"current":{"source":"invalid","stored":11}}"#),
+            body: #"{"current":{"source":"invalid","stored":11}}"#),
         Row(
             "If-None-Match with the current tag", given: ["PUT app/keys/a 1"],
             Request("PUT app/keys/a 2", "If-None-Match: \"$1\""), 412, .preconditionFailed),
@@ -110,7 +113,7 @@ struct GuardTests {
             Request("DELETE app/keys/a", "If-Match: \"$1\""), 412, .preconditionFailed),
         Row(
             "An operation with the current tag", given: ["PUT app/keys/a 1"],
-            Request(#"PATCH app/keys/a {"op":"add","by":1}"#, "If-Match: \"$1\""), 200, nil, #"{"value":2}"#),
+            Request(#"PATCH app/keys/a {"op":"add","by":1}"#, "If-Match: \"$1\""), 200, body: #"{"value":2}"#),
         Row(
             "A dry run with a tag that does not match", given: ["PUT app/keys/a 1"],
             Request("PUT app/keys/a?dryRun 2", "If-Match: \"999\""), 412, .preconditionFailed),
@@ -121,20 +124,20 @@ struct GuardTests {
         Row(
             "An old tag of a suite", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
             Request(#"PATCH app {"c":1}"#, "If-Match: \"$1\""), 412, .preconditionFailed,
-            #"{"current":{"suite":"app","revision":$2}}"#),
+            body: #"{"current":{"suite":"app","revision":$2}}"#),
         Row(
             "The current tag of a suite after a write to another suite", given: ["PUT app/keys/a 1", "PUT b/keys/a 1"],
             Request("PUT app {}", "If-Match: \"$1\""), 200),
         Row(
             "The tag of a suite from before a change of its schema",
             given: ["PUT app/keys/count 1", Samples.narrowSchema], Request("PUT app {}", "If-Match: \"$1\""),
-            412, .preconditionFailed, #"{"current":{"suite":"app","revision":$2}}"#),
+            412, .preconditionFailed, body: #"{"current":{"suite":"app","revision":$2}}"#),
         Row(
             "If-Match: * on a suite that exists", given: ["PUT app/keys/a 1"], Request("PUT app {}", "If-Match: *"), 200
         ),
         Row(
             "If-Match: * on a missing suite", Request(#"PUT app {"a":1}"#, "If-Match: *"), 412, .preconditionFailed,
-            #"{"current":{"suite":"app","revision":0}}"#),
+            body: #"{"current":{"suite":"app","revision":0}}"#),
         Row("If-None-Match: * on a missing suite", Request(#"PUT app {"a":1}"#, "If-None-Match: *"), 200),
         Row(
             "If-None-Match: * on a suite that exists", given: ["PUT app/keys/a 1"],
@@ -151,7 +154,7 @@ struct GuardTests {
         Row(
             "An old tag of a schema", given: [Samples.schema, Samples.narrowSchema],
             Request("DELETE app/schema", "If-Match: \"$1\""), 412, .preconditionFailed,
-            #"{"current":{"suite":"app","revision":$2}}"#),
+            body: #"{"current":{"suite":"app","revision":$2}}"#),
         Row(
             "The current tag of a schema after a write of a value", given: [Samples.schema, "PUT app/keys/volume 1"],
             Request("DELETE app/schema", "If-Match: \"$1\""), 200),
@@ -181,11 +184,11 @@ struct GuardTests {
     static let reads: [Row] = [
         Row(
             "GET of a setting with its tag", given: ["PUT app/keys/a 1"],
-            Request("GET app/keys/a", "If-Match: \"999\", \"$1\""), 200, nil, #"{"value":1}"#),
+            Request("GET app/keys/a", "If-Match: \"999\", \"$1\""), 200, body: #"{"value":1}"#),
         Row(
             "GET of a setting with an old tag", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("GET app/keys/a", "If-Match: \"$1\""), 412, .preconditionFailed,
-            #"{"current":{"suite":"app","key":"a","value":2,"revision":$2}}"#),
+            body: #"{"current":{"suite":"app","key":"a","value":2,"revision":$2}}"#),
         Row(
             "GET of a setting with a weak tag", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/a", "If-Match: W/\"$1\""), 412, .preconditionFailed),
@@ -194,7 +197,7 @@ struct GuardTests {
             Request("GET app/keys/a", "If-Match: \"999\"", "If-None-Match: \"$1\""), 412, .preconditionFailed),
         Row(
             "If-Match: * on GET of a key with only a default", given: [Samples.schema],
-            Request("GET app/keys/volume", "If-Match: *"), 200, nil, #"{"source":"default"}"#),
+            Request("GET app/keys/volume", "If-Match: *"), 200, body: #"{"source":"default"}"#),
         Row(
             "If-Match on GET of a key that is not set", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/b", "If-Match: \"999\""), 404, .notSet),
@@ -204,7 +207,7 @@ struct GuardTests {
         Row(
             "GET of a suite with an old tag", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("GET app", "If-Match: \"$1\""), 412, .preconditionFailed,
-            #"{"current":{"suite":"app","revision":$2}}"#),
+            body: #"{"current":{"suite":"app","revision":$2}}"#),
         Row("GET of a suite with its tag", given: ["PUT app/keys/a 1"], Request("GET app", "If-Match: \"$1\""), 200),
         Row(
             "GET of a past suite with the tag of the present suite", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
@@ -215,7 +218,7 @@ struct GuardTests {
         Row(
             "GET of a schema with an old tag", given: [Samples.schema, Samples.narrowSchema],
             Request("GET app/schema", "If-Match: \"$1\""), 412, .preconditionFailed,
-            #"{"current":{"suite":"app","revision":$2}}"#),
+            body: #"{"current":{"suite":"app","revision":$2}}"#),
         Row(
             "Tags with empty elements between them", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/a", "If-Match: , \"999\",,\"$1\" ,"), 200),

@@ -19,67 +19,67 @@ struct HistoryTests {
 
     static let rows: [Row] = [
         Row(
-            "The suite after its first commit", given: writes, "GET app?at=$1", 200, nil,
-            #"{"revision":$1,"schemaRevision":0,"values":{"count":3}}"#, fields: ["ETag: \"$1\""]),
+            "The suite after its first commit", given: writes, "GET app?at=$1", 200,
+            body: #"{"revision":$1,"schemaRevision":0,"values":{"count":3}}"#, fields: ["ETag: \"$1\""]),
         Row(
-            "The suite after its first schema", given: writes, "GET app?at=$2", 200, nil,
-            #"{"revision":$2,"schemaRevision":$2,"values":{"count":3,"fixed":1,"isOn":false,"volume":0.5}}"#),
+            "The suite after its first schema", given: writes, "GET app?at=$2", 200,
+            body: #"{"revision":$2,"schemaRevision":$2,"values":{"count":3,"fixed":1,"isOn":false,"volume":0.5}}"#),
         Row(
-            "The suite after a write", given: writes, "GET app?at=$3&view=stored", 200, nil,
-            #"{"revision":$3,"schemaRevision":$2,"values":{"count":3,"volume":1}}"#),
+            "The suite after a write", given: writes, "GET app?at=$3&view=stored", 200,
+            body: #"{"revision":$3,"schemaRevision":$2,"values":{"count":3,"volume":1}}"#),
         Row(
-            "The suite after a commit of another suite", given: writes, "GET app?at=$4", 200, nil,
-            #"{"revision":$3,"values":{"volume":1}}"#),
+            "The suite after a commit of another suite", given: writes, "GET app?at=$4", 200,
+            body: #"{"revision":$3,"values":{"volume":1}}"#),
         Row(
-            "The suite after another schema", given: writes, "GET app?at=$5", 200, nil,
-            #"{"revision":$5,"schemaRevision":$5,"values":{"count":3,"volume":1}}"#),
+            "The suite after another schema", given: writes, "GET app?at=$5", 200,
+            body: #"{"revision":$5,"schemaRevision":$5,"values":{"count":3,"volume":1}}"#),
         Row(
-            "The suite after a removal", given: writes, "GET app?at=$6", 200, nil,
-            #"{"revision":$6,"values":{"volume":1}}"#),
+            "The suite after a removal", given: writes, "GET app?at=$6", 200,
+            body: #"{"revision":$6,"values":{"volume":1}}"#),
         Row("The suite after its drop", given: writes, "GET app?at=$7", 404, .unknownSuite, lacks: ["didYouMean"]),
         Row("The suite at the current revision", given: writes, "GET app?at=$8&raw", 200, text: #"{"new":true}"#),
         Row("The suite before its creation", given: writes, "GET app?at=0", 404, .unknownSuite, lacks: ["didYouMean"]),
         Row(
             "Another suite before its creation", given: writes, "GET b?at=$2", 404, .unknownSuite,
-            #"{"detail":"*suite b*revision $2*revision $4*"}"#),
+            body: #"{"detail":"*suite b*revision $2*revision $4*"}"#),
         Row(
             "A dropped suite before its new creation", given: writes, "GET app/keys?at=$7", 404, .unknownSuite,
-            #"{"detail":"*suite app*revision $7*revision $8*"}"#),
+            body: #"{"detail":"*suite app*revision $7*revision $8*"}"#),
         Row(
             "Past defaults", given: writes, "GET app?at=$3&view=default&raw", 200,
             text: #"{"fixed":1,"isOn":false,"volume":0.5}"#),
         Row("Past values with a prefix", given: writes, "GET app?at=$3&prefix=c&raw", 200, text: #"{"count":3}"#),
         Row(
-            "Past keys", given: writes, "GET app/keys?at=$3&prefix=v", 200, nil,
-            #"{"revision":$3,"keys":[{"key":"volume","value":1,"source":"stored","revision":$3,"modified":"*","#
+            "Past keys", given: writes, "GET app/keys?at=$3&prefix=v", 200,
+            body: #"{"revision":$3,"keys":[{"key":"volume","value":1,"source":"stored","revision":$3,"modified":"*","#
                 + #""schema":{"type":"number","maximum":1,"default":0.5}}]}"#),
         Row(
             "Past keys with an invalid value",
             given: ["PUT app/keys/count 11", Samples.narrowSchema, "PUT app/keys/count 1"],
-            "GET app/keys?at=$2&prefix=c", 200, nil,
-            #"{"keys":[{"key":"count","source":"invalid","stored":11,"errors":["*"],"revision":$2}]}"#),
+            "GET app/keys?at=$2&prefix=c", 200,
+            body: #"{"keys":[{"key":"count","source":"invalid","stored":11,"errors":["*"],"revision":$2}]}"#),
         Row(
-            "A page of past keys", given: writes, "GET app/keys?at=$3&limit=1&after=count", 200, nil,
-            #"{"keys":[{"key":"fixed"}],"next":"fixed"}"#),
+            "A page of past keys", given: writes, "GET app/keys?at=$3&limit=1&after=count", 200,
+            body: #"{"keys":[{"key":"fixed"}],"next":"fixed"}"#),
         Row(
             "The suite after the removal of its schema",
             given: [Samples.schema, "DELETE app/schema", "PUT app/keys/a 1", Samples.narrowSchema], "GET app?at=$3",
-            200, nil, #"{"revision":$3,"schemaRevision":$2,"values":{"a":1}}"#),
+            200, body: #"{"revision":$3,"schemaRevision":$2,"values":{"a":1}}"#),
         Row(
             "A suite after the removal of its last value and its schema",
             given: [Samples.schema, "DELETE app/schema", "DELETE app?drop"],
-            "GET app?at=$2", 200, nil, #"{"revision":$2,"schemaRevision":$2,"values":{}}"#),
+            "GET app?at=$2", 200, body: #"{"revision":$2,"schemaRevision":$2,"values":{}}"#),
         Row("The current tag in If-None-Match", given: writes, Request("GET app?at=$3", "If-None-Match: \"$3\""), 304),
         Row("A future revision", given: ["PUT app/keys/a 1"], "GET app?at=999", 400, .badRequest),
         Row("Keys at a future revision", given: ["PUT app/keys/a 1"], "GET app/keys?at=999", 400, .badRequest),
         Row(
             "A revision that is not retained", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
-            "GET app?at=$1", 410, .historyGone, #"{"oldest":$2}"#
+            "GET app?at=$1", 410, .historyGone, body: #"{"oldest":$2}"#
         ) { $0.history.commits = 1 },
         Row(
             "Keys at a revision that is not retained",
             given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
-            "GET app/keys?at=0", 410, .historyGone, #"{"oldest":$1}"#
+            "GET app/keys?at=0", 410, .historyGone, body: #"{"oldest":$1}"#
         ) { $0.history.commits = 2 },
         Row(
             "The oldest retained revision", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
@@ -96,7 +96,7 @@ struct HistoryTests {
         Row(
             "An evicted revision of the suite that changes",
             given: ["PUT app/keys/a 1", "PUT app/keys/a 2"] + (1...9).map { Request("PUT b/keys/x \($0)") },
-            "GET b?at=$8", 410, .historyGone, #"{"oldest":$9}"#
+            "GET b?at=$8", 410, .historyGone, body: #"{"oldest":$9}"#
         ) {
             $0.history.commits = 4
             $0.history.suiteCommits = 2
@@ -117,6 +117,7 @@ struct HistoryTests {
         let protected = try ProtectedDaemon(["one": ["app:read"]], given: ["PUT app/keys/a 1"])
         var upload = protected.authorized("PUT app/keys/b", as: "all")
         upload.fields.append("Content-Length: 200000")
+        // The memory that the body uses must not delay the answer.
         let sender = try protected.daemon.connect()
         try sender.send(upload.bytes + [UInt8](repeating: UInt8(ascii: " "), count: 100_000))
         // The metric shows that the daemon has received a part of the body.

@@ -16,46 +16,48 @@ struct IdempotencyTests {
 
     static let repeats: [Row] = [
         Row(
-            "A repeat", given: [putWithKey], putWithKey, 201, nil,
-            #"{"value":1,"source":"stored","revision":$1,"changed":true,"replayed":true,"#
+            "A repeat", given: [putWithKey], putWithKey, 201,
+            body: #"{"value":1,"source":"stored","revision":$1,"changed":true,"replayed":true,"#
                 + #""previous":{"value":null,"source":"unset","revision":0}}"#, fields: ["ETag: \"$1\""]),
         Row(
-            "A repeat after another write", given: [putWithKey, "PUT app/keys/a 2"], putWithKey, 201, nil,
-            #"{"value":1,"revision":$1,"replayed":true}"#, then: [("GET app/keys/a", #"{"value":2}"#)]),
+            "A repeat after another write", given: [putWithKey, "PUT app/keys/a 2"], putWithKey, 201,
+            body: #"{"value":1,"revision":$1,"replayed":true}"#, then: [("GET app/keys/a", #"{"value":2}"#)]),
         Row(
             "A repeat of a guarded write",
             given: ["PUT app/keys/a 0", Request("PUT app/keys/a 1", key, "If-Match: \"$1\"")],
-            Request("PUT app/keys/a 1", key, "If-Match: \"$1\""), 200, nil,
-            #"{"value":1,"revision":$2,"replayed":true}"#),
+            Request("PUT app/keys/a 1", key, "If-Match: \"$1\""), 200,
+            body: #"{"value":1,"revision":$2,"replayed":true}"#),
         Row(
             "A repeat of a removal", given: ["PUT app/keys/a 1", Request("DELETE app/keys/a", key)],
-            Request("DELETE app/keys/a", key), 200, nil, #"{"source":"unset","replayed":true,"previous":{"value":1}}"#),
+            Request("DELETE app/keys/a", key), 200, body: #"{"source":"unset","replayed":true,"previous":{"value":1}}"#),
         Row(
             "A repeat of an operation",
             given: ["PUT app/keys/a 1", Request(#"PATCH app/keys/a {"op":"add","by":1}"#, key)],
-            Request(#"PATCH app/keys/a {"op":"add","by":1}"#, key), 200, nil, #"{"value":2,"replayed":true}"#,
+            Request(#"PATCH app/keys/a {"op":"add","by":1}"#, key), 200, body: #"{"value":2,"replayed":true}"#,
             then: [("GET app/keys/a", #"{"value":2}"#)]),
         Row(
-            "A repeat of a transaction", given: ["PUT app/keys/a 1", transaction], transaction, 200, nil,
-            #"{"revision":$2,"changed":true,"replayed":true,"changes":[{"suite":"app","key":"a","old":1,"new":2}]}"#),
+            "A repeat of a transaction", given: ["PUT app/keys/a 1", transaction], transaction, 200,
+            body:
+                #"{"revision":$2,"changed":true,"replayed":true,"changes":[{"suite":"app","key":"a","old":1,"new":2}]}"#
+        ),
         Row(
             "A repeat of a map", given: [Request(#"PATCH app {"a":1}"#, key)], Request(#"PATCH app {"a":1}"#, key), 200,
-            nil, #"{"revision":$1,"replayed":true,"changes":[{"key":"a","new":1}]}"#),
+            body: #"{"revision":$1,"replayed":true,"changes":[{"key":"a","new":1}]}"#),
         Row(
             "A repeat of a schema", given: [Request(#"PUT app/schema {"additionalProperties":true}"#, key)],
-            Request(#"PUT app/schema {"additionalProperties":true}"#, key), 201, nil,
-            #"{"revision":$1,"schemaRevision":$1,"replayed":true}"#),
+            Request(#"PUT app/schema {"additionalProperties":true}"#, key), 201,
+            body: #"{"revision":$1,"schemaRevision":$1,"replayed":true}"#),
         Row(
             "A repeat of a drop", given: ["PUT app/keys/a 1", Request("DELETE app?drop", key)],
-            Request("DELETE app?drop", key), 200, nil,
-            #"{"revision":$2,"replayed":true,"changes":[{"key":"a","old":1}]}"#),
+            Request("DELETE app?drop", key), 200,
+            body: #"{"revision":$2,"replayed":true,"changes":[{"key":"a","old":1}]}"#),
         Row(
             "A repeat of a PUT of a key that was locked afterwards", given: [putWithKey, lockSchema], putWithKey,
-            201, nil, #"{"value":1,"revision":$1,"replayed":true}"#),
+            201, body: #"{"value":1,"revision":$1,"replayed":true}"#),
         Row(
             "A repeat of a removal of a key that was locked afterwards",
             given: ["PUT app/keys/a 1", Request("DELETE app/keys/a", key), lockSchema],
-            Request("DELETE app/keys/a", key), 200, nil, #"{"source":"unset","replayed":true}"#),
+            Request("DELETE app/keys/a", key), 200, body: #"{"source":"unset","replayed":true}"#),
         Row(
             "Another value for a locked key", given: [putWithKey, lockSchema], Request("PUT app/keys/a 2", key),
             422, .idempotencyMismatch),
@@ -77,12 +79,12 @@ struct IdempotencyTests {
             .idempotencyMismatch),
         Row(
             "The same request with another idempotency key", given: [putWithKey],
-            Request("PUT app/keys/a 1", "Idempotency-Key: other"), 200,
-            nil, #"{"changed":false}"#, lacks: ["replayed"]),
+            Request("PUT app/keys/a 1", "Idempotency-Key: other"), 200, body: #"{"changed":false}"#, lacks: ["replayed"]
+        ),
         Row(
             "The first request after a dry run with the same idempotency key",
-            given: [Request("PUT app/keys/a?dryRun 1", key)], putWithKey, 201, nil,
-            #"{"changed":true}"#, lacks: ["replayed"]),
+            given: [Request("PUT app/keys/a?dryRun 1", key)], putWithKey, 201,
+            body: #"{"changed":true}"#, lacks: ["replayed"]),
     ]
 
     @Test("A repeated request with the same idempotency key returns the first answer", arguments: repeats)
@@ -104,7 +106,7 @@ struct IdempotencyTests {
     {
         Row(
             name, given: given + [first.withKey], second.withKey, isSame ? 200 : 422,
-            isSame ? nil : .idempotencyMismatch, isSame ? #"{"replayed":true}"# : "")
+            isSame ? nil : .idempotencyMismatch, body: isSame ? #"{"replayed":true}"# : "")
     }
 
     static let spellings: [Row] = [
@@ -160,24 +162,25 @@ struct IdempotencyTests {
     ) -> Row {
         let last = given.count + 2
         return Row(
-            name, given: given + [request, meanwhile], request, 200, nil,
-            #"{"changed":false,"replayed":true}"#, fields: fields,
+            name, given: given + [request, meanwhile], request, 200,
+            body: #"{"changed":false,"replayed":true}"#, fields: fields,
             then: [("GET app?view=stored", body), ("GET app", #"{"revision":$\#(last)}"#)])
     }
 
     static let unchangedRepeats: [Row] = [
         Row(
             "The first PUT of the present value, which changes neither value nor revision", given: ["PUT app/keys/a 1"],
-            putWithKey, 200, nil, #"{"changed":false,"revision":$1}"#, lacks: ["replayed"], fields: ["ETag: \"$1\""]),
+            putWithKey, 200, body: #"{"changed":false,"revision":$1}"#, lacks: ["replayed"], fields: ["ETag: \"$1\""]),
         Row(
             "The first PATCH of a suite with present values, which changes neither values nor revision",
             given: ["PUT app/keys/a 1"],
-            Request(#"PATCH app {"a":1}"#, key), 200, nil, #"{"changed":false,"revision":$1,"changes":[]}"#,
+            Request(#"PATCH app {"a":1}"#, key), 200, body: #"{"changed":false,"revision":$1,"changes":[]}"#,
             fields: ["ETag: \"$1\""]),
         Row(
             "A repeat of a PUT that changed nothing", given: ["PUT app/keys/a 1", putWithKey, "PUT app/keys/a 2"],
-            putWithKey, 200, nil,
-            #"{"value":1,"source":"stored","revision":$1,"modified":"*","changed":false,"replayed":true,"previous":{"value":1,"source":"stored","revision":$1}}"#,
+            putWithKey, 200,
+            body:
+                #"{"value":1,"source":"stored","revision":$1,"modified":"*","changed":false,"replayed":true,"previous":{"value":1,"source":"stored","revision":$1}}"#,
             fields: ["ETag: \"$1\""], then: [("GET app/keys/a", #"{"value":2,"revision":$3}"#)]),
         unchanged(
             "A repeat of a DELETE that changed nothing", given: ["PUT app/keys/b 1"], Request("DELETE app/keys/a", key),

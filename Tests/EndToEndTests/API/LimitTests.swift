@@ -23,38 +23,40 @@ struct LimitTests {
 
     static let rows: [Row] = [
         Row(
-            "A value without memory for the queue", "PUT app/keys/a 1", 503, .overloaded, notDone,
+            "A value without memory for the queue", "PUT app/keys/a 1", 503, .overloaded, body: notDone,
             fields: ["Retry-After: 1"], configure: allowNoWrites),
         Row(
-            "A map without memory for the queue", #"PATCH app {"a":1}"#, 503, .overloaded, notDone,
+            "A map without memory for the queue", #"PATCH app {"a":1}"#, 503, .overloaded, body: notDone,
             configure: allowNoWrites),
         Row(
-            "A schema without memory for the queue", Samples.schema, 503, .overloaded, notDone,
+            "A schema without memory for the queue", Samples.schema, 503, .overloaded, body: notDone,
             configure: allowNoWrites),
         Row(
-            "A transaction without memory for the queue", #"POST /v1/transaction {"do":[]}"#, 503, .overloaded, notDone,
+            "A transaction without memory for the queue", #"POST /v1/transaction {"do":[]}"#, 503, .overloaded,
+            body: notDone,
             configure: allowNoWrites),
         Row("A read while the queue has no memory", "GET /v1/suites", 200, configure: allowNoWrites),
         Row(
-            "A body over its limit", "PUT app/keys/a 123456789", 413, .tooLarge, #"{"limit":8}"#,
+            "A body over its limit", "PUT app/keys/a 123456789", 413, .tooLarge, body: #"{"limit":8}"#,
             configure: limitRequests),
         Row("A body at its limit", "PUT app/keys/a 12345678", 201, configure: limitRequests),
         Row(
             "A body in chunks over its limit",
             Request("PUT app/keys/a 9\r\n123456789\r\n0\r\n\r\n", "Transfer-Encoding: chunked"), 413, .tooLarge,
-            #"{"limit":8}"#, configure: limitRequests),
+            body: #"{"limit":8}"#, configure: limitRequests),
         Row(
             "A body in chunks at its limit",
-            Request("PUT app/keys/a 4\r\n1234\r\n4\r\n5678\r\n0\r\n\r\n", "Transfer-Encoding: chunked"), 201, nil,
-            #"{"value":12345678}"#, configure: limitRequests),
+            Request("PUT app/keys/a 4\r\n1234\r\n4\r\n5678\r\n0\r\n\r\n", "Transfer-Encoding: chunked"), 201,
+            body: #"{"value":12345678}"#, configure: limitRequests),
         Row(
             "A target over its limit", Request("GET /v1?\(String(repeating: "a", count: 64))"), 414, .tooLarge,
-            #"{"limit":64}"#, configure: limitRequests),
+            body: #"{"limit":64}"#, configure: limitRequests),
         Row(
             "A head over its limit", Request("GET /v1", "A: \(String(repeating: "a", count: 256))"), 431, .tooLarge,
-            #"{"limit":256}"#, configure: limitRequests),
+            body: #"{"limit":256}"#, configure: limitRequests),
         Row(
-            "Too many fields", Request("GET /v1", "A: 1", "B: 1", "C: 1", "D: 1"), 431, .tooLarge, #"{"limit":4}"#,
+            "Too many fields", Request("GET /v1", "A: 1", "B: 1", "C: 1", "D: 1"), 431, .tooLarge,
+            body: #"{"limit":4}"#,
             configure: limitRequests),
     ]
 

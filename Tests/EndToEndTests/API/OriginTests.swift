@@ -21,6 +21,7 @@ struct OriginTests {
         answer.fields.filter { $0.name == name }.flatMap { $0.value.split(separator: ", ").map(String.init) }
     }
 
+    /// Expects the fields with which a browser lets a page of the origin read the answer.
     private static func expectReadable(
         _ answer: RawResponse, from origin: String = origin, sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -185,6 +186,7 @@ struct OriginTests {
     }
 }
 
+/// The host names and the origins that the daemon accepts.
 @Suite(.ownThread)
 struct HostTests {
     private static func daemon() throws -> TestDaemon {
@@ -242,6 +244,7 @@ struct HostTests {
     }
 }
 
+/// The host names that a daemon with several listen addresses accepts on each address.
 @Suite(.ownThread)
 struct ListenTests {
     private static let hasIPv6 = (try? Listener.open(.tcp(host: "::1", port: 0))) != nil

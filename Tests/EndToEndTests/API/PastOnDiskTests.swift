@@ -30,7 +30,7 @@ struct PastOnDiskTests {
             // One day, in milliseconds.
             configuration.history.age = 86_400_000
         }
-        // The daemon answers 503 until a past file has the evicted commits.
+        // The daemon answers 503 until a past file has the evicted commits, and then 404: no suite exists at revision 0.
         try eventually { try protected.send("GET app?at=0", as: "all").status == 404 }
         return protected
     }

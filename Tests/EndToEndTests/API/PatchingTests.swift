@@ -16,8 +16,9 @@ struct PatchingTests {
         var request = Request("PATCH app/keys/a \(operation)")
         request.fields = fields
         return Row(
-            "\(value) \(operation)", given: [Request("PUT app/keys/a \(value)")], request, 200, nil,
-            #"{"value":\#(result),"source":"stored","revision":$2,"changed":true,"previous":{"value":\#(value),"revision":$1}}"#,
+            "\(value) \(operation)", given: [Request("PUT app/keys/a \(value)")], request, 200,
+            body:
+                #"{"value":\#(result),"source":"stored","revision":$2,"changed":true,"previous":{"value":\#(value),"revision":$1}}"#,
             fields: ["ETag: \"$2\""], then: [("GET app/keys/a", #"{"value":\#(result)}"#)])
     }
 
@@ -56,7 +57,7 @@ struct PatchingTests {
             "\(value) plus \(amount), for a key of integers",
             given: [schemaOfIntegers, Request("PUT app/keys/a \(value)")],
             Request(#"PATCH app/keys/a {"op":"add","by":\#(amount)}"#), code == nil ? 200 : 422, code,
-            sum.map { #"{"value":\#($0)}"# } ?? "")
+            body: sum.map { #"{"value":\#($0)}"# } ?? "")
     }
 
     static let sumsOfIntegers: [Row] = [
@@ -83,27 +84,27 @@ struct PatchingTests {
 
     static let withoutEffectOrOnDefault: [Row] = [
         Row(
-            "An addition of zero", given: ["PUT app/keys/a 1"], #"PATCH app/keys/a {"op":"add","by":0}"#, 200, nil,
-            #"{"value":1,"changed":false,"revision":$1}"#),
+            "An addition of zero", given: ["PUT app/keys/a 1"], #"PATCH app/keys/a {"op":"add","by":0}"#, 200,
+            body: #"{"value":1,"changed":false,"revision":$1}"#),
         Row(
             "An append of no elements", given: ["PUT app/keys/a []"], #"PATCH app/keys/a {"op":"append","values":[]}"#,
-            200, nil, #"{"changed":false}"#),
+            200, body: #"{"changed":false}"#),
         Row(
             "A merge of an empty object", given: ["PUT app/keys/a {}"], Request("PATCH app/keys/a {}", mergePatch), 200,
-            nil, #"{"changed":false}"#),
+            body: #"{"changed":false}"#),
         Row(
             "A patch with only a test", given: ["PUT app/keys/a 1"],
-            Request(#"PATCH app/keys/a [{"op":"test","path":"","value":1}]"#, jsonPatch), 200, nil,
-            #"{"changed":false}"#),
+            Request(#"PATCH app/keys/a [{"op":"test","path":"","value":1}]"#, jsonPatch), 200,
+            body: #"{"changed":false}"#),
         Row(
             "A default that becomes stored", given: [Samples.schema], #"PATCH app/keys/volume {"op":"add","by":0}"#,
-            200, nil, #"{"value":0.5,"source":"stored","changed":true,"previous":{"source":"default"}}"#),
+            200, body: #"{"value":0.5,"source":"stored","changed":true,"previous":{"source":"default"}}"#),
         Row(
-            "An operation on a default", given: [Samples.schema], #"PATCH app/keys/isOn {"op":"toggle"}"#, 200, nil,
-            #"{"value":true,"source":"stored","previous":{"value":false,"source":"default"}}"#),
+            "An operation on a default", given: [Samples.schema], #"PATCH app/keys/isOn {"op":"toggle"}"#, 200,
+            body: #"{"value":true,"source":"stored","previous":{"value":false,"source":"default"}}"#),
         Row(
             "A dry run", given: ["PUT app/keys/a 1"], #"PATCH app/keys/a?dryRun {"op":"add","by":1}"#,
-            200, nil, #"{"value":2,"revision":$1,"changed":true,"dryRun":true}"#),
+            200, body: #"{"value":2,"revision":$1,"changed":true,"dryRun":true}"#),
     ]
 
     @Test(
@@ -115,24 +116,25 @@ struct PatchingTests {
 
     /// A row with a stored value, and an operation on it that the daemon refuses.
     static func refused(
-        _ name: String, on value: String, _ operation: String, _ status: Int, _ code: ErrorCode, _ body: String = "",
-        _ fields: String...
+        _ name: String, on value: String, _ operation: String, _ status: Int, _ code: ErrorCode, body: String = "",
+        fields: String...
     ) -> Row {
         var request = Request("PATCH app/keys/a \(operation)")
         request.fields = fields
-        return Row(name, given: [Request("PUT app/keys/a \(value)")], request, status, code, body)
+        return Row(name, given: [Request("PUT app/keys/a \(value)")], request, status, code, body: body)
     }
 
     static let refusals: [Row] = [
         refused(
             "A sum above the largest integer", on: "9223372036854775807", #"{"op":"add","by":1}"#, 422,
-            .invalidOperation, #"{"errors":[{"suite":"app","key":"a","pointer":"","keyword":"add","detail":"*"}]}"#),
+            .invalidOperation,
+            body: #"{"errors":[{"suite":"app","key":"a","pointer":"","keyword":"add","detail":"*"}]}"#),
         refused(
             "A sum below the smallest integer", on: "-9223372036854775808", #"{"op":"add","by":-1}"#, 422,
             .invalidOperation),
         refused(
             "An integer that would be rounded", on: "9007199254740993", #"{"op":"add","by":1.0}"#, 422,
-            .invalidOperation, #"{"errors":[{"key":"a","keyword":"add","detail":"*"}]}"#),
+            .invalidOperation, body: #"{"errors":[{"key":"a","keyword":"add","detail":"*"}]}"#),
         refused(
             "A fraction that would be lost", on: "4503599627370497", #"{"op":"add","by":0.25}"#, 422, .invalidOperation),
         refused("An amount that rounding would lose", on: "1", #"{"op":"add","by":1e-20}"#, 422, .invalidOperation),
@@ -147,20 +149,21 @@ struct PatchingTests {
         refused("Toggling a number", on: "1", #"{"op":"toggle"}"#, 422, .invalidOperation),
         refused(
             "Removing a missing member", on: "{}", #"[{"op":"remove","path":"/a"}]"#, 422, .invalidOperation,
-            #"{"pointer":"/a"}"#, jsonPatch),
+            body: #"{"pointer":"/a"}"#, fields: jsonPatch),
         refused(
             "Adding an element beyond the end of an array", on: "[]", #"[{"op":"add","path":"/1","value":1}]"#, 422,
-            .invalidOperation, "", jsonPatch),
+            .invalidOperation, fields: jsonPatch),
         refused(
             "A JSON Patch whose second step fails", on: #"{"a":1}"#,
-            #"[{"op":"replace","path":"/a","value":2},{"op":"remove","path":"/b"}]"#, 422, .invalidOperation, "",
-            jsonPatch),
+            #"[{"op":"replace","path":"/a","value":2},{"op":"remove","path":"/b"}]"#, 422, .invalidOperation,
+            fields: jsonPatch),
         refused(
             "A test that fails", on: #"{"a":1}"#, #"[{"op":"test","path":"/a","value":2}]"#, 412, .preconditionFailed,
-            #"{"current":{"suite":"app","key":"a","value":{"a":1},"source":"stored","revision":$1}}"#, jsonPatch),
+            body: #"{"current":{"suite":"app","key":"a","value":{"a":1},"source":"stored","revision":$1}}"#,
+            fields: jsonPatch),
         refused(
             "A test of a text with a number", on: #"{"a":"1"}"#, #"[{"op":"test","path":"/a","value":1}]"#, 412,
-            .preconditionFailed, "", jsonPatch),
+            .preconditionFailed, fields: jsonPatch),
         Row(
             "A key that was never set", given: ["PUT app/keys/a 1"], #"PATCH app/keys/b {"op":"add","by":1}"#, 404,
             .notSet),
@@ -174,25 +177,28 @@ struct PatchingTests {
         Row("A suite that does not exist", #"PATCH app/keys/a {"op":"add","by":1}"#, 404, .unknownSuite),
         Row(
             "An operation on an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
-            #"PATCH app/keys/count {"op":"add","by":-5}"#, 409, .invalidStored, #"{"stored":11,"errors":["*"]}"#),
+            #"PATCH app/keys/count {"op":"add","by":-5}"#, 409, .invalidStored, body: #"{"stored":11,"errors":["*"]}"#),
         Row("A locked key", given: [Samples.schema], #"PATCH app/keys/fixed {"op":"add","by":1}"#, 403, .locked),
         Row(
             "An addition of a half to an integer", given: [Samples.schema, "PUT app/keys/count 1"],
-            #"PATCH app/keys/count {"op":"add","by":0.5}"#, 422, .invalidValue, #"{"errors":[{"keyword":"type"}]}"#),
+            #"PATCH app/keys/count {"op":"add","by":0.5}"#, 422, .invalidValue,
+            body: #"{"errors":[{"keyword":"type"}]}"#),
         Row(
             "A result above the maximum", given: [Samples.schema], #"PATCH app/keys/volume {"op":"add","by":1}"#, 422,
-            .invalidValue, #"{"errors":[{"suite":"app","key":"volume","pointer":"","keyword":"maximum","actual":1.5}]}"#
+            .invalidValue,
+            body: #"{"errors":[{"suite":"app","key":"volume","pointer":"","keyword":"maximum","actual":1.5}]}"#
         ),
         Row(
             "Too many elements", given: [Samples.schema, #"PUT app/keys/tags ["a","b"]"#],
             #"PATCH app/keys/tags {"op":"append","values":["c","d"]}"#, 422, .invalidValue),
         Row(
             "An element of another type", given: [Samples.schema, #"PUT app/keys/tags ["a"]"#],
-            #"PATCH app/keys/tags {"op":"append","values":[7]}"#, 422, .invalidValue, #"{"errors":[{"pointer":"/1"}]}"#),
+            #"PATCH app/keys/tags {"op":"append","values":[7]}"#, 422, .invalidValue,
+            body: #"{"errors":[{"pointer":"/1"}]}"#),
         Row(
             "A member of another type", given: [Samples.schema, #"PUT app/keys/shape {"width":1}"#],
             Request(#"PATCH app/keys/shape {"width":"x"}"#, mergePatch), 422, .invalidValue,
-            #"{"errors":[{"pointer":"/width"}]}"#),
+            body: #"{"errors":[{"pointer":"/width"}]}"#),
         Row(
             "A result with too many levels",
             given: [

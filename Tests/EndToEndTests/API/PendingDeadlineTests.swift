@@ -36,6 +36,7 @@ struct PendingDeadlineTests {
         try eventually { try daemon.send("GET /v1/pending/p2").status == 410 }
         let commits = try daemon.send("GET app/history").json?["commits"]?.array ?? []
         #expect(commits.map { $0["changes"]?.array?.first?["new"] } == ["none", "sale", "none"])
+        // `moved`: the write was carried out, and the action now waits for the deadline of Settings-Until.
         #expect(commits.map { $0["pending"]?.array?.first?["event"] } == ["reverted", "moved", nil])
         #expect(commits.count > 1 && commits[1]["note"] == "s")
     }

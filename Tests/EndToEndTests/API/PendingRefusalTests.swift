@@ -82,6 +82,8 @@ struct PendingRefusalTests {
             ],
             given: [#"PUT app/schema {"additionalProperties":{},"properties":{"s":{"writeOnly":true}}}"#])
         func send(_ request: Request, as name: String) throws -> RawResponse { try protected.send(request, as: name) }
+        // The schema is commit 1, so the write with Settings-Until creates `p2`, and the scheduled write `p3`. The key
+        // `s` is a secret.
         let body = #"{"a":1,"b":2,"s":"hunter2"}"#
         #expect(try send(Request("PATCH app \(body)", "Settings-Until: 2h"), as: "reader").status == 403)
         #expect(try send(Request("PATCH app \(body)", "Settings-Effective: 2h"), as: "reader").status == 403)
@@ -101,6 +103,7 @@ struct PendingRefusalTests {
             #expect(!listed.contains("hunter2") && listed.contains("\"a\":1"), "\(listed)")
         }
         #expect(try send("GET /v1/pending/p3", as: "secret").text.contains("hunter2"))
+        // The condition names another suite, which only callers with a right on that suite may see.
         let transaction: Request = #"""
             POST /v1/transaction {"if":[{"suite":"net","revision":0}],"do":[{"op":"set","suite":"app","key":"a","value":9}]}
             """#

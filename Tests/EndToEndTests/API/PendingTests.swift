@@ -268,6 +268,7 @@ struct PendingTests {
                 #expect(try daemon.send(known).status == 200, "\(target) after \(step)")
             }
         }
+        // Without a pending action, the tag is the revision of the value.
         #expect(try daemon.send("GET app/keys/pool").field("ETag") == "\"2\"")
     }
 }

@@ -38,26 +38,29 @@ struct SchemaTests {
             "A suite whose schema was removed", given: [Samples.schema, "DELETE app/schema"], "GET app/schema", 404,
             .noSchema, fields: ["ETag: \"$2\""]),
         Row(
-            "A missing suite", given: [Samples.schema], "GET ap/schema", 404, .unknownSuite, #"{"didYouMean":["app"]}"#),
+            "A missing suite", given: [Samples.schema], "GET ap/schema", 404, .unknownSuite,
+            body: #"{"didYouMean":["app"]}"#),
     ]
 
     static let setting: [Row] = [
         Row(
-            "The first schema", Samples.schema, 201, nil,
-            #"{"revision":$1,"schemaRevision":$1,"changed":true,"changes":[{"suite":"app","key":"fixed","old":null,"new":1,"#
+            "The first schema", Samples.schema, 201,
+            body:
+                #"{"revision":$1,"schemaRevision":$1,"changed":true,"changes":[{"suite":"app","key":"fixed","old":null,"new":1,"#
                 + #""oldSource":"unset","source":"default","revision":$1},{"key":"isOn"},{"key":"volume","new":0.5}]}"#,
             fields: ["ETag: \"$1\""]),
         Row(
-            "A schema for a suite with values", given: ["PUT app/keys/volume 1"], Samples.schema, 201, nil,
-            #"{"changes":[{"key":"fixed"},{"key":"isOn"}]}"#),
+            "A schema for a suite with values", given: ["PUT app/keys/volume 1"], Samples.schema, 201,
+            body: #"{"changes":[{"key":"fixed"},{"key":"isOn"}]}"#),
         Row(
-            "Another schema", given: [Samples.schema], Samples.narrowSchema, 200, nil,
-            #"{"schemaRevision":$2,"changes":[{"key":"fixed","source":"unset"},{"key":"isOn"},{"key":"volume","old":0.5,"#
+            "Another schema", given: [Samples.schema], Samples.narrowSchema, 200,
+            body:
+                #"{"schemaRevision":$2,"changes":[{"key":"fixed","source":"unset"},{"key":"isOn"},{"key":"volume","old":0.5,"#
                 + #""new":null,"oldSource":"default","source":"unset"}]}"#),
         Row(
             "An equal schema", given: [#"PUT app/schema {"additionalProperties":false,"x-a":1}"#],
-            #"PUT app/schema {"x-a":1,"additionalProperties":false}"#, 200, nil,
-            #"{"revision":$1,"schemaRevision":$1,"changed":false,"changes":[]}"#, fields: ["ETag: \"$1\""],
+            #"PUT app/schema {"x-a":1,"additionalProperties":false}"#, 200,
+            body: #"{"revision":$1,"schemaRevision":$1,"changed":false,"changes":[]}"#, fields: ["ETag: \"$1\""],
             then: [("GET app/schema", #"{"additionalProperties":false,"x-a":1}"#)]),
         Row(
             "A schema after the removal of a schema", given: [Samples.schema, "DELETE app/schema"], Samples.schema, 201),
@@ -70,8 +73,8 @@ struct SchemaTests {
             "A schema with another Content-Type",
             Request(#"PUT app/schema {"additionalProperties":true}"#, "Content-Type: application/schema+json"), 201),
         Row(
-            "A dry run", "PUT app/schema?dryRun {\"additionalProperties\":true}", 201, nil,
-            #"{"revision":$0,"schemaRevision":0,"changed":true,"dryRun":true}"#,
+            "A dry run", "PUT app/schema?dryRun {\"additionalProperties\":true}", 201,
+            body: #"{"revision":$0,"schemaRevision":0,"changed":true,"dryRun":true}"#,
             then: [("GET app/schema", #"{"code":"unknown_suite"}"#)]),
     ]
 
@@ -79,7 +82,7 @@ struct SchemaTests {
         Row(
             "A keyword that is unknown",
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"minimun":1}}}"#, 422, .invalidSchema,
-            #"{"errors":[{"pointer":"/properties/a/minimun","keyword":"minimun","detail":"*"}]}"#),
+            body: #"{"errors":[{"pointer":"/properties/a/minimun","keyword":"minimun","detail":"*"}]}"#),
         Row(
             "A type that is unknown",
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"int"}}}"#, 422, .invalidSchema),
@@ -88,7 +91,7 @@ struct SchemaTests {
             .invalidSchema),
         Row(
             "A schema without additionalProperties", #"PUT app/schema {"properties":{}}"#, 422, .invalidSchema,
-            #"{"errors":[{"keyword":"additionalProperties"}]}"#),
+            body: #"{"errors":[{"keyword":"additionalProperties"}]}"#),
         Row("A schema that is not an object", "PUT app/schema true", 422, .invalidSchema),
         Row(
             "A default that is not valid",
@@ -108,40 +111,42 @@ struct SchemaTests {
         Row(
             "Several errors, which are all listed",
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"tipe":1},"b":{"minimum":"x"}}}"#, 422,
-            .invalidSchema, #"{"errors":["*","*"]}"#),
+            .invalidSchema, body: #"{"errors":["*","*"]}"#),
         Row(
             "An invalid default beside an unknown keyword",
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"integer","default":"x","minimun":0}}}"#,
             422, .invalidSchema,
-            #"{"errors":[{"pointer":"/properties/a/default","keyword":"default"},"#
+            body: #"{"errors":[{"pointer":"/properties/a/default","keyword":"default"},"#
                 + #"{"pointer":"/properties/a/minimun","keyword":"minimun"}]}"#),
         Row(
             "An invalid default, an unknown keyword and a missing reference",
             ##"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"integer","default":"x"},"##
                 + ##""b":{"minimum":"x","minLength":1,"default":""},"c":{"$ref":"#/$defs/c"}},"maxProperties":1}"##,
             422, .invalidSchema,
-            ##"{"errors":[{"keyword":"maxProperties"},{"pointer":"/properties/a/default"},{"pointer":"/properties/b/minimum"},"##
+            body:
+                ##"{"errors":[{"keyword":"maxProperties"},{"pointer":"/properties/a/default"},{"pointer":"/properties/b/minimum"},"##
                 + ##"{"pointer":"/properties/b/default"},{"pointer":"/properties/c/$ref"}]}"##),
         Row(
             "Several errors of the suite, of a name, of a keyword and of a default",
             #"PUT app/schema {"properties":{"..":{},"a":{"tipe":1,"enum":[1],"default":2}}}"#, 422, .invalidSchema,
-            #"{"errors":["*","*","*","*"]}"#),
+            body: #"{"errors":["*","*","*","*"]}"#),
         Row(
             "A default beside an unreadable keyword",
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"default":1,"type":"int","not":{"type":"strin"}},"#
                 + #""b":{"default":{"x":1},"additionalProperties":false,"patternProperties":{"(":{}}}}}"#, 422,
-            .invalidSchema, #"{"errors":[{"keyword":"type"},{"keyword":"type"},{"keyword":"patternProperties"}]}"#),
+            .invalidSchema, body: #"{"errors":[{"keyword":"type"},{"keyword":"type"},{"keyword":"patternProperties"}]}"#
+        ),
         Row(
             "A secret inside a key",
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"properties":{"b":{"writeOnly":true}}}}}"#,
             422, .invalidSchema,
-            #"{"errors":[{"pointer":"/properties/a/properties/b/writeOnly","keyword":"writeOnly"}]}"#),
+            body: #"{"errors":[{"pointer":"/properties/a/properties/b/writeOnly","keyword":"writeOnly"}]}"#),
         Row(
             "Secrets in an alternative, in elements, in a rule of the suite and at the top",
             ##"PUT app/schema {"writeOnly":true,"additionalProperties":{"anyOf":[{"writeOnly":true}]},"##
                 + ##""properties":{"a":{"items":{"$ref":"#/$defs/s"}}},"$defs":{"s":{"writeOnly":true}},"##
                 + ##""then":{"properties":{"b":{"writeOnly":true}}}}"##, 422, .invalidSchema,
-            #"{"errors":["*","*","*","*"]}"#),
+            body: #"{"errors":["*","*","*","*"]}"#),
         Row(
             "A dry run of an invalid schema", #"PUT app/schema?dryRun {"additionalProperties":1}"#, 422, .invalidSchema),
     ]
@@ -151,30 +156,32 @@ struct SchemaTests {
             "Stored values that the schema refuses", given: [#"PUT app {"count":11,"old":1,"volume":5}"#],
             Request("PUT app/schema ") + String(decoding: Samples.narrowSchema.body, as: UTF8.self), 409,
             .schemaConflict,
-            #"{"conflicts":[{"key":"count","stored":11,"errors":[{"suite":"app","key":"count","keyword":"maximum"}]},"#
+            body:
+                #"{"conflicts":[{"key":"count","stored":11,"errors":[{"suite":"app","key":"count","keyword":"maximum"}]},"#
                 + #"{"key":"old","stored":1,"errors":[{"keyword":"additionalProperties"}]}]}"#),
         Row(
             "Stored values that violate a rule of the suite", given: [#"PUT app {"tls":true}"#], ruleSchema, 409,
             .schemaConflict,
-            #"{"errors":[{"suite":"app"}],"conflicts":[{"key":"certificate","errors":[{"suite":"app","keyword":"required"}]}],"#
+            body:
+                #"{"errors":[{"suite":"app"}],"conflicts":[{"key":"certificate","errors":[{"suite":"app","keyword":"required"}]}],"#
                 + #""detail":"*suite app*certificate*?onConflict=keep*?onConflict=reset*"}"#),
         Row(
             "A reset with values that violate a rule of the suite", given: [#"PUT app {"tls":true,"other":1}"#],
             Request("PUT app/schema?onConflict=reset ")
                 + String(decoding: ruleSchema.body, as: UTF8.self).replacing(
                     #""other":{}"#, with: #""other":false"#), 409,
-            .schemaConflict, #"{"conflicts":[{"key":"certificate"}]}"#),
+            .schemaConflict, body: #"{"conflicts":[{"key":"certificate"}]}"#),
         Row(
             "More stored values than maxProperties", given: [#"PUT app {"a":1,"b":2}"#],
             #"PUT app/schema {"additionalProperties":true,"maxProperties":1}"#, 409, .schemaConflict,
-            #"{"conflicts":[{"errors":[{"keyword":"maxProperties"}]}]}"#),
+            body: #"{"conflicts":[{"errors":[{"keyword":"maxProperties"}]}]}"#),
         Row(
             "An invalid value and a violated rule of the suite", given: [#"PUT app {"a":1,"b":"x"}"#],
             #"PUT app/schema {"additionalProperties":{"type":"integer"},"maxProperties":1}"#, 409, .schemaConflict,
-            #"{"conflicts":[{"key":"b","stored":"x","errors":["*"]},{"errors":[{"keyword":"maxProperties"}]}]}"#),
+            body: #"{"conflicts":[{"key":"b","stored":"x","errors":["*"]},{"errors":[{"keyword":"maxProperties"}]}]}"#),
         Row(
             "Kept values that violate a rule of the suite", given: [#"PUT app {"tls":true,"other":1}"#],
-            Request("PUT app/schema?onConflict=keep ") + String(decoding: ruleSchema.body, as: UTF8.self), 201, nil, "",
+            Request("PUT app/schema?onConflict=keep ") + String(decoding: ruleSchema.body, as: UTF8.self), 201,
             then: [
                 (
                     "GET app",
@@ -191,36 +198,38 @@ struct SchemaTests {
                 Request("PUT app/schema?onConflict=keep ") + String(decoding: ruleSchema.body, as: UTF8.self),
                 "GET app",
                 "PUT app/keys/certificate \"x\"",
-            ], "GET app", 200, nil, "", lacks: ["violations"]),
+            ], "GET app", 200, lacks: ["violations"]),
         Row(
             "A violation that is listed for its key only",
             given: [
                 #"PUT app {"tls":true}"#,
                 Request("PUT app/schema?onConflict=keep ") + String(decoding: ruleSchema.body, as: UTF8.self),
-            ], "GET app?prefix=t", 200, nil, #"{"values":{"tls":true}}"#, lacks: ["violations"]),
+            ], "GET app?prefix=t", 200, body: #"{"values":{"tls":true}}"#, lacks: ["violations"]),
         Row(
             "Invalid values with onConflict=keep", given: [#"PUT app {"count":11,"old":1,"volume":5}"#],
-            Samples.narrowSchema, 201, nil,
-            #"{"changes":[{"key":"count","old":11,"new":null,"oldSource":"stored","source":"invalid"},{"key":"old"}]}"#,
+            Samples.narrowSchema, 201,
+            body:
+                #"{"changes":[{"key":"count","old":11,"new":null,"oldSource":"stored","source":"invalid"},{"key":"old"}]}"#,
             then: [("GET app", #"{"values":{"volume":5},"invalid":{"count":{"stored":11},"old":{"stored":1}}}"#)]),
         Row(
             "Invalid values with onConflict=reset", given: [#"PUT app {"count":11,"old":1,"volume":5}"#],
             Request("PUT app/schema?onConflict=reset ") + String(decoding: Samples.narrowSchema.body, as: UTF8.self),
             201,
-            nil, #"{"changes":[{"key":"count","old":11,"new":null,"source":"unset"},{"key":"old","source":"unset"}]}"#,
+            body: #"{"changes":[{"key":"count","old":11,"new":null,"source":"unset"},{"key":"old","source":"unset"}]}"#,
             then: [("GET app", #"{"values":{"volume":5}}"#), ("GET app/keys/old", #"{"code":"unknown_key"}"#)]),
         Row(
             "Invalid values with onConflict=reset and a default", given: [#"PUT app {"volume":5}"#],
             Request("PUT app/schema?onConflict=reset ") + String(decoding: Samples.schema.body, as: UTF8.self), 201,
-            nil, "", then: [("GET app/keys/volume", #"{"value":0.5,"source":"default"}"#)]),
+            then: [("GET app/keys/volume", #"{"value":0.5,"source":"default"}"#)]),
         Row(
             "An invalid value that another schema allows", given: ["PUT app/keys/count 11", Samples.narrowSchema],
             Samples.schema, 200,
-            nil, "", then: [("GET app/keys/count", #"{"value":11,"source":"stored","revision":$3}"#)]),
+            then: [("GET app/keys/count", #"{"value":11,"source":"stored","revision":$3}"#)]),
         Row(
             "An invalid value after the removal of the schema",
-            given: [#"PUT app {"count":11,"old":1}"#, Samples.narrowSchema], "DELETE app/schema", 200, nil,
-            #"{"changes":[{"key":"count","old":null,"new":11,"oldSource":"invalid","source":"stored"},{"key":"old"}]}"#,
+            given: [#"PUT app {"count":11,"old":1}"#, Samples.narrowSchema], "DELETE app/schema", 200,
+            body:
+                #"{"changes":[{"key":"count","old":null,"new":11,"oldSource":"invalid","source":"stored"},{"key":"old"}]}"#,
             then: [("GET app", #"{"values":{"count":11,"old":1}}"#)]),
         Row(
             "A dry run with a value that the schema refuses", given: [#"PUT app {"count":11}"#],
@@ -230,16 +239,17 @@ struct SchemaTests {
 
     static let removing: [Row] = [
         Row(
-            "The removal of a schema", given: [Samples.schema, "PUT app/keys/volume 1"], "DELETE app/schema", 200, nil,
-            #"{"revision":$3,"schemaRevision":$3,"changed":true,"changes":[{"key":"fixed","source":"unset"},{"key":"isOn"}]}"#,
+            "The removal of a schema", given: [Samples.schema, "PUT app/keys/volume 1"], "DELETE app/schema", 200,
+            body:
+                #"{"revision":$3,"schemaRevision":$3,"changed":true,"changes":[{"key":"fixed","source":"unset"},{"key":"isOn"}]}"#,
             then: [("GET app", #"{"schemaRevision":$3,"values":{"volume":1}}"#)]),
         Row(
-            "The removal of a missing schema", given: ["PUT app/keys/a 1"], "DELETE app/schema", 200, nil,
-            #"{"changed":false}"#),
+            "The removal of a missing schema", given: ["PUT app/keys/a 1"], "DELETE app/schema", 200,
+            body: #"{"changed":false}"#),
         Row("A missing suite", "DELETE app/schema", 404, .unknownSuite),
         Row(
-            "A dry run of a removal", given: [Samples.schema], "DELETE app/schema?dryRun", 200, nil,
-            #"{"revision":$1,"schemaRevision":$1,"changed":true,"dryRun":true}"#),
+            "A dry run of a removal", given: [Samples.schema], "DELETE app/schema?dryRun", 200,
+            body: #"{"revision":$1,"schemaRevision":$1,"changed":true,"dryRun":true}"#),
     ]
 
     @Test(
@@ -252,7 +262,7 @@ struct SchemaTests {
     static let together: [Row] = [
         Row(
             "A value that requires another key", given: [ruleSchema], "PUT app/keys/tls true", 422, .invalidValue,
-            #"{"errors":[{"suite":"app","pointer":"","keyword":"required"}]}"#),
+            body: #"{"errors":[{"suite":"app","pointer":"","keyword":"required"}]}"#),
         Row(
             "A value and the required key in one write", given: [ruleSchema],
             #"PATCH app {"tls":true,"certificate":"x"}"#, 200),

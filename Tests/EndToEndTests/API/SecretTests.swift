@@ -24,28 +24,28 @@ struct SecretTests {
     static let refusals: [Row] = [
         Row(
             "If-Match on a secret", given: [schema, put], Request(#"PUT app/keys/p "x""#, "If-Match: \"999\""), 412,
-            .preconditionFailed, hidden),
+            .preconditionFailed, body: hidden),
         Row(
             "If-Match on the removal of a secret", given: [schema, put],
-            Request("DELETE app/keys/p", "If-Match: \"999\""), 412, .preconditionFailed, hidden),
+            Request("DELETE app/keys/p", "If-Match: \"999\""), 412, .preconditionFailed, body: hidden),
         Row(
             "If-None-Match on a secret", given: [schema, put], Request(#"PUT app/keys/p "x""#, "If-None-Match: *"), 412,
-            .preconditionFailed, hidden),
+            .preconditionFailed, body: hidden),
         Row(
             "A condition on the value", given: [schema, put],
             #"POST /v1/transaction {"if":[{"suite":"app","key":"p","value":"x"}],"do":[]}"#, 412, .preconditionFailed,
-            #"{"failed":[{"index":0,"current":{"secret":true}}]}"#),
+            body: #"{"failed":[{"index":0,"current":{"secret":true}}]}"#),
         Row(
             "A test of a JSON Patch", given: [schema, put],
             Request(#"PATCH app/keys/p [{"op":"test","path":"","value":"x"}]"#, jsonPatch), 412, .preconditionFailed,
-            hidden),
+            body: hidden),
         Row(
             "A test in a transaction", given: [schema, put],
             #"POST /v1/transaction {"do":[{"op":"patch","suite":"app","key":"p","patch":[{"op":"test","path":"","value":"x"}]}]}"#,
             412, .preconditionFailed),
         Row(
             "If-Match on a value from before the key was a secret", given: [put, schema],
-            Request(#"PUT app/keys/p "x""#, "If-Match: \"999\""), 412, .preconditionFailed, hidden),
+            Request(#"PUT app/keys/p "x""#, "If-Match: \"999\""), 412, .preconditionFailed, body: hidden),
         Row("A schema without the key", given: [schema, put, schemaWithoutKey], "GET app/keys/p", 409, .invalidStored),
         Row(
             "A schema without the key, and a value from before it was a secret",
@@ -54,14 +54,14 @@ struct SecretTests {
         Row(
             "A guard after a schema without the key", given: [schema, put, schemaWithoutKey],
             Request("DELETE app/keys/p", "If-Match: \"999\""), 412, .preconditionFailed,
-            #"{"current":{"source":"invalid","secret":true}}"#),
+            body: #"{"current":{"source":"invalid","secret":true}}"#),
         Row(
             "A guard after the schema was removed", given: [schema, put, "DELETE app/schema"],
-            Request("DELETE app/keys/p", "If-Match: \"999\""), 412, .preconditionFailed, hidden),
+            Request("DELETE app/keys/p", "If-Match: \"999\""), 412, .preconditionFailed, body: hidden),
         Row(
             "A new schema that refuses the value", given: [schema, put],
             #"PUT app/schema {"additionalProperties":{"maxLength":3}}"#, 409, .schemaConflict,
-            #"{"conflicts":[{"key":"p","errors":["*"]}]}"#),
+            body: #"{"conflicts":[{"key":"p","errors":["*"]}]}"#),
         Row(
             "A new schema that refuses the value, after the removal of the old schema",
             given: [schema, put, "DELETE app/schema"],
@@ -69,17 +69,17 @@ struct SecretTests {
         Row(
             "A new schema with a suite rule that the value violates", given: [schema, put],
             #"PUT app/schema {"additionalProperties":true,"allOf":[{"properties":{"p":{"maxLength":3}}}]}"#, 409,
-            .schemaConflict, #"{"errors":[{"key":"p","keyword":"maxLength"}]}"#),
+            .schemaConflict, body: #"{"errors":[{"key":"p","keyword":"maxLength"}]}"#),
         Row(
             "A change in place of a former secret", given: [schema, put, schemaWithoutSecret],
             #"PATCH app/keys/p {"op":"concat","text":"xxx"}"#, 422, .invalidValue,
-            #"{"errors":[{"key":"p","keyword":"maxLength"}]}"#),
+            body: #"{"errors":[{"key":"p","keyword":"maxLength"}]}"#),
         Row(
             "A rule of the suite about a former secret",
             given: [
                 schema, put,
                 #"PUT app/schema {"additionalProperties":true,"if":{"required":["o"]},"then":{"properties":{"p":{"maxLength":3}}}}"#,
-            ], "PUT app/keys/o 1", 422, .invalidValue, #"{"errors":[{"key":"p","keyword":"maxLength"}]}"#),
+            ], "PUT app/keys/o 1", 422, .invalidValue, body: #"{"errors":[{"key":"p","keyword":"maxLength"}]}"#),
         Row(
             "An operation for values of another type", given: [schema, put], #"PATCH app/keys/p {"op":"toggle"}"#, 422,
             .invalidOperation),
@@ -92,6 +92,7 @@ struct SecretTests {
         for request in row.given { try daemon.sendOK(request) }
         let answer = try daemon.send(row.request)
         #expect(answer.status == row.status && !answer.text.contains(Self.value), "\(answer.text)")
+        // The member `actual` of an error has the refused value.
         #expect(!answer.text.contains("\"actual\""), "\(answer.text)")
     }
 
@@ -122,36 +123,37 @@ struct SecretTests {
     }
 
     static let marks: [Row] = [
-        Row("A secret", given: [schema, put], "GET app/keys/p", 200, nil, #"{"value":"hunter2","secret":true}"#),
-        Row("A key that became a secret", given: [put, schema], "GET app/keys/p", 200, nil, #"{"secret":true}"#),
+        Row("A secret", given: [schema, put], "GET app/keys/p", 200, body: #"{"value":"hunter2","secret":true}"#),
+        Row("A key that became a secret", given: [put, schema], "GET app/keys/p", 200, body: #"{"secret":true}"#),
         Row(
-            "A former secret", given: [schema, put, schemaWithoutSecret], "GET app/keys/p", 200, nil,
-            #"{"secret":true}"#),
+            "A former secret", given: [schema, put, schemaWithoutSecret], "GET app/keys/p", 200,
+            body: #"{"secret":true}"#),
         Row(
             "A former secret after the removal of the schema", given: [schema, put, "DELETE app/schema"],
-            "GET app/keys/p", 200, nil, #"{"secret":true}"#),
+            "GET app/keys/p", 200, body: #"{"secret":true}"#),
         Row(
             "A former secret after a change in place",
             given: [schema, put, schemaWithoutSecret, #"PATCH app/keys/p {"op":"concat","text":"x"}"#],
-            "GET app/keys/p", 200, nil, #"{"value":"hunter2x","secret":true}"#),
+            "GET app/keys/p", 200, body: #"{"value":"hunter2x","secret":true}"#),
         Row(
             "A former secret after a new value", given: [schema, put, schemaWithoutSecret, #"PUT app/keys/p "open""#],
-            "GET app/keys/p", 200, nil, #"{"value":"open"}"#, lacks: ["secret"]),
+            "GET app/keys/p", 200, body: #"{"value":"open"}"#, lacks: ["secret"]),
         Row(
             "The change from a former secret to a new value",
             given: [schema, put, schemaWithoutSecret, #"PUT app/keys/p "open""#],
-            "GET app/observe?since=$3&wait=0", 200, nil, #"{"changes":[{"old":"hunter2","new":"open","secret":true}]}"#),
+            "GET app/observe?since=$3&wait=0", 200, body: #"{"changes":[{"old":"hunter2","new":"open","secret":true}]}"#
+        ),
         Row(
             "A change from before the key was a secret", given: [#"PUT app/keys/p "a""#, put, schema],
-            "GET app/observe?since=$1&wait=0", 200, nil,
-            #"{"changes":[{"old":"a","new":"hunter2","secret":true,"revision":$2}]}"#),
+            "GET app/observe?since=$1&wait=0", 200,
+            body: #"{"changes":[{"old":"a","new":"hunter2","secret":true,"revision":$2}]}"#),
         Row(
-            "A past suite from before the key was a secret", given: [put, schema], "GET app/keys?at=$1", 200, nil,
-            #"{"keys":[{"key":"p","value":"hunter2","secret":true}]}"#),
+            "A past suite from before the key was a secret", given: [put, schema], "GET app/keys?at=$1", 200,
+            body: #"{"keys":[{"key":"p","value":"hunter2","secret":true}]}"#),
         Row(
             "A replayed answer from before the key was a secret",
             given: [Request(#"PUT app/keys/p "hunter2""#, "Idempotency-Key: k"), schema],
-            Request(#"PUT app/keys/p "hunter2""#, "Idempotency-Key: k"), 201, nil, #"{"replayed":true,"secret":true}"#),
+            Request(#"PUT app/keys/p "hunter2""#, "Idempotency-Key: k"), 201, body: #"{"replayed":true,"secret":true}"#),
     ]
 
     @Test("A current or former secret is marked as a secret until a new value is stored", arguments: marks)

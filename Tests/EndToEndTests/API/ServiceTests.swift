@@ -8,12 +8,12 @@ import Testing
 @Suite(.ownThread)
 struct ServiceTests {
     static let rows: [Row] = [
-        Row("Health", "GET /healthz", 200, nil, #"{"status":"*"}"#),
-        Row("Readiness", "GET /readyz", 200, nil, #"{"status":"*"}"#),
+        Row("Health", "GET /healthz", 200, body: #"{"status":"*"}"#),
+        Row("Readiness", "GET /readyz", 200, body: #"{"status":"*"}"#),
         Row(
-            "The service", given: ["PUT app/keys/a 1"], "GET /v1", 200, nil,
-            #"{"name":"settingsd","version":"*","revision":$1,"cursor":"*","links":{"suites":"/v1/suites"}}"#),
-        Row("The OpenAPI description", "GET /openapi.json", 200, nil, #"{"openapi":"3.1.0"}"#),
+            "The service", given: ["PUT app/keys/a 1"], "GET /v1", 200,
+            body: #"{"name":"settingsd","version":"*","revision":$1,"cursor":"*","links":{"suites":"/v1/suites"}}"#),
+        Row("The OpenAPI description", "GET /openapi.json", 200, body: #"{"openapi":"3.1.0"}"#),
         Row("The metrics", "GET /metrics", 200, fields: ["Content-Type: text/plain; version=0.0.4; charset=utf-8"]),
         Row(
             "Options of a setting", "OPTIONS app/keys/a", 204, text: "",
@@ -21,10 +21,10 @@ struct ServiceTests {
         Row("Options of a request with parameters", "OPTIONS app?prefix=a&view=stored&drop&dryRun", 204),
         Row(
             "Options with an unknown parameter", "OPTIONS /v1/suites?limt=1", 400, .badRequest,
-            #"{"detail":"*limt*limit*","didYouMean":["limit"]}"#),
+            body: #"{"detail":"*limt*limit*","didYouMean":["limit"]}"#),
         Row(
             "Options of a path without parameters, with a parameter", "OPTIONS /healthz?a", 400, .badRequest,
-            #"{"detail":"*parameter a*"}"#),
+            body: #"{"detail":"*parameter a*"}"#),
         Row("Options with a parameter that occurs twice", "OPTIONS app?drop&drop", 400, .badRequest),
         Row("Options with a malformed query", "OPTIONS app?%zz", 400, .badRequest),
         Row("Options with an empty query", "OPTIONS app?", 204),
@@ -152,19 +152,21 @@ struct DescriptionTests {
 
     static let rows: [Row] = [
         Row("A flag with an empty value", "PUT app/keys/a?dryRun= 1", 400, .badRequest),
-        Row("A flag that is bare", "PUT app/keys/a?dryRun 1", 201, nil, #"{"dryRun":true}"#),
+        Row("A flag that is bare", "PUT app/keys/a?dryRun 1", 201, body: #"{"dryRun":true}"#),
         Row("A flag that is off", "PUT app/keys/a?dryRun=false 1", 201, lacks: ["dryRun"]),
         Row("A flag in capitals", "PUT app/keys/a?dryRun=TRUE 1", 400, .badRequest),
         Row("A query that ends with an ampersand", "GET app/keys/a?raw&", 200, text: "1").after("PUT app/keys/a 1"),
         Row("A query that begins with an ampersand", "GET app/keys/a?&raw", 400, .badRequest),
-        Row("An empty parameter `after` for keys", "GET app/keys?after=", 200, nil, #"{"keys":[{"key":"a"}]}"#).after(
+        Row("An empty parameter `after` for keys", "GET app/keys?after=", 200, body: #"{"keys":[{"key":"a"}]}"#).after(
             "PUT app/keys/a 1"),
         Row(
-            "An empty parameter `after` for suites", "GET /v1/suites?after=", 200, nil, #"{"suites":[{"suite":"app"}]}"#
+            "An empty parameter `after` for suites", "GET /v1/suites?after=", 200,
+            body: #"{"suites":[{"suite":"app"}]}"#
         ).after(
             "PUT app/keys/a 1"),
         Row(
-            "A parameter `after` that is not a key name", "GET app/keys?after=%00", 200, nil, #"{"keys":[{"key":"a"}]}"#
+            "A parameter `after` that is not a key name", "GET app/keys?after=%00", 200,
+            body: #"{"keys":[{"key":"a"}]}"#
         ).after(
             "PUT app/keys/a 1"),
         Row("A parameter `after` without a value", "GET app/keys?after", 400, .badRequest),

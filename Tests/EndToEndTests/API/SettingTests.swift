@@ -12,17 +12,19 @@ import Testing
 struct SettingTests {
     static let reading: [Row] = [
         Row(
-            "A stored value", given: ["PUT app/keys/a 42"], "GET app/keys/a", 200, nil,
-            #"{"suite":"app","key":"a","value":42,"source":"stored","revision":$1,"modified":"*"}"#,
+            "A stored value", given: ["PUT app/keys/a 42"], "GET app/keys/a", 200,
+            body: #"{"suite":"app","key":"a","value":42,"source":"stored","revision":$1,"modified":"*"}"#,
             lacks: ["changed", "previous", "stored", "errors", "secret", "dryRun", "replayed"],
             fields: ["ETag: \"$1\"", "Settings-Source: stored", "Content-Type: application/json"]),
         Row(
-            "A default", given: [Samples.schema], "GET app/keys/volume", 200, nil,
-            #"{"value":0.5,"source":"default","revision":$1}"#, fields: ["ETag: \"$1\"", "Settings-Source: default"]),
+            "A default", given: [Samples.schema], "GET app/keys/volume", 200,
+            body: #"{"value":0.5,"source":"default","revision":$1}"#,
+            fields: ["ETag: \"$1\"", "Settings-Source: default"]),
         Row(
             "A raw default", given: [Samples.schema], "GET app/keys/volume?raw", 200, text: "0.5",
             fields: ["ETag: \"$1\"", "Settings-Source: default"]),
-        Row("A flag that is off", given: ["PUT app/keys/a 42"], "GET app/keys/a?raw=false", 200, nil, #"{"value":42}"#),
+        Row(
+            "A flag that is off", given: ["PUT app/keys/a 42"], "GET app/keys/a?raw=false", 200, body: #"{"value":42}"#),
         Row(
             "A key that was never set", given: ["PUT app/keys/a 1"], "GET app/keys/b", 404, .notSet,
             fields: ["ETag: \"0\"", "Settings-Source: unset"]),
@@ -37,30 +39,31 @@ struct SettingTests {
         ),
         Row(
             "A key that the schema does not allow", given: [Samples.schema], "GET app/keys/volum", 404, .unknownKey,
-            #"{"didYouMean":["volume"]}"#, fields: ["Settings-Source:", "ETag:"]),
+            body: #"{"didYouMean":["volume"]}"#, fields: ["Settings-Source:", "ETag:"]),
         Row(
             "A key that is the last part of another key's name",
             given: [#"PUT app/schema {"additionalProperties":false,"properties":{"player.volume":{"type":"number"}}}"#],
-            "GET app/keys/volume", 404, .unknownKey, #"{"didYouMean":["player.volume"]}"#),
+            "GET app/keys/volume", 404, .unknownKey, body: #"{"didYouMean":["player.volume"]}"#),
         Row(
             "A suite that does not exist", given: ["PUT app/keys/a 1"], "GET ap/keys/a", 404, .unknownSuite,
-            #"{"didYouMean":["app"]}"#, fields: ["Settings-Source:"]),
+            body: #"{"didYouMean":["app"]}"#, fields: ["Settings-Source:"]),
         Row(
             "A suite that is the last part of other suites' names",
             given: ["PUT com.my.player/keys/a 1", "PUT com.my.playe/keys/a 1"],
-            "GET player/keys/a", 404, .unknownSuite, #"{"didYouMean":["com.my.player","com.my.playe"]}"#),
+            "GET player/keys/a", 404, .unknownSuite, body: #"{"didYouMean":["com.my.player","com.my.playe"]}"#),
         Row(
             "A value that is invalid", given: ["PUT app/keys/count 11", Samples.narrowSchema], "GET app/keys/count",
             409,
-            .invalidStored, #"{"stored":11,"errors":[{"suite":"app","key":"count","pointer":"","keyword":"maximum"}]}"#,
+            .invalidStored,
+            body: #"{"stored":11,"errors":[{"suite":"app","key":"count","pointer":"","keyword":"maximum"}]}"#,
             fields: ["ETag: \"$2\"", "Settings-Source: invalid"]),
         Row(
             "A raw value that is invalid", given: ["PUT app/keys/count null", Samples.narrowSchema],
-            "GET app/keys/count?raw", 409, .invalidStored, #"{"stored":null}"#),
+            "GET app/keys/count?raw", 409, .invalidStored, body: #"{"stored":null}"#),
         Row(
             "A value that the schema no longer lists", given: ["PUT app/keys/old 1", Samples.narrowSchema],
             "GET app/keys/old", 409, .invalidStored,
-            #"{"stored":1,"errors":[{"key":"old","keyword":"additionalProperties"}]}"#),
+            body: #"{"stored":1,"errors":[{"key":"old","keyword":"additionalProperties"}]}"#),
         Row(
             "The current tag in If-None-Match", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/a", "If-None-Match: \"$1\""), 304,
@@ -76,7 +79,7 @@ struct SettingTests {
             304),
         Row(
             "An older tag in If-None-Match", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
-            Request("GET app/keys/a", "If-None-Match: \"$1\""), 200, nil, #"{"value":2}"#),
+            Request("GET app/keys/a", "If-None-Match: \"$1\""), 200, body: #"{"value":2}"#),
         Row(
             "A tag that is not a revision", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/a", "If-None-Match: \"abc\""), 200),
@@ -98,44 +101,46 @@ struct SettingTests {
 
     static let putting: [Row] = [
         Row(
-            "The first value of a key", "PUT app/keys/a 42", 201, nil,
-            #"{"suite":"app","key":"a","value":42,"source":"stored","revision":$1,"modified":"*","changed":true,"#
+            "The first value of a key", "PUT app/keys/a 42", 201,
+            body: #"{"suite":"app","key":"a","value":42,"source":"stored","revision":$1,"modified":"*","changed":true,"#
                 + #""previous":{"value":null,"source":"unset","revision":$0}}"#,
             fields: ["ETag: \"$1\"", "Settings-Source: stored"], then: [("GET app", #"{"values":{"a":42}}"#)]),
         Row(
-            "Another value", given: ["PUT app/keys/a 1"], "PUT app/keys/a 2", 200, nil,
-            #"{"value":2,"revision":$2,"changed":true,"previous":{"value":1,"source":"stored","revision":$1}}"#),
+            "Another value", given: ["PUT app/keys/a 1"], "PUT app/keys/a 2", 200,
+            body: #"{"value":2,"revision":$2,"changed":true,"previous":{"value":1,"source":"stored","revision":$1}}"#),
         Row(
-            "The same value", given: ["PUT app/keys/a 1"], "PUT app/keys/a 1", 200, nil,
-            #"{"value":1,"revision":$1,"changed":false,"previous":{"value":1,"source":"stored","revision":$1}}"#,
+            "The same value", given: ["PUT app/keys/a 1"], "PUT app/keys/a 1", 200,
+            body: #"{"value":1,"revision":$1,"changed":false,"previous":{"value":1,"source":"stored","revision":$1}}"#,
             fields: ["ETag: \"$1\""]),
         Row(
-            "A value for a key with a default", given: [Samples.schema], "PUT app/keys/volume 1", 201, nil,
-            #"{"changed":true,"previous":{"value":0.5,"source":"default","revision":$1}}"#),
+            "A value for a key with a default", given: [Samples.schema], "PUT app/keys/volume 1", 201,
+            body: #"{"changed":true,"previous":{"value":0.5,"source":"default","revision":$1}}"#),
         Row(
-            "A value equal to the default", given: [Samples.schema], "PUT app/keys/volume 0.5", 201, nil,
-            #"{"source":"stored","changed":true,"previous":{"value":0.5,"source":"default"}}"#),
+            "A value equal to the default", given: [Samples.schema], "PUT app/keys/volume 0.5", 201,
+            body: #"{"source":"stored","changed":true,"previous":{"value":0.5,"source":"default"}}"#),
         Row(
-            "Null for a key of any type", "PUT app/keys/a null", 201, nil, #"{"value":null,"source":"stored"}"#,
+            "Null for a key of any type", "PUT app/keys/a null", 201, body: #"{"value":null,"source":"stored"}"#,
             then: [("GET app", #"{"values":{"a":null}}"#)]),
         Row(
             "Null for a key of numbers", given: [Samples.schema], "PUT app/keys/volume null", 422, .invalidValue,
-            #"{"errors":[{"suite":"app","key":"volume","pointer":"","keyword":"type"}]}"#),
+            body: #"{"errors":[{"suite":"app","key":"volume","pointer":"","keyword":"type"}]}"#),
         Row(
             "A value above the maximum", given: [Samples.schema], "PUT app/keys/volume 1.5", 422, .invalidValue,
-            #"{"detail":"*volume*1*1.5*","errors":[{"suite":"app","key":"volume","pointer":"","#
+            body: #"{"detail":"*volume*1*1.5*","errors":[{"suite":"app","key":"volume","pointer":"","#
                 + #""keyword":"maximum","detail":"*1*1.5*","expected":1,"actual":1.5}]}"#),
         Row(
             "A value with several violations", given: [Samples.schema],
             #"PUT app/keys/shape {"width":"a","height":1.5,"depth":1}"#,
-            422, .invalidValue, #"{"errors":[{"pointer":"*","key":"shape"},{"pointer":"*"},{"pointer":"*"}]}"#),
+            422, .invalidValue, body: #"{"errors":[{"pointer":"*","key":"shape"},{"pointer":"*"},{"pointer":"*"}]}"#),
         Row(
             "An unknown key", given: [Samples.schema], "PUT app/keys/volum 1", 404, .unknownKey,
-            #"{"didYouMean":["volume"]}"#),
+            body: #"{"didYouMean":["volume"]}"#),
         Row(
             "A valid value for a key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
-            "PUT app/keys/count 3", 200, nil,
-            #"{"value":3,"source":"stored","changed":true,"previous":{"value":null,"source":"invalid","revision":$2}}"#),
+            "PUT app/keys/count 3", 200,
+            body:
+                #"{"value":3,"source":"stored","changed":true,"previous":{"value":null,"source":"invalid","revision":$2}}"#
+        ),
         Row(
             "An invalid value for a key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
             "PUT app/keys/count 11", 422, .invalidValue),
@@ -143,20 +148,21 @@ struct SettingTests {
         Row("The stored value of a locked key", given: [Samples.schema], "PUT app/keys/fixed 1", 403, .locked),
         Row(
             "A locked key with override=locked", given: [Samples.schema], "PUT app/keys/fixed?override=locked 2", 201,
-            nil, #"{"value":2}"#),
+            body: #"{"value":2}"#),
         Row("A new suite while writes must not create suites", "PUT app/keys/a 1", 404, .unknownSuite) {
             $0.writes.createsSuites = false
         },
         Row(
-            "A dry run", "PUT app/keys/a?dryRun=true 1", 201, nil,
-            #"{"value":1,"source":"stored","revision":$0,"changed":true,"dryRun":true,"previous":{"source":"unset"}}"#,
+            "A dry run", "PUT app/keys/a?dryRun=true 1", 201,
+            body:
+                #"{"value":1,"source":"stored","revision":$0,"changed":true,"dryRun":true,"previous":{"source":"unset"}}"#,
             then: [("GET /v1/suites", #"{"suites":[]}"#)]),
         Row(
-            "A dry run of a stored value", given: ["PUT app/keys/a 1"], "PUT app/keys/a?dryRun 2", 200, nil,
-            #"{"value":2,"revision":$1,"changed":true,"dryRun":true,"previous":{"value":1}}"#),
+            "A dry run of a stored value", given: ["PUT app/keys/a 1"], "PUT app/keys/a?dryRun 2", 200,
+            body: #"{"value":2,"revision":$1,"changed":true,"dryRun":true,"previous":{"value":1}}"#),
         Row(
             "A dry run of a value above the maximum", given: [Samples.schema], "PUT app/keys/volume?dryRun 2", 422,
-            .invalidValue, #"{"errors":[{"keyword":"maximum"}]}"#),
+            .invalidValue, body: #"{"errors":[{"keyword":"maximum"}]}"#),
     ]
 
     @Test("PUT stores a value", arguments: putting)
@@ -166,24 +172,24 @@ struct SettingTests {
 
     static let deleting: [Row] = [
         Row(
-            "A stored value", given: ["PUT app/keys/a 1"], "DELETE app/keys/a", 200, nil,
-            #"{"value":null,"source":"unset","revision":$2,"changed":true,"#
+            "A stored value", given: ["PUT app/keys/a 1"], "DELETE app/keys/a", 200,
+            body: #"{"value":null,"source":"unset","revision":$2,"changed":true,"#
                 + #""previous":{"value":1,"source":"stored","revision":$1}}"#,
             fields: ["Settings-Source: unset", "ETag: \"$2\""],
             then: [("GET app", #"{"values":{}}"#), ("GET app/keys/a", #"{"code":"not_set"}"#)]),
         Row(
             "A key with a default", given: [Samples.schema, "PUT app/keys/volume 1"], "DELETE app/keys/volume", 200,
-            nil, #"{"value":0.5,"source":"default","changed":true,"previous":{"value":1}}"#),
+            body: #"{"value":0.5,"source":"default","changed":true,"previous":{"value":1}}"#),
         Row(
-            "An unset key with a default", given: [Samples.schema], "DELETE app/keys/volume", 200, nil,
-            #"{"value":0.5,"source":"default","revision":$1,"changed":false}"#),
+            "An unset key with a default", given: [Samples.schema], "DELETE app/keys/volume", 200,
+            body: #"{"value":0.5,"source":"default","revision":$1,"changed":false}"#),
         Row(
-            "A key that was never set", given: ["PUT app/keys/a 1"], "DELETE app/keys/b", 200, nil,
-            #"{"source":"unset","changed":false}"#),
+            "A key that was never set", given: ["PUT app/keys/a 1"], "DELETE app/keys/b", 200,
+            body: #"{"source":"unset","changed":false}"#),
         Row(
             "A value that the schema no longer lists", given: ["PUT app/keys/old 1", Samples.narrowSchema],
-            "DELETE app/keys/old", 200, nil,
-            #"{"value":null,"source":"unset","changed":true,"previous":{"value":null,"source":"invalid"}}"#,
+            "DELETE app/keys/old", 200,
+            body: #"{"value":null,"source":"unset","changed":true,"previous":{"value":null,"source":"invalid"}}"#,
             then: [("GET app/keys/old", #"{"code":"unknown_key"}"#)]),
         Row(
             "A removed value that the schema no longer lists",
@@ -191,7 +197,7 @@ struct SettingTests {
             "DELETE app/keys/old", 404, .unknownKey),
         Row(
             "A key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
-            "DELETE app/keys/count", 200, nil, #"{"source":"unset","changed":true}"#),
+            "DELETE app/keys/count", 200, body: #"{"source":"unset","changed":true}"#),
         Row("An unknown key", given: [Samples.schema], "DELETE app/keys/volum", 404, .unknownKey),
         Row("A suite that does not exist", "DELETE app/keys/a", 404, .unknownSuite),
         Row(
@@ -199,10 +205,10 @@ struct SettingTests {
             403, .locked),
         Row(
             "A locked key with override=locked", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
-            "DELETE app/keys/fixed?override=locked", 200, nil, #"{"value":1,"source":"default"}"#),
+            "DELETE app/keys/fixed?override=locked", 200, body: #"{"value":1,"source":"default"}"#),
         Row(
-            "A dry run", given: ["PUT app/keys/a 1"], "DELETE app/keys/a?dryRun", 200, nil,
-            #"{"value":null,"source":"unset","revision":$1,"changed":true,"dryRun":true}"#),
+            "A dry run", given: ["PUT app/keys/a 1"], "DELETE app/keys/a?dryRun", 200,
+            body: #"{"value":null,"source":"unset","revision":$1,"changed":true,"dryRun":true}"#),
     ]
 
     @Test("DELETE removes a stored value", arguments: deleting)
@@ -212,7 +218,7 @@ struct SettingTests {
 }
 
 /// Answers to writes with Prefer: return=minimal. In a row, `$n` stands for the revision after the n-th request, `"*"`
-/// for any value, and a field without a value must be absent.
+/// for any value, and a field without a value must be absent. `IdempotencyTests.key` is a field Idempotency-Key.
 @Suite(.ownThread)
 struct MinimalAnswerTests {
     static let minimal = "Prefer: return=minimal"
@@ -221,54 +227,54 @@ struct MinimalAnswerTests {
 
     static let rows: [Row] = [
         Row(
-            "PUT of a setting", Request("PUT app/keys/a 1", minimal), 201, nil,
-            #"{"suite":"app","key":"a","source":"stored","revision":$1,"modified":"*","changed":true}"#,
+            "PUT of a setting", Request("PUT app/keys/a 1", minimal), 201,
+            body: #"{"suite":"app","key":"a","source":"stored","revision":$1,"modified":"*","changed":true}"#,
             lacks: ["value", "previous", "secret"], fields: [applied, "ETag: \"$1\"", "Settings-Source: stored"]),
         Row(
             "PATCH of a setting", given: ["PUT app/keys/a 1"],
-            Request(#"PATCH app/keys/a {"op":"add","by":1}"#, minimal), 200, nil, #"{"changed":true}"#,
+            Request(#"PATCH app/keys/a {"op":"add","by":1}"#, minimal), 200, body: #"{"changed":true}"#,
             lacks: ["value", "previous"], fields: [applied]),
         Row(
-            "A DELETE without effect", given: ["PUT app/keys/b 1"], Request("DELETE app/keys/a", minimal), 200, nil,
-            #"{"source":"unset","changed":false}"#, lacks: ["value", "previous"], fields: [applied]),
+            "A DELETE without effect", given: ["PUT app/keys/b 1"], Request("DELETE app/keys/a", minimal), 200,
+            body: #"{"source":"unset","changed":false}"#, lacks: ["value", "previous"], fields: [applied]),
         Row(
-            "PATCH of a suite", Request(#"PATCH app {"a":1}"#, minimal), 200, nil, #"{"revision":$1,"changed":true}"#,
+            "PATCH of a suite", Request(#"PATCH app {"a":1}"#, minimal), 200, body: #"{"revision":$1,"changed":true}"#,
             lacks: ["changes"], fields: [applied, "ETag: \"$1\""]),
         Row(
-            "PUT of a schema", Request(#"PUT app/schema {"additionalProperties":true}"#, minimal), 201, nil,
-            #"{"revision":$1,"schemaRevision":$1,"changed":true}"#, lacks: ["changes"], fields: [applied]),
+            "PUT of a schema", Request(#"PUT app/schema {"additionalProperties":true}"#, minimal), 201,
+            body: #"{"revision":$1,"schemaRevision":$1,"changed":true}"#, lacks: ["changes"], fields: [applied]),
         Row(
-            "A transaction", Request(transaction, minimal), 200, nil, #"{"revision":$1,"changed":true}"#,
+            "A transaction", Request(transaction, minimal), 200, body: #"{"revision":$1,"changed":true}"#,
             lacks: ["changes"], fields: [applied]),
         Row(
-            "A dry run", Request("PUT app/keys/a?dryRun 1", minimal), 201, nil, #"{"changed":true,"dryRun":true}"#,
+            "A dry run", Request("PUT app/keys/a?dryRun 1", minimal), 201, body: #"{"changed":true,"dryRun":true}"#,
             lacks: ["value", "previous"], fields: [applied]),
         Row(
             "A repeat of a write whose first answer was whole",
             given: [Request("PUT app/keys/a 1", IdempotencyTests.key)],
-            Request("PUT app/keys/a 1", IdempotencyTests.key, minimal), 201, nil, #"{"changed":true,"replayed":true}"#,
+            Request("PUT app/keys/a 1", IdempotencyTests.key, minimal), 201, body: #"{"changed":true,"replayed":true}"#,
             lacks: ["value", "previous"], fields: [applied]),
         Row(
             "A refusal, which is always complete", given: ["PUT app/keys/a 1"],
             Request("PUT app/keys/a 2", minimal, "If-Match: \"999\""), 412, .preconditionFailed,
-            #"{"current":{"value":1}}"#, fields: ["Preference-Applied:"]),
+            body: #"{"current":{"value":1}}"#, fields: ["Preference-Applied:"]),
         Row(
             "A read, which ignores the preference", given: ["PUT app/keys/a 1"], Request("GET app/keys/a", minimal),
-            200, nil, #"{"value":1}"#, fields: ["Preference-Applied:"]),
+            200, body: #"{"value":1}"#, fields: ["Preference-Applied:"]),
         Row(
             "The preference among other preferences",
-            Request(transaction, "Prefer: wait=10, Return = \"minimal\"; x=1, respond-async"), 200, nil,
-            #"{"changed":true}"#, lacks: ["changes"], fields: [applied]),
+            Request(transaction, "Prefer: wait=10, Return = \"minimal\"; x=1, respond-async"), 200,
+            body: #"{"changed":true}"#, lacks: ["changes"], fields: [applied]),
         Row(
-            "The preference in a second field", Request(transaction, "Prefer: handling=strict", minimal), 200, nil,
-            #"{"changed":true}"#, lacks: ["changes"], fields: [applied]),
+            "The preference in a second field", Request(transaction, "Prefer: handling=strict", minimal), 200,
+            body: #"{"changed":true}"#, lacks: ["changes"], fields: [applied]),
         Row(
             "Two values of the preference, of which the first counts",
-            Request(transaction, "Prefer: return=representation, return=minimal"), 200, nil,
-            #"{"changed":true,"changes":["*"]}"#, fields: ["Preference-Applied:"]),
+            Request(transaction, "Prefer: return=representation, return=minimal"), 200,
+            body: #"{"changed":true,"changes":["*"]}"#, fields: ["Preference-Applied:"]),
         Row(
-            "An unknown preference", Request(transaction, "Prefer: return=tiny"), 200, nil,
-            #"{"changed":true,"changes":["*"]}"#, fields: ["Preference-Applied:"]),
+            "An unknown preference", Request(transaction, "Prefer: return=tiny"), 200,
+            body: #"{"changed":true,"changes":["*"]}"#, fields: ["Preference-Applied:"]),
     ]
 
     @Test("A write with Prefer: return=minimal is answered without values", arguments: rows)

@@ -12,87 +12,89 @@ struct SuiteTests {
     static let threeSuites: [Request] = ["PUT app/keys/a 1", "PUT app.ui/keys/b 1", "PUT zoo/keys/c 1"]
 
     static let listing: [Row] = [
-        Row("No suites", "GET /v1/suites", 200, nil, #"{"suites":[],"revision":$0}"#, lacks: ["next"]),
+        Row("No suites", "GET /v1/suites", 200, body: #"{"suites":[],"revision":$0}"#, lacks: ["next"]),
         Row(
-            "All suites", given: threeSuites, "GET /v1/suites", 200, nil,
-            #"{"suites":[{"suite":"app","keyCount":1,"revision":$1,"hasSchema":false},{"suite":"app.ui"},{"suite":"zoo"}],"#
+            "All suites", given: threeSuites, "GET /v1/suites", 200,
+            body:
+                #"{"suites":[{"suite":"app","keyCount":1,"revision":$1,"hasSchema":false},{"suite":"app.ui"},{"suite":"zoo"}],"#
                 + #""revision":$3}"#, lacks: ["next"]),
         Row(
-            "Suites with a prefix", given: threeSuites, "GET /v1/suites?prefix=app.", 200, nil,
-            #"{"suites":[{"suite":"app.ui"}]}"#),
+            "Suites with a prefix", given: threeSuites, "GET /v1/suites?prefix=app.", 200,
+            body: #"{"suites":[{"suite":"app.ui"}]}"#),
         Row(
-            "A page", given: threeSuites, "GET /v1/suites?limit=2", 200, nil,
-            #"{"suites":[{"suite":"app"},{"suite":"app.ui"}],"next":"app.ui"}"#),
+            "A page", given: threeSuites, "GET /v1/suites?limit=2", 200,
+            body: #"{"suites":[{"suite":"app"},{"suite":"app.ui"}],"next":"app.ui"}"#),
         Row(
-            "The next page", given: threeSuites, "GET /v1/suites?limit=2&after=app.ui", 200, nil,
-            #"{"suites":[{"suite":"zoo"}]}"#, lacks: ["next"]),
+            "The next page", given: threeSuites, "GET /v1/suites?limit=2&after=app.ui", 200,
+            body: #"{"suites":[{"suite":"zoo"}]}"#, lacks: ["next"]),
         Row(
-            "A page that is just full", given: threeSuites, "GET /v1/suites?limit=3", 200, nil,
-            #"{"suites":["*","*","*"]}"#, lacks: ["next"]),
+            "A page that is just full", given: threeSuites, "GET /v1/suites?limit=3", 200,
+            body: #"{"suites":["*","*","*"]}"#, lacks: ["next"]),
         Row(
-            "Suites after a missing name", given: threeSuites, "GET /v1/suites?after=b", 200, nil,
-            #"{"suites":[{"suite":"zoo"}]}"#),
+            "Suites after a missing name", given: threeSuites, "GET /v1/suites?after=b", 200,
+            body: #"{"suites":[{"suite":"zoo"}]}"#),
         Row(
-            "A page of a prefix", given: threeSuites, "GET /v1/suites?prefix=app&limit=1&after=app", 200, nil,
-            #"{"suites":[{"suite":"app.ui"}]}"#, lacks: ["next"]),
+            "A page of a prefix", given: threeSuites, "GET /v1/suites?prefix=app&limit=1&after=app", 200,
+            body: #"{"suites":[{"suite":"app.ui"}]}"#, lacks: ["next"]),
         Row(
-            "A suite with a schema", given: [Samples.schema, "PUT app/keys/x-more 1"], "GET /v1/suites", 200, nil,
-            #"{"suites":[{"suite":"app","keyCount":8,"hasSchema":true,"revision":$2}]}"#),
+            "A suite with a schema", given: [Samples.schema, "PUT app/keys/x-more 1"], "GET /v1/suites", 200,
+            body: #"{"suites":[{"suite":"app","keyCount":8,"hasSchema":true,"revision":$2}]}"#),
         Row(
             "A suite with an invalid value",
             given: [
                 "PUT app/keys/a 5", "PUT app/keys/b 1",
                 #"PUT app/schema?onConflict=keep {"additionalProperties":{"maximum":3}}"#,
-            ], "GET /v1/suites", 200, nil, #"{"suites":[{"suite":"app","keyCount":2,"invalidCount":1}]}"#),
+            ], "GET /v1/suites", 200, body: #"{"suites":[{"suite":"app","keyCount":2,"invalidCount":1}]}"#),
         Row(
             "A suite whose invalid values were corrected",
             given: [
                 "PUT app/keys/a 5", "PUT app/keys/b 5",
                 #"PUT app/schema?onConflict=keep {"additionalProperties":{"maximum":3}}"#, "PUT app/keys/a 3",
                 "DELETE app/keys/b",
-            ], "GET /v1/suites", 200, nil, #"{"suites":[{"suite":"app","keyCount":1,"invalidCount":0}]}"#),
+            ], "GET /v1/suites", 200, body: #"{"suites":[{"suite":"app","keyCount":1,"invalidCount":0}]}"#),
         Row(
-            "A suite without values", given: ["PUT app/keys/a 1", "DELETE app/keys/a"], "GET /v1/suites", 200, nil,
-            #"{"suites":[{"suite":"app","keyCount":0,"revision":$2,"hasSchema":false}]}"#),
+            "A suite without values", given: ["PUT app/keys/a 1", "DELETE app/keys/a"], "GET /v1/suites", 200,
+            body: #"{"suites":[{"suite":"app","keyCount":0,"revision":$2,"hasSchema":false}]}"#),
         Row(
-            "A list without dropped suites", given: threeSuitesTwoDropped, "GET /v1/suites?dropped=false", 200, nil,
-            #"{"suites":[{"suite":"app.ui"}]}"#, lacks: ["next"]),
+            "A list without dropped suites", given: threeSuitesTwoDropped, "GET /v1/suites?dropped=false", 200,
+            body: #"{"suites":[{"suite":"app.ui"}]}"#, lacks: ["next"]),
         Row(
-            "A list with dropped suites", given: threeSuitesTwoDropped, "GET /v1/suites?dropped", 200, nil,
-            #"{"suites":[{"suite":"app","keyCount":0,"invalidCount":0,"revision":$4,"hasSchema":false,"dropped":true},"#
+            "A list with dropped suites", given: threeSuitesTwoDropped, "GET /v1/suites?dropped", 200,
+            body:
+                #"{"suites":[{"suite":"app","keyCount":0,"invalidCount":0,"revision":$4,"hasSchema":false,"dropped":true},"#
                 + #"{"suite":"app.ui","revision":$2},{"suite":"zoo","revision":$5,"dropped":true}]}"#, lacks: ["next"]),
         Row(
             "A page that ends at a dropped suite", given: threeSuitesTwoDropped, "GET /v1/suites?dropped&limit=1", 200,
-            nil, #"{"suites":[{"suite":"app"}],"next":"app"}"#),
+            body: #"{"suites":[{"suite":"app"}],"next":"app"}"#),
         Row(
             "A page that ends before a dropped suite", given: threeSuitesTwoDropped,
-            "GET /v1/suites?dropped&limit=1&after=app", 200, nil, #"{"suites":[{"suite":"app.ui"}],"next":"app.ui"}"#),
+            "GET /v1/suites?dropped&limit=1&after=app", 200, body: #"{"suites":[{"suite":"app.ui"}],"next":"app.ui"}"#),
         Row(
             "A page of dropped suites that is just full", given: threeSuitesTwoDropped,
-            "GET /v1/suites?dropped&limit=2&after=app", 200, nil, #"{"suites":["*","*"]}"#, lacks: ["next"]),
+            "GET /v1/suites?dropped&limit=2&after=app", 200, body: #"{"suites":["*","*"]}"#, lacks: ["next"]),
         Row(
-            "A dropped suite by prefix", given: threeSuitesTwoDropped, "GET /v1/suites?dropped&prefix=z", 200, nil,
-            #"{"suites":[{"suite":"zoo"}]}"#),
+            "A dropped suite by prefix", given: threeSuitesTwoDropped, "GET /v1/suites?dropped&prefix=z", 200,
+            body: #"{"suites":[{"suite":"zoo"}]}"#),
         Row(
             "A dropped suite that was created again", given: threeSuitesTwoDropped + ["PUT zoo/keys/c 2"],
-            "GET /v1/suites?dropped&prefix=z", 200, nil, #"{"suites":[{"suite":"zoo","keyCount":1,"revision":$6}]}"#),
+            "GET /v1/suites?dropped&prefix=z", 200, body: #"{"suites":[{"suite":"zoo","keyCount":1,"revision":$6}]}"#),
     ]
     static let threeSuitesTwoDropped = threeSuites + ["DELETE app?drop", "DELETE zoo?drop"]
 
     static let reading: [Row] = [
         Row(
             "Every effective value", given: [Samples.schema, "PUT app/keys/count 3", "PUT b/keys/x 1"], "GET app", 200,
-            nil,
-            #"{"suite":"app","revision":$2,"schemaRevision":$1,"values":{"count":3,"fixed":1,"isOn":false,"volume":0.5}}"#,
+            body:
+                #"{"suite":"app","revision":$2,"schemaRevision":$1,"values":{"count":3,"fixed":1,"isOn":false,"volume":0.5}}"#,
             lacks: ["invalid", "secrets"], fields: ["ETag: \"$2\""]),
         Row(
             "A suite with invalid values", given: [#"PUT app {"count":11,"old":1,"volume":2}"#, Samples.narrowSchema],
-            "GET app", 200, nil,
-            #"{"values":{"volume":2},"invalid":{"count":{"stored":11,"errors":[{"keyword":"maximum"}]},"#
+            "GET app", 200,
+            body: #"{"values":{"volume":2},"invalid":{"count":{"stored":11,"errors":[{"keyword":"maximum"}]},"#
                 + #""old":{"stored":1,"errors":[{"keyword":"additionalProperties"}]}}}"#),
         Row(
             "Keys with a prefix", given: [#"PUT app {"player.a":1,"player.b":2,"player":3,"players":4}"#],
-            "GET app?prefix=player.", 200, nil, #"{"values":{"player.a":1,"player.b":2}}"#),
+            "GET app?prefix=player.", 200, body: #"{"values":{"player.a":1,"player.b":2}}"#),
         Row(
             "A prefix with a star, which is literal", given: [#"PUT app {"a*":1,"ab":2}"#], "GET app?prefix=a*&raw",
             200, text: #"{"a*":1}"#),
@@ -105,7 +107,7 @@ struct SuiteTests {
             text: #"{"count":3}"#),
         Row(
             "The view `stored` without invalid values", given: ["PUT app/keys/count 11", Samples.narrowSchema],
-            "GET app?view=stored", 200, nil, #"{"values":{},"invalid":{"count":{"stored":11}}}"#),
+            "GET app?view=stored", 200, body: #"{"values":{},"invalid":{"count":{"stored":11}}}"#),
         Row(
             "The view `default`", given: [Samples.schema, "PUT app/keys/volume 1"], "GET app?view=default&raw", 200,
             text: #"{"fixed":1,"isOn":false,"volume":0.5}"#),
@@ -117,57 +119,61 @@ struct SuiteTests {
             text: #"{"volume":0.5}"#),
         Row(
             "The view `default` of a suite without a schema", given: ["PUT app/keys/a 1"], "GET app?view=default", 200,
-            nil, #"{"values":{}}"#),
+            body: #"{"values":{}}"#),
         Row(
             "A secret, for a caller with full access",
             given: [
                 #"PUT app/schema {"additionalProperties":false,"properties":{"p":{"writeOnly":true}}}"#,
                 #"PUT app/keys/p "x""#,
-            ], "GET app", 200, nil, #"{"values":{"p":"x"}}"#),
+            ], "GET app", 200, body: #"{"values":{"p":"x"}}"#),
         Row(
-            "A suite that does not exist", given: threeSuites, "GET ap", 404, .unknownSuite, #"{"didYouMean":["app"]}"#),
+            "A suite that does not exist", given: threeSuites, "GET ap", 404, .unknownSuite,
+            body: #"{"didYouMean":["app"]}"#),
         Row(
             "Keys of a suite that does not exist", given: threeSuites, "GET ap/keys", 404, .unknownSuite,
-            #"{"didYouMean":["app"]}"#),
+            body: #"{"didYouMean":["app"]}"#),
     ]
 
     static let keys: [Row] = [
         Row(
             "All keys, with their schemas and whether they can be written",
-            given: [Samples.narrowSchema, "PUT app/keys/count 3"], "GET app/keys", 200, nil,
-            #"{"suite":"app","revision":$2,"keys":[{"suite":"app","key":"count","value":3,"source":"stored","revision":$2,"#
+            given: [Samples.narrowSchema, "PUT app/keys/count 3"], "GET app/keys", 200,
+            body:
+                #"{"suite":"app","revision":$2,"keys":[{"suite":"app","key":"count","value":3,"source":"stored","revision":$2,"#
                 + #""schema":{"type":"integer","minimum":0,"maximum":10},"writable":true},"#
                 + #"{"key":"volume","value":null,"source":"unset","schema":{"type":"number","maximum":10},"writable":true}]}"#,
             lacks: ["next"], fields: ["ETag: \"$2\""]),
         Row(
-            "A locked key", given: [Samples.schema], "GET app/keys?prefix=fixed", 200, nil,
-            #"{"keys":[{"key":"fixed","value":1,"source":"default","revision":$1,"writable":false}]}"#),
+            "A locked key", given: [Samples.schema], "GET app/keys?prefix=fixed", 200,
+            body: #"{"keys":[{"key":"fixed","value":1,"source":"default","revision":$1,"writable":false}]}"#),
         Row(
-            "The keys of a suite without a schema", given: [#"PUT app {"b":1,"a":2}"#], "GET app/keys", 200, nil,
-            #"{"keys":[{"key":"a","writable":true},{"key":"b"}]}"#),
+            "The keys of a suite without a schema", given: [#"PUT app {"b":1,"a":2}"#], "GET app/keys", 200,
+            body: #"{"keys":[{"key":"a","writable":true},{"key":"b"}]}"#),
         Row(
             "A key with an invalid value", given: ["PUT app/keys/old 11", Samples.narrowSchema],
-            "GET app/keys?prefix=o", 200, nil,
-            #"{"keys":[{"key":"old","value":null,"source":"invalid","stored":11,"errors":["*"],"writable":false}]}"#),
+            "GET app/keys?prefix=o", 200,
+            body:
+                #"{"keys":[{"key":"old","value":null,"source":"invalid","stored":11,"errors":["*"],"writable":false}]}"#
+        ),
         Row(
             "A key that a pattern admits", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?prefix=x", 200,
-            nil, #"{"keys":[{"key":"x-1","schema":true}]}"#),
+            body: #"{"keys":[{"key":"x-1","schema":true}]}"#),
         Row(
             "A removed key is not listed", given: [#"PUT app {"b":1,"a":2}"#, "DELETE app/keys/a"], "GET app/keys", 200,
-            nil, #"{"keys":[{"key":"b"}]}"#),
+            body: #"{"keys":[{"key":"b"}]}"#),
         Row(
-            "A page", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?limit=2&after=isOn", 200, nil,
-            #"{"keys":[{"key":"name"},{"key":"shape"}],"next":"shape"}"#),
+            "A page", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?limit=2&after=isOn", 200,
+            body: #"{"keys":[{"key":"name"},{"key":"shape"}],"next":"shape"}"#),
         Row(
             "The last page", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?limit=3&after=shape", 200,
-            nil, #"{"keys":[{"key":"tags"},{"key":"volume"},{"key":"x-1"}]}"#, lacks: ["next"]),
+            body: #"{"keys":[{"key":"tags"},{"key":"volume"},{"key":"x-1"}]}"#, lacks: ["next"]),
         Row(
             "A page of a prefix", given: [#"PUT app {"p1":1,"p2":1,"p3":1,"q":1}"#],
-            "GET app/keys?limit=2&prefix=p&after=p1", 200, nil, #"{"keys":[{"key":"p2"},{"key":"p3"}]}"#,
+            "GET app/keys?limit=2&prefix=p&after=p1", 200, body: #"{"keys":[{"key":"p2"},{"key":"p3"}]}"#,
             lacks: ["next"]),
         Row(
             "Keys with a prefix, after a key that comes before the prefix", given: [#"PUT app {"a":1,"p":1}"#],
-            "GET app/keys?prefix=p&after=a", 200, nil, #"{"keys":[{"key":"p"}]}"#),
+            "GET app/keys?prefix=p&after=a", 200, body: #"{"keys":[{"key":"p"}]}"#),
     ]
 
     @Test("The schema of a key in a listing includes all definitions that it references")
@@ -210,49 +216,52 @@ struct SuiteTests {
     static let patching: [Row] = [
         Row(
             "A merge of a map", given: [#"PUT app {"a":1,"b":{"x":1,"y":2},"c":3,"d":4}"#],
-            #"PATCH app {"a":null,"b":{"x":null,"z":3},"c":{"n":null},"e":[1]}"#, 200, nil,
-            #"{"revision":$2,"changed":true,"changes":[{"suite":"app","key":"a","old":1,"new":null,"oldSource":"stored","#
+            #"PATCH app {"a":null,"b":{"x":null,"z":3},"c":{"n":null},"e":[1]}"#, 200,
+            body:
+                #"{"revision":$2,"changed":true,"changes":[{"suite":"app","key":"a","old":1,"new":null,"oldSource":"stored","#
                 + #""source":"unset","revision":$2,"modified":"*"},{"key":"b","new":{"y":2,"z":3}},"#
                 + #"{"key":"c","new":{}},{"key":"e","oldSource":"unset"}]}"#,
             then: [("GET app?raw", #"{"b":{"y":2,"z":3},"c":{},"d":4,"e":[1]}"#)]),
         Row(
             "A merge of an object with null members into a missing key",
-            #"PATCH app {"o":{"a":null,"b":1,"c":{"d":null}}}"#, 200, nil,
-            #"{"changes":[{"key":"o","old":null,"new":{"b":1,"c":{}}}]}"#,
+            #"PATCH app {"o":{"a":null,"b":1,"c":{"d":null}}}"#, 200,
+            body: #"{"changes":[{"key":"o","old":null,"new":{"b":1,"c":{}}}]}"#,
             then: [("GET app?raw", #"{"o":{"b":1,"c":{}}}"#)]),
         Row(
             "The second of two equal merges", given: [#"PATCH app {"o":{"a":null,"b":1},"n":{"a":null}}"#],
-            #"PATCH app {"o":{"a":null,"b":1},"n":{"a":null}}"#, 200, nil, #"{"changed":false}"#),
+            #"PATCH app {"o":{"a":null,"b":1},"n":{"a":null}}"#, 200, body: #"{"changed":false}"#),
         Row(
             "A merge of an object into a default",
             given: [#"PUT app/schema {"additionalProperties":false,"properties":{"o":{"default":{"a":1}}}}"#],
-            #"PATCH app {"o":{"b":2}}"#, 200, nil, #"{"changes":[{"key":"o","old":{"a":1},"new":{"a":1,"b":2}}]}"#),
-        Row("A merge into a missing suite", #"PATCH app {"a":1}"#, 200, nil, #"{"changed":true}"#),
+            #"PATCH app {"o":{"b":2}}"#, 200, body: #"{"changes":[{"key":"o","old":{"a":1},"new":{"a":1,"b":2}}]}"#),
+        Row("A merge into a missing suite", #"PATCH app {"a":1}"#, 200, body: #"{"changed":true}"#),
         Row(
-            "A merge of null into a missing suite, which creates no suite", #"PATCH app {"a":null}"#, 200, nil,
-            #"{"revision":$0,"changed":false,"changes":[]}"#),
+            "A merge of null into a missing suite, which creates no suite", #"PATCH app {"a":null}"#, 200,
+            body: #"{"revision":$0,"changed":false,"changes":[]}"#),
         Row(
-            "A merge of present values", given: [#"PUT app {"a":1}"#], #"PATCH app {"a":1}"#, 200, nil,
-            #"{"revision":$1,"changed":false,"changes":[]}"#),
+            "A merge of present values", given: [#"PUT app {"a":1}"#], #"PATCH app {"a":1}"#, 200,
+            body: #"{"revision":$1,"changed":false,"changes":[]}"#),
         Row(
             "Null for a value that the schema no longer lists", given: ["PUT app/keys/old 1", Samples.narrowSchema],
             #"PATCH app {"old":null}"#, 200,
-            nil, #"{"changes":[{"key":"old","old":null,"oldSource":"invalid","source":"unset"}]}"#),
+            body: #"{"changes":[{"key":"old","old":null,"oldSource":"invalid","source":"unset"}]}"#),
         Row(
             "A merge with several violations, which are all listed", given: [Samples.schema],
             #"PATCH app {"volume":2,"name":"long","nothing":1,"count":1.5}"#, 422, .unknownKey,
-            #"{"errors":[{"suite":"app","key":"nothing","pointer":"/nothing"},{"key":"volume","pointer":"/volume"},"#
+            body:
+                #"{"errors":[{"suite":"app","key":"nothing","pointer":"/nothing"},{"key":"volume","pointer":"/volume"},"#
                 + #"{"key":"name"},{"key":"count"}]}"#),
         Row(
             "A merge of a valid and an invalid value", given: [Samples.schema],
             #"PATCH app {"volume":1,"name":"long"}"#,
-            422, .invalidValue, #"{"errors":[{"suite":"app","key":"name","pointer":"/name","keyword":"maxLength"}]}"#),
+            422, .invalidValue,
+            body: #"{"errors":[{"suite":"app","key":"name","pointer":"/name","keyword":"maxLength"}]}"#),
         Row(
             "A merge with another Content-Type", given: [#"PUT app {"a":1}"#],
             Request(#"PATCH app {"a":null}"#, "Content-Type: application/merge-patch+json"), 200),
         Row(
-            "A dry run of a merge", #"PATCH app?dryRun {"a":1}"#, 200, nil,
-            #"{"revision":$0,"changed":true,"dryRun":true,"changes":[{"key":"a","new":1,"revision":$0}]}"#),
+            "A dry run of a merge", #"PATCH app?dryRun {"a":1}"#, 200,
+            body: #"{"revision":$0,"changed":true,"dryRun":true,"changes":[{"key":"a","new":1,"revision":$0}]}"#),
         Row(
             "A locked key with override=locked", given: [Samples.schema], #"PATCH app?override=locked {"fixed":2}"#, 200
         ),
@@ -261,24 +270,24 @@ struct SuiteTests {
     static let putting: [Row] = [
         Row(
             "A map that replaces all stored values", given: [#"PUT app {"a":1,"b":2}"#], #"PUT app {"b":3,"c":null}"#,
-            200, nil,
-            #"{"changed":true,"changes":[{"key":"b","old":2,"new":3},{"key":"c","new":null,"source":"stored"},"#
+            200,
+            body: #"{"changed":true,"changes":[{"key":"b","old":2,"new":3},{"key":"c","new":null,"source":"stored"},"#
                 + #"{"key":"a","new":null,"source":"unset"}]}"#, then: [("GET app", #"{"values":{"b":3,"c":null}}"#)]),
         Row(
             "An empty map, which resets keys to their defaults", given: [Samples.schema, "PUT app/keys/volume 1"],
-            "PUT app {}", 200, nil, #"{"changes":[{"key":"volume","old":1,"new":0.5,"source":"default"}]}"#),
+            "PUT app {}", 200, body: #"{"changes":[{"key":"volume","old":1,"new":0.5,"source":"default"}]}"#),
         Row(
             "An empty map, which removes values that the schema no longer lists",
-            given: ["PUT app/keys/old 1", Samples.narrowSchema], "PUT app {}", 200, nil,
-            #"{"changes":[{"key":"old","oldSource":"invalid"}]}"#),
-        Row("An empty map for a missing suite", "PUT app {}", 200, nil, #"{"changed":false}"#),
+            given: ["PUT app/keys/old 1", Samples.narrowSchema], "PUT app {}", 200,
+            body: #"{"changes":[{"key":"old","oldSource":"invalid"}]}"#),
+        Row("An empty map for a missing suite", "PUT app {}", 200, body: #"{"changed":false}"#),
         Row(
             "A map without a locked key that has a stored value",
             given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"], "PUT app {}", 403, .locked),
         Row(
             "A locked key with the value that is stored",
             given: [Samples.schema, "PUT app/keys/fixed?override=locked 2", "PUT app/keys/count 1"],
-            #"PUT app {"count":3,"fixed":2.0}"#, 200, nil, exactly: #"{"changed":true}"#,
+            #"PUT app {"count":3,"fixed":2.0}"#, 200, exactly: #"{"changed":true}"#,
             then: [("GET app/keys/fixed", #"{"value":2,"source":"stored","revision":$2}"#)]),
         Row(
             "A locked key with its default, which is not stored", given: [Samples.schema],
@@ -286,13 +295,13 @@ struct SuiteTests {
             then: [("GET app/keys/fixed", #"{"value":1,"source":"default","revision":$1}"#)]),
         Row(
             "All effective values written back", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
-            #"PUT app {"fixed":2,"isOn":false,"volume":0.5}"#, 200, nil, #"{"changed":true}"#),
+            #"PUT app {"fixed":2,"isOn":false,"volume":0.5}"#, 200, body: #"{"changed":true}"#),
         Row(
             "A locked key with another value", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
             #"PUT app {"fixed":1}"#, 403, .locked),
         Row(
             "A locked key with its default and override=locked", given: [Samples.schema],
-            #"PUT app?override=locked {"fixed":1}"#, 200, nil, #"{"changes":[{"key":"fixed","source":"stored"}]}"#),
+            #"PUT app?override=locked {"fixed":1}"#, 200, body: #"{"changes":[{"key":"fixed","source":"stored"}]}"#),
         Row(
             "A PATCH of a locked key with its current value", given: [Samples.schema], #"PATCH app {"fixed":1}"#,
             403, .locked),
@@ -301,26 +310,27 @@ struct SuiteTests {
             "PUT app {}", 200),
         Row(
             "An unknown key", given: [Samples.schema], #"PUT app {"volum":1}"#, 422, .unknownKey,
-            #"{"pointer":"/volum","didYouMean":["volume"]}"#),
+            body: #"{"pointer":"/volum","didYouMean":["volume"]}"#),
         Row(
             "A map with another Content-Type",
             Request(#"PUT app {"a":1}"#, "Content-Type: application/json-patch+json"), 200),
         Row(
-            "A dry run of an empty map", given: [#"PUT app {"a":1}"#], "PUT app?dryRun {}", 200, nil,
-            #"{"revision":$1,"changed":true,"dryRun":true,"changes":[{"key":"a"}]}"#),
+            "A dry run of an empty map", given: [#"PUT app {"a":1}"#], "PUT app?dryRun {}", 200,
+            body: #"{"revision":$1,"changed":true,"dryRun":true,"changes":[{"key":"a"}]}"#),
     ]
 
     static let deleting: [Row] = [
         Row(
-            "A reset of a suite", given: [Samples.schema, #"PATCH app {"volume":1,"count":1}"#], "DELETE app", 200, nil,
-            #"{"changed":true,"changes":[{"key":"count","source":"unset"},{"key":"volume","new":0.5,"source":"default"}]}"#,
+            "A reset of a suite", given: [Samples.schema, #"PATCH app {"volume":1,"count":1}"#], "DELETE app", 200,
+            body:
+                #"{"changed":true,"changes":[{"key":"count","source":"unset"},{"key":"volume","new":0.5,"source":"default"}]}"#,
             then: [("GET app?view=stored", #"{"values":{}}"#)]),
         Row(
             "A reset of the keys with a prefix", given: [#"PUT app {"p.a":1,"p.b":1,"q":1}"#], "DELETE app?prefix=p.",
-            200, nil, #"{"changes":[{"key":"p.a"},{"key":"p.b"}]}"#, then: [("GET app", #"{"values":{"q":1}}"#)]),
+            200, body: #"{"changes":[{"key":"p.a"},{"key":"p.b"}]}"#, then: [("GET app", #"{"values":{"q":1}}"#)]),
         Row(
-            "A reset of a prefix without keys", given: [#"PUT app {"p.a":1}"#], "DELETE app?prefix=z", 200, nil,
-            #"{"changed":false,"changes":[]}"#),
+            "A reset of a prefix without keys", given: [#"PUT app {"p.a":1}"#], "DELETE app?prefix=z", 200,
+            body: #"{"changed":false,"changes":[]}"#),
         Row(
             "A reset of a prefix in a suite with a locked key",
             given: [Samples.schema, "PUT app/keys/fixed?override=locked 2", "PUT app/keys/count 1"],
@@ -329,16 +339,16 @@ struct SuiteTests {
             "A locked key", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"], "DELETE app", 403, .locked),
         Row("A suite that does not exist", "DELETE app", 404, .unknownSuite),
         Row(
-            "A drop of a suite", given: [Samples.schema, "PUT app/keys/volume 1"], "DELETE app?drop=true", 200, nil,
-            #"{"revision":$3,"changed":true,"changes":[{"key":"fixed","old":1,"source":"unset"},{"key":"isOn"},"#
+            "A drop of a suite", given: [Samples.schema, "PUT app/keys/volume 1"], "DELETE app?drop=true", 200,
+            body: #"{"revision":$3,"changed":true,"changes":[{"key":"fixed","old":1,"source":"unset"},{"key":"isOn"},"#
                 + #"{"key":"volume","old":1,"new":null,"oldSource":"stored","source":"unset"}]}"#,
             then: [("GET app", #"{"code":"unknown_suite"}"#), ("GET /v1/suites", #"{"suites":[],"revision":$3}"#)]),
         Row(
-            "A drop of a suite without values", given: ["PUT app/keys/a 1", "DELETE app"], "DELETE app?drop", 200, nil,
-            #"{"changed":true,"changes":[]}"#),
+            "A drop of a suite without values", given: ["PUT app/keys/a 1", "DELETE app"], "DELETE app?drop", 200,
+            body: #"{"changed":true,"changes":[]}"#),
         Row("A drop of a missing suite", "DELETE app?drop", 404, .unknownSuite),
         Row(
-            "A reset with drop=false", given: ["PUT app/keys/a 1"], "DELETE app?drop=false", 200, nil, "",
+            "A reset with drop=false", given: ["PUT app/keys/a 1"], "DELETE app?drop=false", 200,
             then: [("GET app", #"{"values":{}}"#)]),
         Row(
             "An empty prefix", given: ["PUT app/keys/a 1"], "DELETE app?prefix=", 400, .badRequest,
@@ -349,8 +359,8 @@ struct SuiteTests {
             "A drop of a suite with a locked key", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
             "DELETE app?drop", 403, .locked),
         Row(
-            "A dry run of a drop", given: ["PUT app/keys/a 1"], "DELETE app?drop&dryRun", 200, nil,
-            #"{"revision":$1,"changed":true,"dryRun":true}"#),
+            "A dry run of a drop", given: ["PUT app/keys/a 1"], "DELETE app?drop&dryRun", 200,
+            body: #"{"revision":$1,"changed":true,"dryRun":true}"#),
     ]
 
     @Test("Suites are merged, replaced and deleted as documented", arguments: patching + putting + deleting)
@@ -373,7 +383,7 @@ struct SuiteTagTests {
     static func row(_ request: Request, tag: String, revision: String? = nil, changes: Bool) -> Row {
         Row(
             "\(request.method) \(request.target) that \(changes ? "changes something" : "changes nothing")",
-            given: given, request, 200, nil, #"{"revision":\#(revision ?? tag),"changed":\#(changes)}"#,
+            given: given, request, 200, body: #"{"revision":\#(revision ?? tag),"changed":\#(changes)}"#,
             fields: ["ETag: \"\(tag)\""])
     }
 
@@ -391,12 +401,13 @@ struct SuiteTagTests {
         row("DELETE app/schema", tag: "$4", changes: true),
         row("DELETE other/schema", tag: "0", changes: false),
         Row(
-            "PATCH?dryRun of a suite", given: given, #"PATCH app?dryRun {"a":2}"#, 200, nil,
-            #"{"revision":$2,"changed":true,"dryRun":true,"changes":[{"revision":$2}]}"#, fields: ["ETag: \"$2\""]),
+            "PATCH?dryRun of a suite", given: given, #"PATCH app?dryRun {"a":2}"#, 200,
+            body: #"{"revision":$2,"changed":true,"dryRun":true,"changes":[{"revision":$2}]}"#, fields: ["ETag: \"$2\""]
+        ),
         Row(
             "A transaction", given: given,
-            #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"a","value":1}]}"#, 200, nil,
-            #"{"revision":$3,"changed":false}"#, fields: ["ETag:"]),
+            #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"a","value":1}]}"#, 200,
+            body: #"{"revision":$3,"changed":false}"#, fields: ["ETag:"]),
     ]
 
     @Test("A write to a suite or a schema returns the new tag of the resource", arguments: rows)
@@ -407,7 +418,7 @@ struct SuiteTagTests {
     @Test(
         "The tag in the answer to a write is accepted in If-Match",
         arguments: rows.filter { $0.request.method != "POST" })
-    func holds(row: Row) throws {
+    func acceptedTag(row: Row) throws {
         let daemon = try TestDaemon()
         for request in Self.given { try daemon.sendOK(request) }
         let answer = try daemon.sendOK(row.request)

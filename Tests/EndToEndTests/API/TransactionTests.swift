@@ -11,7 +11,7 @@ struct TransactionTests {
     /// `Row` explains `$0` and `$1` in an expected body.
     static func transaction(
         _ name: String, given: [Request] = [], if conditions: String = "", do operations: String, _ status: Int,
-        _ code: ErrorCode? = nil, _ body: String = "", query: String = "", lacks: [String] = [],
+        _ code: ErrorCode? = nil, body: String = "", query: String = "", lacks: [String] = [],
         then: [(request: Request, body: String)] = []
     ) -> Row {
         let list = operations.split(separator: "\n").map { line in
@@ -20,19 +20,20 @@ struct TransactionTests {
         return Row(
             name, given: given,
             Request(#"POST /v1/transaction\#(query) {"if":[\#(conditions)],"do":[\#(list.joined(separator: ","))]}"#),
-            status, code, body, lacks: lacks, then: then)
+            status, code, body: body, lacks: lacks, then: then)
     }
 
     static let successes: [Row] = [
         transaction(
-            "A transaction without operations", do: "", 200, nil, #"{"revision":$0,"changed":false,"changes":[]}"#),
+            "A transaction without operations", do: "", 200, body: #"{"revision":$0,"changed":false,"changes":[]}"#),
         transaction(
             "Operations in several suites",
             do: """
                 "op":"set","key":"a","value":1
                 "op":"set","suite":"b","key":"x","value":2
-                """, 200, nil,
-            #"{"revision":$1,"changed":true,"changes":[{"suite":"app","key":"a","old":null,"new":1,"oldSource":"unset","#
+                """, 200,
+            body:
+                #"{"revision":$1,"changed":true,"changes":[{"suite":"app","key":"a","old":null,"new":1,"oldSource":"unset","#
                 + #""source":"stored","revision":$1,"modified":"*"},{"suite":"b","key":"x","revision":$1}]}"#,
             then: [("GET app/keys/a", #"{"revision":$1}"#), ("GET b/keys/x", #"{"revision":$1}"#)]),
         transaction(
@@ -47,63 +48,65 @@ struct TransactionTests {
                 "op":"set","key":"d","value":{}
                 "op":"merge","key":"d","value":{"e":1}
                 "op":"patch","key":"d","patch":[{"op":"test","path":"/e","value":1},{"op":"add","path":"/f","value":2}]
-                """, 200, nil,
-            #"{"changes":[{"key":"a","old":1,"new":4},{"key":"b","new":[true]},{"key":"c","new":"xy"},"#
+                """, 200,
+            body: #"{"changes":[{"key":"a","old":1,"new":4},{"key":"b","new":[true]},{"key":"c","new":"xy"},"#
                 + #"{"key":"d","new":{"e":1,"f":2}}]}"#),
         transaction(
             "Several operations on a key, which make one change", given: ["PUT app/keys/a 1"],
             do: """
                 "op":"delete","key":"a"
                 "op":"set","key":"a","value":2
-                """, 200, nil, #"{"changes":[{"key":"a","old":1,"new":2,"oldSource":"stored","source":"stored"}]}"#),
+                """, 200, body: #"{"changes":[{"key":"a","old":1,"new":2,"oldSource":"stored","source":"stored"}]}"#),
         transaction(
             "Operations that restore the original value", given: ["PUT app/keys/a 1"],
             do: """
                 "op":"set","key":"a","value":2
                 "op":"add","key":"a","by":-1
-                """, 200, nil, #"{"revision":$1,"changed":false,"changes":[]}"#),
+                """, 200, body: #"{"revision":$1,"changed":false,"changes":[]}"#),
         transaction(
             "Operations that leave no value in a missing suite, which is not created",
             do: """
                 "op":"set","key":"a","value":2
                 "op":"delete","key":"a"
-                """, 200, nil, #"{"changed":false}"#),
+                """, 200, body: #"{"changed":false}"#),
         transaction(
             "An invalid intermediate value", given: [Samples.schema],
             do: """
                 "op":"set","key":"volume","value":5
                 "op":"add","key":"volume","by":-4.5
                 "op":"set","key":"count","value":2.0
-                """, 200, nil, #"{"changes":[{"key":"volume","new":0.5,"source":"stored"},{"key":"count","new":2}]}"#),
+                """, 200, body: #"{"changes":[{"key":"volume","new":0.5,"source":"stored"},{"key":"count","new":2}]}"#),
         transaction(
-            "A toggle of a default", given: [Samples.schema], do: #""op":"toggle","key":"isOn""#, 200, nil,
-            #"{"changes":[{"old":false,"new":true,"oldSource":"default","source":"stored"}]}"#),
+            "A toggle of a default", given: [Samples.schema], do: #""op":"toggle","key":"isOn""#, 200,
+            body: #"{"changes":[{"old":false,"new":true,"oldSource":"default","source":"stored"}]}"#),
         transaction(
             "The removal of a value that the schema no longer lists",
             given: ["PUT app/keys/old 1", Samples.narrowSchema], do: #""op":"delete","key":"old""#,
-            200, nil, #"{"changed":true}"#),
+            200, body: #"{"changed":true}"#),
         transaction(
             "A locked key with override=locked", given: [Samples.schema], do: #""op":"set","key":"fixed","value":2"#,
             200, query: "?override=locked"),
         transaction(
-            "A dry run", given: ["PUT app/keys/a 1"], do: #""op":"set","key":"a","value":2"#, 200, nil,
-            #"{"revision":$1,"changed":true,"dryRun":true,"changes":[{"new":2,"revision":$1}]}"#, query: "?dryRun"),
+            "A dry run", given: ["PUT app/keys/a 1"], do: #""op":"set","key":"a","value":2"#, 200,
+            body: #"{"revision":$1,"changed":true,"dryRun":true,"changes":[{"new":2,"revision":$1}]}"#, query: "?dryRun"
+        ),
     ]
 
     /// A row with a transaction that has a condition; `holds` says whether the condition is true.
     static func condition(
-        _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ condition: String, holds: Bool, _ body: String = ""
+        _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ condition: String, holds: Bool, body: String = ""
     ) -> Row {
         transaction(
             name, given: given, if: condition, do: #""op":"set","suite":"z","key":"k","value":1"#, holds ? 200 : 412,
-            holds ? nil : .preconditionFailed, body)
+            holds ? nil : .preconditionFailed, body: body)
     }
 
     static let conditions: [Row] = [
         condition("The revision of a setting", #"{"suite":"app","key":"a","revision":$1}"#, holds: true),
         condition(
             "A condition with another revision of the setting", #"{"suite":"app","key":"a","revision":999}"#,
-            holds: false, #"{"failed":[{"index":0,"current":{"suite":"app","key":"a","value":1,"revision":$1}}]}"#),
+            holds: false, body: #"{"failed":[{"index":0,"current":{"suite":"app","key":"a","value":1,"revision":$1}}]}"#
+        ),
         condition("`stored` true for a stored key", #"{"suite":"app","key":"a","stored":true}"#, holds: true),
         condition("`stored` false for a stored key", #"{"suite":"app","key":"a","stored":false}"#, holds: false),
         condition(
@@ -111,7 +114,7 @@ struct TransactionTests {
         condition(
             "`stored` true for a key with only a default", given: [Samples.schema],
             #"{"suite":"app","key":"volume","stored":true}"#,
-            holds: false, #"{"failed":[{"current":{"value":0.5,"source":"default"}}]}"#),
+            holds: false, body: #"{"failed":[{"current":{"value":0.5,"source":"default"}}]}"#),
         condition(
             "`stored` true for a key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
             #"{"suite":"app","key":"count","stored":true}"#, holds: true),
@@ -134,12 +137,12 @@ struct TransactionTests {
         condition(
             "A condition on an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
             #"{"suite":"app","key":"count","value":11}"#, holds: false,
-            #"{"failed":[{"current":{"source":"invalid","stored":11}}]}"#),
+            body: #"{"failed":[{"current":{"source":"invalid","stored":11}}]}"#),
         condition("The revision of a suite", #"{"suite":"app","revision":$1}"#, holds: true),
         condition(
             "A condition with an older revision of the suite", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
             #"{"suite":"app","revision":$1}"#, holds: false,
-            #"{"failed":[{"index":0,"current":{"suite":"app","revision":$2}}]}"#),
+            body: #"{"failed":[{"index":0,"current":{"suite":"app","revision":$2}}]}"#),
         condition("Revision 0 for a missing suite", #"{"suite":"none","revision":0}"#, holds: true),
         condition("Revision 0 for a suite that exists", #"{"suite":"app","revision":0}"#, holds: false),
         condition(
@@ -147,7 +150,7 @@ struct TransactionTests {
         condition(
             "Several failed conditions, which are all listed",
             #"{"suite":"app","revision":9},{"suite":"app","key":"a","stored":true},{"suite":"app","key":"a","value":2}"#,
-            holds: false, #"{"pointer":"/if/0","failed":[{"index":0},{"index":2}]}"#),
+            holds: false, body: #"{"pointer":"/if/0","failed":[{"index":0},{"index":2}]}"#),
     ]
 
     static let refused: [Row] = [
@@ -158,7 +161,7 @@ struct TransactionTests {
                 "op":"set","key":"volume","value":2
                 "op":"set","suite":"b","key":"x","value":1
                 """, 422, .invalidValue,
-            #"{"failed":[{"index":1,"current":{"suite":"app","key":"volume","value":0.5,"source":"default"}}],"#
+            body: #"{"failed":[{"index":1,"current":{"suite":"app","key":"volume","value":0.5,"source":"default"}}],"#
                 + #""errors":[{"suite":"app","key":"volume","pointer":"/do/1/value","keyword":"maximum"}]}"#),
         transaction(
             "Operations with several violations", given: [Samples.schema],
@@ -167,7 +170,8 @@ struct TransactionTests {
                 "op":"set","key":"volume","value":2
                 "op":"set","key":"shape","value":{"width":"x"}
                 """, 422, .unknownKey,
-            #"{"pointer":"/do/0/key","errors":[{"pointer":"/do/0/key","key":"nothing"},{"pointer":"/do/1/value"},"#
+            body:
+                #"{"pointer":"/do/0/key","errors":[{"pointer":"/do/0/key","key":"nothing"},{"pointer":"/do/1/value"},"#
                 + #"{"pointer":"/do/2/value/width"}],"failed":[{"index":0},{"index":1},{"index":2}]}"#),
         transaction(
             "A violation of the result of an operation", given: [Samples.schema],
@@ -177,34 +181,34 @@ struct TransactionTests {
                 "op":"set","key":"shape","value":{}
                 "op":"merge","key":"shape","value":{"width":"x"}
                 """, 422, .invalidValue,
-            #"{"errors":[{"key":"volume","pointer":"/do/1"},{"key":"shape","pointer":"/do/3/width"}],"#
+            body: #"{"errors":[{"key":"volume","pointer":"/do/1"},{"key":"shape","pointer":"/do/3/width"}],"#
                 + #""failed":[{"index":1},{"index":3}]}"#),
         transaction(
             "A condition on an unknown key", given: [Samples.schema],
             if: #"{"suite":"app","key":"nothing","stored":false}"#, do: #""op":"set","key":"count","value":1"#, 422,
-            .unknownKey, #"{"pointer":"/if/0/key"}"#),
+            .unknownKey, body: #"{"pointer":"/if/0/key"}"#),
         transaction(
             "A value that the schema no longer lists, removed and set",
             given: ["PUT app/keys/old 1", Samples.narrowSchema],
             do: """
                 "op":"delete","key":"old"
                 "op":"set","key":"old","value":2
-                """, 422, .unknownKey, #"{"pointer":"/do/1/key"}"#),
+                """, 422, .unknownKey, body: #"{"pointer":"/do/1/key"}"#),
         transaction(
             "An operation on a value of another type", given: ["PUT app/keys/a true"],
             do: """
                 "op":"set","key":"b","value":1
                 "op":"add","key":"a","by":1
                 """, 422, .invalidOperation,
-            #"{"pointer":"/do/1","errors":[{"suite":"app","key":"a","pointer":"/do/1","keyword":"add"}],"#
+            body: #"{"pointer":"/do/1","errors":[{"suite":"app","key":"a","pointer":"/do/1","keyword":"add"}],"#
                 + #""failed":[{"index":1,"current":{"suite":"app","key":"a","value":true}}]}"#),
         transaction(
             "A patch step on a missing path", given: [#"PUT app/keys/a {"x":1}"#],
             do: #""op":"patch","key":"a","patch":[{"op":"remove","path":"/y"}]"#, 422, .invalidOperation,
-            #"{"pointer":"/do/0/y","errors":[{"pointer":"/do/0/y","keyword":"patch"}],"failed":[{"index":0}]}"#),
+            body: #"{"pointer":"/do/0/y","errors":[{"pointer":"/do/0/y","keyword":"patch"}],"failed":[{"index":0}]}"#),
         transaction(
             "An operation on an unset key", given: ["PUT app/keys/a 1"], do: #""op":"add","key":"b","by":1"#, 404,
-            .notSet, #"{"pointer":"/do/0","failed":[{"index":0,"current":{"key":"b","source":"unset"}}]}"#),
+            .notSet, body: #"{"pointer":"/do/0","failed":[{"index":0,"current":{"key":"b","source":"unset"}}]}"#),
         transaction(
             "An operation on a key that an earlier operation removes", given: ["PUT app/keys/a 1"],
             do: """
@@ -214,25 +218,27 @@ struct TransactionTests {
         transaction(
             "An operation on an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
             do: #""op":"add","key":"count","by":-5"#, 409, .invalidStored,
-            #"{"stored":11,"pointer":"/do/0","failed":[{"index":0,"current":{"source":"invalid"}}]}"#),
+            body: #"{"stored":11,"pointer":"/do/0","failed":[{"index":0,"current":{"source":"invalid"}}]}"#),
         transaction(
             "An operation in a suite that does not exist",
             do: """
                 "op":"set","key":"a","value":true
                 "op":"toggle","suite":"none","key":"a"
                 """, 404, .unknownSuite,
-            #"{"pointer":"/do/1/suite","failed":[{"index":1,"current":{"suite":"none","key":"a","revision":0}}]}"#),
+            body: #"{"pointer":"/do/1/suite","failed":[{"index":1,"current":{"suite":"none","key":"a","revision":0}}]}"#
+        ),
         transaction("A removal in a suite that does not exist", do: #""op":"delete","key":"a""#, 404, .unknownSuite),
         transaction(
             "A patch with a failed test", given: [#"PUT app/keys/a {"x":1}"#],
             do: #""op":"patch","key":"a","patch":[{"op":"test","path":"/x","value":2}]"#, 412, .preconditionFailed,
-            #"{"failed":[{"index":0,"current":{"key":"a","value":{"x":1}}}],"pointer":"/do/0/x"}"#, lacks: ["current"]),
+            body: #"{"failed":[{"index":0,"current":{"key":"a","value":{"x":1}}}],"pointer":"/do/0/x"}"#,
+            lacks: ["current"]),
         transaction(
             "A locked key", given: [Samples.schema],
             do: """
                 "op":"set","key":"count","value":2
                 "op":"set","key":"fixed","value":2
-                """, 403, .locked, #"{"pointer":"/do/1/key","failed":[{"index":1,"current":{"key":"fixed"}}]}"#),
+                """, 403, .locked, body: #"{"pointer":"/do/1/key","failed":[{"index":1,"current":{"key":"fixed"}}]}"#),
         transaction(
             "A dry run of an invalid value", given: [Samples.schema],
             do: #""op":"set","key":"volume","value":2"#, 422, .invalidValue, query: "?dryRun"),

@@ -54,8 +54,8 @@ struct ValueTests {
     /// A row that writes `new` over `old`. `isChange` says whether the second write changes the setting.
     static func write(_ name: String, from old: String, to new: String, isChange: Bool) -> Row {
         Row(
-            name, given: [Request("PUT app/keys/a \(old)")], Request("PUT app/keys/a \(new)"), 200, nil,
-            #"{"changed":\#(isChange),"value":\#(isChange ? new : old),"previous":{"value":\#(old)}}"#,
+            name, given: [Request("PUT app/keys/a \(old)")], Request("PUT app/keys/a \(new)"), 200,
+            body: #"{"changed":\#(isChange),"value":\#(isChange ? new : old),"previous":{"value":\#(old)}}"#,
             then: [("GET app/keys/a", #"{"value":\#(isChange ? new : old)}"#)])
     }
 
@@ -68,7 +68,7 @@ struct ValueTests {
         write("Two forms of é", from: "\"\u{E9}\"", to: "\"e\u{301}\"", isChange: true),
         Row(
             "Members in another order", given: [#"PUT app/keys/a {"b":1,"a":2}"#], #"PUT app/keys/a {"a":2,"b":1}"#,
-            200, nil, #"{"changed":false}"#, then: [("GET app/keys/a", #"{"revision":$1}"#)]),
+            200, body: #"{"changed":false}"#, then: [("GET app/keys/a", #"{"revision":$1}"#)]),
         Row(
             "The stored order of members after a write that only reorders them",
             given: [#"PUT app/keys/a {"b":1,"a":2}"#, #"PUT app/keys/a {"a":2,"b":1}"#], "GET app/keys/a?raw", 200,
@@ -145,7 +145,7 @@ struct ValueTests {
             ], "GET app/keys/a?raw", 200, text: "5"),
         Row(
             "A float that equals the stored integer", given: [Samples.schema, "PUT app/keys/count 2"],
-            "PUT app/keys/count 2.0", 200, nil, #"{"changed":false,"value":2}"#),
+            "PUT app/keys/count 2.0", 200, body: #"{"changed":false,"value":2}"#),
     ]
 
     @Test(
@@ -162,16 +162,17 @@ struct ValueTests {
         Row(
             "A text of two letters with combining accents, which has four scalars", given: [Samples.schema],
             "PUT app/keys/name \"e\u{301}e\u{301}\"", 422,
-            .invalidValue, #"{"errors":[{"suite":"app","key":"name","pointer":"","keyword":"maxLength","expected":3}]}"#
+            .invalidValue,
+            body: #"{"errors":[{"suite":"app","key":"name","pointer":"","keyword":"maxLength","expected":3}]}"#
         ),
         Row(
             "Two keys with different forms of é", given: ["PUT app/keys/%C3%A9 1", "PUT app/keys/e%CC%81 2"],
             "GET app/keys/%C3%A9?raw", 200, text: "1", then: [("GET app/keys/e%CC%81", #"{"value":2}"#)]),
-        Row("A slash in a key", given: ["PUT app/keys/a%2Fb 1"], "GET app/keys/a%2fb", 200, nil, #"{"key":"a/b"}"#),
-        Row("A plus in a key", given: ["PUT app/keys/a+b 1"], "GET app/keys/a%2Bb", 200, nil, #"{"key":"a+b"}"#),
+        Row("A slash in a key", given: ["PUT app/keys/a%2Fb 1"], "GET app/keys/a%2fb", 200, body: #"{"key":"a/b"}"#),
+        Row("A plus in a key", given: ["PUT app/keys/a+b 1"], "GET app/keys/a%2Bb", 200, body: #"{"key":"a+b"}"#),
         Row(
             "A percent sign in a key", given: ["PUT app/keys/a%2Fb 1", "PUT app/keys/a%252Fb 2"], "GET app/keys/a%2Fb",
-            200, nil, #"{"key":"a/b","value":1}"#, then: [("GET app/keys/a%252Fb", #"{"key":"a%2Fb","value":2}"#)]),
+            200, body: #"{"key":"a/b","value":1}"#, then: [("GET app/keys/a%252Fb", #"{"key":"a%2Fb","value":2}"#)]),
         Row(
             "Names in the order of their bytes",
             given: [

@@ -174,6 +174,8 @@ struct AccessTests {
         #expect(!answer.text.contains("\"app\""), "\(answer.text)")
     }
 
+    /// Requests with several errors, the name of their token, and the expected status. A body of 16777217 bytes is over
+    /// the limit.
     static let order: [(request: Request, name: String?, status: Int)] = [
         ("GET /v2", nil, 401), ("GET /v2", "other", 404), ("POST app/keys/a 1", nil, 401),
         ("POST app/keys/a 1", "other", 403), ("POST app/keys/a 1", "reads", 405), ("PUT app/keys/a [", "reads", 403),

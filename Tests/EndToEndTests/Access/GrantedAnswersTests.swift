@@ -43,6 +43,7 @@ struct GrantedAnswersTests {
         }
         let tags = try ["all", "reads", "some"].map { try tag(try protected.send(Request("GET \(target)"), as: $0)) }
         #expect(Set(tags).count == 3, "\(tags)")
+        // The tag of a caller with every right is a revision; the tags of other callers have a suffix.
         #expect(EntityTag(tags[0]).map { $0.description == "\"\($0.revision)\"" } == true)
         #expect(tags[1].hasPrefix(String(tags[0].dropLast()) + "-"))
         for (name, own) in zip(["all", "reads", "some"], tags) {
@@ -175,7 +176,8 @@ struct GrantedAnswersTests {
             #expect(answer?["reset"] == true)
             let values = try protected.send("GET app", as: "ci").json?["values"]
             #expect(values != nil && answer?["values"] == values)
-            let stream = try protected.daemon.stream(protected.authorized("GET app/observe", as: "ci"), since: cursor)
+            let stream = try protected.daemon.stream(
+                protected.authorized("GET app/observe", as: "ci"), lastEventID: cursor)
             let event = try #require(try stream.event())
             #expect(event.type == "reset")
             #expect(event.lastEventID == answer?["cursor"]?.string)
@@ -226,7 +228,7 @@ struct GrantedAnswersTests {
         let start = try protected.send("GET /v1", as: "ci").cursorText
         let epoch = try #require(Cursor(start)?.epoch)
         let daemonEpoch = try #require(Cursor(try protected.send("GET /v1", as: "all").cursorText)?.epoch)
-        #expect(epoch != daemonEpoch && daemonEpoch.isBase(of: epoch))
+        #expect(epoch != daemonEpoch && daemonEpoch.isBase(of: epoch), "the epoch is derived from the daemon's epoch")
         var request = request
         request.target = request.target.replacing("$", with: start)
         let client = try protected.daemon.connect()
@@ -241,7 +243,7 @@ struct GrantedAnswersTests {
         let protected = try protected(["ci": ["app:read"]])
         let start = try protected.send("GET /v1", as: "ci").cursorText
         let streams = try [nil, start].map { since in
-            try protected.daemon.stream(protected.authorized("GET app/observe", as: "ci"), since: since)
+            try protected.daemon.stream(protected.authorized("GET app/observe", as: "ci"), lastEventID: since)
         }
         _ = try streams[0].event()
         #expect(try protected.send("PUT app/keys/a 7", as: "all").status == 200)
@@ -251,7 +253,8 @@ struct GrantedAnswersTests {
             #expect(event.type == "commit")
             #expect(Cursor(event.lastEventID)?.epoch == Cursor(start)?.epoch)
         }
-        let flags = try protected.daemon.stream(protected.authorized("GET app/ofrep/v1/events", as: "ci"), since: start)
+        let flags = try protected.daemon.stream(
+            protected.authorized("GET app/ofrep/v1/events", as: "ci"), lastEventID: start)
         let event = try #require(try flags.event())
         #expect(Cursor(event.lastEventID)?.epoch == Cursor(start)?.epoch)
         let etag = try JSONValue(parsing: event.data)["etag"]?.string

@@ -29,6 +29,10 @@ struct PeerUserTests {
         return try RawClient(.unix(path)).ask(request)
     }
 
+    /// The number of a user that does not run the test.
+    private let otherUserID = "4294967294"
+
+    /// A `%` before a name or a number stands for a group.
     @Test("A user, by name or number, and a group have their grants over a Unix domain socket")
     func users() throws {
         for user in [name, String(getuid()), "%\(getgid())"] {
@@ -45,10 +49,10 @@ struct PeerUserTests {
     func missingGrants() throws {
         let ownUser = try answer(to: "GET app") { $0.access.users = [(name, [try Grant("other:read")])] }
         #expect(ownUser.status == 403)
-        let otherUser = try answer(to: "GET app") { $0.access.users = [("4294967294", [try Grant("*:read")])] }
+        let otherUser = try answer(to: "GET app") { $0.access.users = [(otherUserID, [try Grant("*:read")])] }
         #expect(otherUser.status == 401)
         let open = try answer(to: "PUT app/keys/a 1") {
-            $0.access.users = [("4294967294", [try Grant("*:read")])]
+            $0.access.users = [(otherUserID, [try Grant("*:read")])]
             $0.access.anonymous = [try Grant("app:write")]
         }
         #expect(open.json?["by"] == .string("user:\(name)"))

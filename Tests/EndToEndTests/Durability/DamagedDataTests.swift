@@ -119,6 +119,7 @@ struct DamagedDataTests {
                     damaged.files[data.newestJournal]?[offset] = 0
                 }
             }
+            // The start must succeed, so no error names a file.
             #expect(try answerAfterStart(damaged, "GET app/keys/a?raw", naming: "") == "1", "sectors \(lostSectors)")
         }
     }

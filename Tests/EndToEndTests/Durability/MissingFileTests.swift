@@ -69,6 +69,7 @@ struct MissingFileTests {
             check.code == 65 && check.output.contains("NEWEST: DAMAGED: \(newest): the file is missing"), "\(check)")
         let repair = try ChildProcess.run(["repair", directory.path, "--yes"])
         #expect(repair.code == 0, "\(repair)")
+        // The newest journal had the last two commits.
         #expect(try TestDaemon(in: directory).send("GET app/keys/n?raw").text == "4")
         #expect(try ChildProcess.run(["check", directory.path]).code != 65)
     }

@@ -53,6 +53,7 @@ struct ScrubTests {
     func rotation(durability: String) throws {
         let daemon = try TestDaemon {
             $0.durability = durability == "always" ? .always : .interval
+            // A snapshot, and with it a new journal, starts when the journal has 4 KiB.
             $0.snapshotJournalBytes = 4096
             // A long history would delay the next snapshot until the journal is as large as the history.
             ($0.history.commits, $0.history.suiteCommits) = (4, 0)

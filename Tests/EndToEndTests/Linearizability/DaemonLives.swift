@@ -100,7 +100,7 @@ final class DaemonLives: Sendable {
             life = Life(
                 daemons: try Self.startDaemons(life.daemons.count, in: data, options), number: life.number + 1,
                 commits: commits)
-            return commits.last
+            return commits.lastRevision
         }
     }
 

@@ -24,7 +24,7 @@ struct ClientReportTests {
         #expect(behind["secondsBehind"]?.integer != nil)
         try daemon.sendOK(Request("GET app/observe?since=\(second)&wait=0&client=web&applied=\(second)"))
         #expect(try daemon.clientStates() == "web:current")
-        #expect(try daemon.clients()["web"]?["since"] == client["since"])
+        #expect(try daemon.clients()["web"]?["since"] == client["since"], "`since` is the time of the first report")
     }
 
     @Test("A client with an event stream reports with PUT")
@@ -128,7 +128,7 @@ struct ClientReportTests {
         let first = try daemon.sendOK("PUT app/keys/a 1").cursorText
         let second = try daemon.sendOK("PUT app/keys/a 2").cursorText
         for (name, cursor) in [("c", first), ("b", second), ("a", first)] { try daemon.report(name, applied: cursor) }
-        try daemon.report("d")
+        try daemon.report("d")  // A report without a state.
         #expect(try daemon.clientStates("?behind=\(second)") == "a:behind c:behind d:behind")
         #expect(try daemon.clientStates("?behind=\(first)") == "d:behind")
         let listed = try daemon.sendOK("GET app/clients").json?["clients"]?.array ?? []
@@ -184,7 +184,7 @@ struct ClientReportTests {
         #expect(answer.cursorText == next && answer.json?["status"] == "current", "\(answer.text)")
         daemon.stop()
         let lines = try String(contentsOfFile: directory.path + "/audit", encoding: .utf8).split(separator: "\n")
-        #expect(lines.count == 2)
+        #expect(lines.count == 2, "one line for each of the two writes")
     }
 
     @Test(

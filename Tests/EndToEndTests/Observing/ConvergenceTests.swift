@@ -22,6 +22,7 @@ struct ConvergenceTests {
         try WaitingClient(daemon, Request("GET app/clients?for=\(second)&share=\(share)&wait=\(seconds)"))
     }
 
+    /// Expects an answer with at least the members in `body`.
     private func expect(_ answer: RawResponse, _ body: String, sourceLocation: SourceLocation = #_sourceLocation) throws
     {
         let pattern = try JSONValue(parsing: body)
@@ -35,7 +36,8 @@ struct ConvergenceTests {
         try expect(
             answer,
             #"{"suite":"app","for":"\#(second)","converged":true,"present":0,"applied":0,"failed":0,"missing":[]}"#)
-        #expect(answer.json?["failures"] == nil && answer.json?["sources"] == nil)
+        #expect(answer.json?["failures"] == nil)
+        #expect(answer.json?["sources"] == nil, "`sources` lists the other daemons of a cluster")
     }
 
     static let shares = [("1", false), ("0.95", false), ("0.51", false), ("0.5", true), ("0.500", true), ("0", true)]
@@ -142,6 +144,7 @@ struct ConvergenceTests {
 
     @Test("The stop of the daemon ends a wait with the current result")
     func stop() throws {
+        // The client `a` is present, because its long poll waits.
         let poll = try WaitingClient(
             daemon, Request("GET app/observe?since=\(second)&wait=300&client=a&applied=\(first)"))
         let peer = try wait()

@@ -25,15 +25,15 @@ struct EventStreamResumeTests {
         let (daemon, cursors) = try daemonWithNumbers(5)
         let revision = try #require(cursors[start].split(separator: ".").last)
         let streams = [
-            try daemon.stream("GET app/observe", since: cursors[start]),
+            try daemon.stream("GET app/observe", lastEventID: cursors[start]),
             try daemon.stream(Request("GET app/observe?since=\(cursors[start])")),
             try daemon.stream(Request("GET app/observe?since=\(revision)")),
             // A web page keeps the `since` of its first request, so Last-Event-ID overrides `since`.
-            try daemon.stream(Request("GET app/observe?since=\(cursors[1])"), since: cursors[start]),
-            try daemon.stream(Request("GET app/observe?since=zzzz.1"), since: cursors[start]),
-            try daemon.stream(Request("GET app/observe?since=nonsense"), since: cursors[start]),
+            try daemon.stream(Request("GET app/observe?since=\(cursors[1])"), lastEventID: cursors[start]),
+            try daemon.stream(Request("GET app/observe?since=zzzz.1"), lastEventID: cursors[start]),
+            try daemon.stream(Request("GET app/observe?since=nonsense"), lastEventID: cursors[start]),
             // An empty Last-Event-ID is ignored.
-            try daemon.stream(Request("GET app/observe?since=\(cursors[start])"), since: ""),
+            try daemon.stream(Request("GET app/observe?since=\(cursors[start])"), lastEventID: ""),
         ]
         let last = try daemon.sendOK("PUT app/keys/n 6").cursorText
         for stream in streams {
@@ -47,7 +47,7 @@ struct EventStreamResumeTests {
     @Test("A stream after a cursor of an unknown epoch starts with a reset", arguments: ["zzzz.1", "zzzz.99999"])
     func resets(id: String) throws {
         let (daemon, cursors) = try daemonWithNumbers(2)
-        let stream = try daemon.stream("GET app/observe", since: id)
+        let stream = try daemon.stream("GET app/observe", lastEventID: id)
         try stream.expect("reset", cursors[2], #"{"reset":true,"values":{"n":2},"changes":[]}"#)
         let next = try daemon.sendOK("PUT app/keys/n 3").cursorText
         try stream.expect("commit", next, #"{"changes":[{"old":2,"new":3}]}"#)
@@ -57,8 +57,9 @@ struct EventStreamResumeTests {
     func old() throws {
         let daemon = try TestDaemon { $0.history.commits = 2 }
         let cursors = try (0...4).map { try daemon.sendOK(Request("PUT app/keys/n \($0)")).cursorText }
-        try daemon.stream("GET app/observe", since: cursors[0]).expect("reset", cursors[4], #"{"values":{"n":4}}"#)
-        try daemon.stream("GET app/observe", since: cursors[3]).expect("commit", cursors[4], "{}")
+        try daemon.stream("GET app/observe", lastEventID: cursors[0]).expect(
+            "reset", cursors[4], #"{"values":{"n":4}}"#)
+        try daemon.stream("GET app/observe", lastEventID: cursors[3]).expect("commit", cursors[4], "{}")
     }
 
     @Test("A malformed cursor returns 400", arguments: ["x", "1.2.3", "-1", "e.99999999999999999999"])
@@ -74,28 +75,30 @@ struct EventStreamResumeTests {
         for start in [nil, cursors[0], cursors[2], cursors[4]] {
             // A web page keeps the `since` of its first request and sends a newer Last-Event-ID.
             let request = Request("GET app/observe" + (start == nil ? "" : "?since=\(cursors[0])"))
-            let stream = try daemon.stream(request, since: start)
+            let stream = try daemon.stream(request, lastEventID: start)
             try daemon.awaitWatchers(1)
-            // The number at the start of the stream. A stream without a cursor has one event, the state with the number
-            // 4.
-            let read = start.flatMap { cursors.firstIndex(of: $0) } ?? 3
-            for _ in read..<4 { #expect(try stream.event() != nil) }
+            // The number in the state at the start of the stream: the stream has an event for each later number up to 4.
+            // A stream without a cursor has one event, the state with the number 4, as if it started at 3.
+            let startNumber = start.flatMap { cursors.firstIndex(of: $0) } ?? 3
+            for _ in startNumber..<4 { #expect(try stream.event() != nil) }
             stream.client.endSending()
             #expect(try stream.event() == nil)
             try daemon.awaitWatchers(0)
-            // The last number that a reader knows, by the Last-Event-ID with which it resumes.
+            // The last number that a reader knows (-1 if it has received no event), by the Last-Event-ID with which it
+            // resumes.
             var knownNumbers: [String: Int64] = [:]
             for cut in 0...stream.received.count {
                 var parser = EventStreamParser(lastEventID: start ?? "")
                 let known =
-                    try parser.feed(stream.received[..<cut]).last.map(number) ?? (start == nil ? -1 : Int64(read))
+                    try parser.feed(stream.received[..<cut]).last.map(number)
+                    ?? (start == nil ? -1 : Int64(startNumber))
                 let id = parser.lastEventID
                 #expect(start == nil || !id.isEmpty, "cut at \(cut) of \(stream.received.count)")
                 #expect(knownNumbers[id, default: known] == known, "cut at \(cut) of \(stream.received.count)")
                 knownNumbers[id] = known
             }
             for (id, known) in knownNumbers {
-                let next = try daemon.stream(request, since: id)
+                let next = try daemon.stream(request, lastEventID: id)
                 for number in (known < 0 ? 4 : known + 1)..<5 {
                     let event = try next.event()
                     #expect(try self.number(#require(event)) == number)
@@ -111,7 +114,7 @@ struct EventStreamResumeTests {
         let writer = try daemon.connect()
         var (id, received, written) = (cursors[0], 0, 0)
         while received < 400 {
-            let stream = try daemon.stream("GET app/observe", since: id)
+            let stream = try daemon.stream("GET app/observe", lastEventID: id)
             let burst = min(400 - written, random.below(40))
             try writer.send((0..<burst).flatMap { Request("PUT app/keys/n \(written + 1 + $0)").bytes })
             written += burst
@@ -131,8 +134,11 @@ struct EventStreamResumeTests {
     @Test("When the daemon stops, a stream ends properly with its cursor and a retry delay")
     func stop() throws {
         let (daemon, cursors) = try daemonWithNumbers(2)
-        let streams = [try daemon.stream("GET app/observe"), try daemon.stream("GET app/observe", since: cursors[1])]
+        let streams = [
+            try daemon.stream("GET app/observe"), try daemon.stream("GET app/observe", lastEventID: cursors[1]),
+        ]
         for stream in streams { #expect(try stream.event()?.lastEventID == cursors[2]) }
+        // A commit of another suite sends no event, but it advances the cursor that the stream sends at its end.
         let newestCursor = try daemon.sendOK("PUT other/keys/a 1").cursorText
         daemon.stop()
         for stream in streams {

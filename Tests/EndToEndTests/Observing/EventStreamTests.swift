@@ -2,9 +2,10 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Observing with server-sent events.
+/// Observing with server-sent events. In the expected data of an event, `"*"` stands for any value.
 @Suite(.ownThread)
 struct EventStreamTests {
+    /// A schema with the default 1 for the key `a`, and with other keys that have no defaults.
     static let schema = ObservedStateTests.schema
 
     @Test("A stream starts with retry and the state, then sends each commit with its cursor")
@@ -31,6 +32,7 @@ struct EventStreamTests {
         #expect(commit["suite"] == nil && commit["values"] == nil && commit["schemaRevision"] == nil)
         #expect(commit["changes"]?.array?[0]["suite"] == nil)
 
+        // Neither a write that changes nothing nor a write to another suite sends an event.
         try daemon.sendOK("PUT app/keys/a 5")
         try daemon.sendOK("PUT other/keys/a 5")
         let second = try daemon.sendOK("PATCH app {\"a\":6,\"b\":7}").cursorText
@@ -90,7 +92,7 @@ struct EventStreamTests {
         try stream.expect("commit", set, #"{"changes":[{"suite":"app.b","key":"y","old":null,"new":2}]}"#)
         let dropped = try daemon.sendOK("DELETE app.a?drop").cursorText
         try stream.expect("commit", dropped, #"{"dropped":["app.a"],"changes":[{"suite":"app.a","source":"unset"}]}"#)
-        let again = try daemon.stream("GET /v1/observe?suitePrefix=app.", since: created)
+        let again = try daemon.stream("GET /v1/observe?suitePrefix=app.", lastEventID: created)
         for cursor in [set, dropped] { #expect(try again.commit().id == cursor) }
     }
 
@@ -176,7 +178,7 @@ struct EventStreamTests {
         let daemon = try TestDaemon()
         try daemon.sendOK("PUT other/keys/a 1")
         let before = try daemon.cursor()
-        let stream = try daemon.stream("GET app/observe?key=a", since: since?.replacing("CURSOR", with: before))
+        let stream = try daemon.stream("GET app/observe?key=a", lastEventID: since?.replacing("CURSOR", with: before))
         #expect(stream.head.status == 200)
         let missing = try stream.expect("missing", before, #"{"suite":"app","cursor":"*","revision":"*"}"#)
         #expect(missing["cursor"]?.string == before)
@@ -255,6 +257,7 @@ struct EventStreamTests {
         let request = Request("GET app/observe", "Accept: text/event-stream")
         #expect(try client.ask(request).status == 201)
         #expect(try client.readResponse().text == "1")
+        // The request was sent above, so the reader sends no bytes.
         let stream = try EventStreamReader(client, [])
         try stream.expect("state", try daemon.cursor(), #"{"values":{"a":1}}"#)
         client.endSending()

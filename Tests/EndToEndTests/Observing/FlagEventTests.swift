@@ -31,6 +31,7 @@ struct FlagEventTests {
         #expect(stream.head.status == 200 && stream.head.field("Content-Type") == "text/event-stream")
         try daemon.awaitWatchers(1)
         try expectRefetch(stream, try daemon.sendOK("PUT app/keys/k 2").cursorText)
+        // These writes send no event; the second write changes nothing.
         try daemon.sendOK("PUT other/keys/k 2")
         try daemon.sendOK("PUT app/keys/k 2")
         try expectRefetch(stream, try daemon.sendOK(Samples.schema.allowing("k")).cursorText)
@@ -58,7 +59,7 @@ struct FlagEventTests {
         for cursor in cursors { try expectRefetch(idle, cursor) }
         for start in 0..<3 {
             let known = start == 0 ? first : cursors[start - 1]
-            let stream = try daemon.stream(Self.request, since: known)
+            let stream = try daemon.stream(Self.request, lastEventID: known)
             for cursor in cursors[start...] { try expectRefetch(stream, cursor) }
         }
     }
@@ -69,7 +70,7 @@ struct FlagEventTests {
     func resets(suiteExists: Bool) throws {
         let daemon = try TestDaemon()
         if suiteExists { try daemon.sendOK("PUT app/keys/k 1") }
-        let stream = try daemon.stream(Self.request, since: "zzzz.7")
+        let stream = try daemon.stream(Self.request, lastEventID: "zzzz.7")
         let event = try #require(try stream.event())
         #expect(event.type == "message")
         #expect(try event.lastEventID == daemon.cursor())

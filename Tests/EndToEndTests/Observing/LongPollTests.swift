@@ -41,6 +41,7 @@ struct WaitCase: Sendable, CustomTestStringConvertible {
 /// A long poll is answered as soon as a watched setting changes, and not before.
 @Suite(.ownThread)
 struct LongPollTests {
+    /// A schema with the default 1 for the key `a`, and with other keys that have no defaults.
     static let schema = ObservedStateTests.schema
 
     static let wakes: [WaitCase] = [
@@ -74,6 +75,7 @@ struct LongPollTests {
             "A write to another key wakes no watcher", "GET app/observe?key=a&key=b",
             ignored: ["PUT app/keys/ab 1", "PUT app/keys/A 1"], "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
         WaitCase(
+            // `%C3%A9` is é, and `e%CC%81` is é as a letter with a combining accent, which is another name.
             "A write to a key with another prefix wakes no watcher", "GET app/observe?prefix=c.&prefix=%C3%A9",
             ignored: [
                 "PUT app/keys/c 1", "PUT app/keys/b 1", "PUT app/keys/%C3%A8x 1", "PUT app/keys/e%CC%81 1",
@@ -184,7 +186,7 @@ struct LongPollTests {
         let targets = [
             "app/observe?since=\(since)", "app/observe?key=a&since=\(since)", "app/observe?prefix=&since=\(since)",
             "app/observe?since=\(since)&latest", "app/observe?since=\(since)&limit=1",
-            "app/observe?since=\(since.split(separator: ".")[1])",
+            "app/observe?since=\(since.split(separator: ".")[1])",  // The revision of the cursor.
         ]
         let clients = try (0..<60).map { index in
             let client = try daemon.connect()
@@ -318,7 +320,7 @@ struct WaitingReadTests {
             "An invalid value never returns 304", given: invalidValue,
             Request("GET app/keys/a?wait=0", "If-None-Match: \"$2\""), 409, .invalidStored),
         Row(
-            "A key that the suite does not admit", given: [ObservedStateTests.schema], "GET app/keys/zz?wait=300", 404,
+            "A key that the schema does not allow", given: [ObservedStateTests.schema], "GET app/keys/zz?wait=300", 404,
             .unknownKey),
         Row("A read with `at` and a wait", given: ["PUT app/keys/a 1"], "GET app?at=$1&wait=1", 400, .badRequest),
         Row(

@@ -45,7 +45,7 @@ struct LongStreamTests {
         let daemon = try TestDaemon()
         let count = 5_000
         let cursor = try write(count, daemon, size: 200)
-        let stream = try daemon.stream("GET app/observe", since: cursor, receiveBuffer: 65_536)
+        let stream = try daemon.stream("GET app/observe", lastEventID: cursor, receiveBuffer: 65_536)
         // The backlog is larger than the stream's buffer. The daemon serves other requests and does not close the
         // stream.
         #expect(try daemon.send("GET app/keys/n?raw").text == "\(count)")
@@ -134,7 +134,7 @@ struct LongStreamTests {
         }
         #expect(received < written)
         #expect(!stalled.hasEnded)
-        let resumed = try daemon.stream("GET app/observe", since: stalled.lastEventID)
+        let resumed = try daemon.stream("GET app/observe", lastEventID: stalled.lastEventID)
         while received < written {
             received += 1
             #expect(try resumed.commit().changes.first?["new"]?.integer == received)
@@ -164,7 +164,7 @@ struct LargeCommitTests {
             cursors.append(try daemon.sendOK(largeWrite(round)).cursorText)
             for _ in 0..<3 { cursors.append(try daemon.sendOK(Request("PUT app/keys/n \(cursors.count)")).cursorText) }
         }
-        let late = try daemon.stream("GET app/observe", since: streams[0].lastEventID)
+        let late = try daemon.stream("GET app/observe", lastEventID: streams[0].lastEventID)
         for stream in streams + [late] {
             for (position, cursor) in cursors.enumerated() {
                 let commit = try stream.commit()

@@ -17,20 +17,22 @@ struct ObservedStateTests {
 
     static let states: [Row] = [
         Row(
-            "The state without since", given: ["PUT app/keys/a 1"], "GET app/observe", 200, nil, stateOfApp,
+            "The state without since", given: ["PUT app/keys/a 1"], "GET app/observe", 200, body: stateOfApp,
             lacks: ["reset"]),
         Row(
-            "The state with a long wait", given: ["PUT app/keys/a 1"], "GET app/observe?wait=300", 200, nil, stateOfApp),
+            "The state with a long wait", given: ["PUT app/keys/a 1"], "GET app/observe?wait=300", 200, body: stateOfApp
+        ),
         Row(
-            "The state with a wait of zero", given: ["PUT app/keys/a 1"], "GET app/observe?wait=0", 200, nil, stateOfApp
+            "The state with a wait of zero", given: ["PUT app/keys/a 1"], "GET app/observe?wait=0", 200,
+            body: stateOfApp
         ),
         Row(
             "The revision counts the commits of all suites",
-            given: ["PUT app/keys/a 1", "PUT b/keys/a 1"], "GET app/observe", 200, nil, #"{"revision":$2}"#,
+            given: ["PUT app/keys/a 1", "PUT b/keys/a 1"], "GET app/observe", 200, body: #"{"revision":$2}"#,
             fields: ["ETag:"]),
         Row(
-            "The state with defaults", given: [schema, "PUT app/keys/b 2"], "GET app/observe", 200, nil,
-            #"{"schemaRevision":$1}"#, exactly: #"{"values":{"a":1,"b":2}}"#),
+            "The state with defaults", given: [schema, "PUT app/keys/b 2"], "GET app/observe", 200,
+            body: #"{"schemaRevision":$1}"#, exactly: #"{"values":{"a":1,"b":2}}"#),
         Row(
             "A filter by a key", given: ["PUT app {\"a\":1,\"b\":2,\"c.d\":3,\"c.e\":4}"],
             "GET app/observe?key=a", 200, exactly: #"{"revision":$1,"values":{"a":1},"changes":[]}"#),
@@ -44,11 +46,11 @@ struct ObservedStateTests {
         Row(
             "Invalid values are listed separately",
             given: ["PUT app/keys/a 9", #"PUT app/schema?onConflict=keep {"additionalProperties":{"type":"string"}}"#],
-            "GET app/observe", 200, nil, #"{"values":{},"invalid":{"a":{"stored":9,"errors":[{"keyword":"type"}]}}}"#),
+            "GET app/observe", 200, body: #"{"values":{},"invalid":{"a":{"stored":9,"errors":[{"keyword":"type"}]}}}"#),
         Row(
             "The state with the parameters limit and latest, which do not change it",
             given: ["PUT app {\"a\":1,\"b\":2}"],
-            "GET app/observe?limit=1&latest", 200, nil, #"{"values":{"a":1,"b":2}}"#, lacks: ["more"]),
+            "GET app/observe?limit=1&latest", 200, body: #"{"values":{"a":1,"b":2}}"#, lacks: ["more"]),
         Row(
             "Several suites, by name",
             given: ["PUT b/keys/x 1", "PUT a/keys/y 2", #"PUT a/schema {"additionalProperties":true}"#],
@@ -82,35 +84,36 @@ struct ObservedStateTests {
             "A prefix that no suite has", given: ["PUT b/keys/x 1"], "GET /v1/observe?suitePrefix=bc&wait=0", 200,
             exactly: #"{"revision":$1,"values":{},"schemaRevision":{},"changes":[]}"#, lacks: ["missing"]),
         Row(
-            "Several suites, none of which exists", "GET /v1/observe?suite=x&suite=y", 200, nil,
-            #"{"values":{},"missing":["x","y"],"changes":[]}"#),
+            "Several suites, none of which exists", "GET /v1/observe?suite=x&suite=y", 200,
+            body: #"{"values":{},"missing":["x","y"],"changes":[]}"#),
     ]
 
     static let resets: [Row] = [
         Row(
-            "A cursor of another epoch", given: ["PUT app/keys/a 1"], "GET app/observe?since=zzzz.1", 200, nil,
-            #"{"reset":true,"values":{"a":1},"revision":$1,"changes":[]}"#),
+            "A cursor of another epoch", given: ["PUT app/keys/a 1"], "GET app/observe?since=zzzz.1", 200,
+            body: #"{"reset":true,"values":{"a":1},"revision":$1,"changes":[]}"#),
         Row(
             "A cursor of another epoch with a higher revision", given: ["PUT app/keys/a 1"],
-            "GET app/observe?since=zzzz.900&wait=9", 200, nil, #"{"reset":true,"values":{"a":1},"revision":$1}"#),
+            "GET app/observe?since=zzzz.900&wait=9", 200, body: #"{"reset":true,"values":{"a":1},"revision":$1}"#),
         Row(
             "A cursor of another epoch for several suites", given: ["PUT app/keys/a 1"],
             "GET /v1/observe?suite=app&suite=b&since=zzzz.1", 200,
-            nil, #"{"reset":true,"values":{"app":{"a":1}},"missing":["b"]}"#),
+            body: #"{"reset":true,"values":{"app":{"a":1}},"missing":["b"]}"#),
         Row(
             "A cursor before the history of the suite",
             given: [
                 "PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3", "PUT app/keys/a 4", "PUT app/keys/a 5",
-            ], "GET app/observe?since=$1", 200, nil, #"{"reset":true,"values":{"a":5},"revision":$5,"changes":[]}"#,
+            ], "GET app/observe?since=$1", 200, body: #"{"reset":true,"values":{"a":5},"revision":$5,"changes":[]}"#,
             configure: { $0.history.commits = 2 }),
         Row(
             "A cursor before the history of all suites, one of which was dropped",
             given: ["PUT a/keys/a 1", "PUT b/keys/a 1", "DELETE a?drop", "PUT b/keys/a 2", "PUT b/keys/a 3"],
-            "GET /v1/observe?suitePrefix=&since=$2", 200, nil, #"{"reset":true,"values":{"b":{"a":3}},"revision":$5}"#,
+            "GET /v1/observe?suitePrefix=&since=$2", 200, body: #"{"reset":true,"values":{"b":{"a":3}},"revision":$5}"#,
+            // The newest commits of a suite have no protection from eviction.
             configure: { ($0.history.commits, $0.history.suiteCommits) = (2, 0) }),
         Row(
             "A cursor within the history", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
-            "GET app/observe?since=$1", 200, nil, #"{"changes":[{"new":2},{"new":3}]}"#, lacks: ["reset", "values"],
+            "GET app/observe?since=$1", 200, body: #"{"changes":[{"new":2},{"new":3}]}"#, lacks: ["reset", "values"],
             configure: { $0.history.commits = 2 }),
     ]
 
@@ -128,7 +131,7 @@ struct ObservedStateTests {
         Row("An invalid key name", given: ["PUT app/keys/a 1"], "GET app/observe?key=..", 400, .badRequest),
         Row(
             "An unknown parameter", given: ["PUT app/keys/a 1"], "GET app/observe?sinse=1", 400, .badRequest,
-            #"{"didYouMean":["since"]}"#),
+            body: #"{"didYouMean":["since"]}"#),
         Row(
             "The parameter suite for one suite", given: ["PUT app/keys/a 1"], "GET app/observe?suite=b", 400,
             .badRequest),
@@ -141,7 +144,7 @@ struct ObservedStateTests {
             fields: ["Allow: GET, HEAD, OPTIONS"]),
         Row(
             "A missing suite", given: ["PUT app/keys/a 1"], "GET aqp/observe", 404, .unknownSuite,
-            #"{"didYouMean":["app"]}"#, fields: ["Retry-After: 1"]),
+            body: #"{"didYouMean":["app"]}"#, fields: ["Retry-After: 1"]),
         Row(
             "A missing suite with a wait of zero", "GET app/observe?wait=0", 404, .unknownSuite,
             fields: ["Retry-After: 1"]),
@@ -154,6 +157,7 @@ struct ObservedStateTests {
     func quiet() throws {
         let daemon = try TestDaemon {
             $0.history.commits = 40
+            // The history evicts the newest 4 commits of each suite last.
             $0.history.suiteCommits = 4
         }
         let cursors = try (0...3).map { try daemon.sendOK(Request("PUT quiet/keys/n \($0)")).cursorText }
@@ -186,48 +190,48 @@ struct ObservedChangeTests {
 
     static let changes: [Row] = [
         Row(
-            "A new value", given: ["PUT app/keys/a 41", "PUT app/keys/a 42"], "GET app/observe?since=$1", 200, nil,
-            #"""
-            {"suite":"app","revision":$2,"cursor":"*","schemaRevision":0,"changes":[{"key":"a","old":41,"new":42,
-             "oldSource":"stored","source":"stored","revision":$2,"modified":"*"}]}
-            """#, lacks: ["values", "more", "reset", "dropped", "retryAfterMs"]),
+            "A new value", given: ["PUT app/keys/a 41", "PUT app/keys/a 42"], "GET app/observe?since=$1", 200,
+            body: #"""
+                {"suite":"app","revision":$2,"cursor":"*","schemaRevision":0,"changes":[{"key":"a","old":41,"new":42,
+                 "oldSource":"stored","source":"stored","revision":$2,"modified":"*"}]}
+                """#, lacks: ["values", "more", "reset", "dropped", "retryAfterMs"]),
         Row(
-            "The first value", given: ["PUT app/keys/b 1", "PUT app/keys/a 1"], "GET app/observe?since=$1", 200, nil,
-            #"{"changes":[{"key":"a","old":null,"new":1,"oldSource":"unset","source":"stored"}]}"#),
+            "The first value", given: ["PUT app/keys/b 1", "PUT app/keys/a 1"], "GET app/observe?since=$1", 200,
+            body: #"{"changes":[{"key":"a","old":null,"new":1,"oldSource":"unset","source":"stored"}]}"#),
         Row(
             "A first value of a key with a default", given: [schema, "PUT app/keys/a 5"], "GET app/observe?since=$1",
-            200, nil, #"{"changes":[{"key":"a","old":1,"new":5,"oldSource":"default","source":"stored"}]}"#),
+            200, body: #"{"changes":[{"key":"a","old":1,"new":5,"oldSource":"default","source":"stored"}]}"#),
         Row(
             "A stored value equal to the default", given: [schema, "PUT app/keys/a 1"],
-            "GET app/observe?since=$1", 200, nil,
-            #"{"changes":[{"key":"a","old":1,"new":1,"oldSource":"default","source":"stored"}]}"#),
+            "GET app/observe?since=$1", 200,
+            body: #"{"changes":[{"key":"a","old":1,"new":1,"oldSource":"default","source":"stored"}]}"#),
         Row(
             "The removal of a value of a key with a default", given: [schema, "PUT app/keys/a 5", "DELETE app/keys/a"],
-            "GET app/observe?since=$2", 200, nil,
-            #"{"changes":[{"key":"a","old":5,"new":1,"oldSource":"stored","source":"default"}]}"#),
+            "GET app/observe?since=$2", 200,
+            body: #"{"changes":[{"key":"a","old":5,"new":1,"oldSource":"stored","source":"default"}]}"#),
         Row(
             "The removal of a value of a key without a default",
-            given: [schema, "PUT app/keys/b 5", "DELETE app/keys/b"], "GET app/observe?since=$2", 200, nil,
-            #"{"changes":[{"key":"b","old":5,"new":null,"oldSource":"stored","source":"unset"}]}"#),
+            given: [schema, "PUT app/keys/b 5", "DELETE app/keys/b"], "GET app/observe?since=$2", 200,
+            body: #"{"changes":[{"key":"b","old":5,"new":null,"oldSource":"stored","source":"unset"}]}"#),
         Row(
             "Every change, in order",
             given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/b 3", "DELETE app/keys/a"],
-            "GET app/observe?since=$1", 200, nil,
-            #"""
-            {"revision":$4,"changes":[{"key":"a","old":1,"new":2,"revision":$2},{"key":"b","new":3,"revision":$3},
-             {"key":"a","old":2,"source":"unset","revision":$4}]}
-            """#),
+            "GET app/observe?since=$1", 200,
+            body: #"""
+                {"revision":$4,"changes":[{"key":"a","old":1,"new":2,"revision":$2},{"key":"b","new":3,"revision":$3},
+                 {"key":"a","old":2,"source":"unset","revision":$4}]}
+                """#),
         Row(
-            "All changes since revision 0", given: ["PUT app/keys/a 1"], "GET app/observe?since=$0", 200, nil,
-            #"{"changes":[{"key":"a","old":null,"new":1}]}"#),
+            "All changes since revision 0", given: ["PUT app/keys/a 1"], "GET app/observe?since=$0", 200,
+            body: #"{"changes":[{"key":"a","old":null,"new":1}]}"#),
         Row(
             "A transaction, which is sent completely",
             given: [
                 "PUT app/keys/a 1",
                 #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"b","value":2},"#
                     + #"{"op":"add","suite":"app","key":"a","by":1},{"op":"set","suite":"z","key":"k","value":3}]}"#,
-            ], "GET app/observe?since=$1&limit=1", 200, nil,
-            #"{"revision":$2,"changes":[{"key":"b","revision":$2},{"key":"a","revision":$2}]}"#, lacks: ["more"]),
+            ], "GET app/observe?since=$1&limit=1", 200,
+            body: #"{"revision":$2,"changes":[{"key":"b","revision":$2},{"key":"a","revision":$2}]}"#, lacks: ["more"]),
         Row(
             "Changes of all suites with a prefix, with created and dropped suites",
             given: [
@@ -239,86 +243,91 @@ struct ObservedChangeTests {
         Row(
             "Changes of all suites with a prefix, in pages and with latest",
             given: ["PUT app.a/keys/a 1", "PUT app.a/keys/a 2", "PUT app.b/keys/a 3", "PUT app.b/keys/a 4"],
-            "GET /v1/observe?suitePrefix=app&since=$1&limit=2&latest", 200, nil,
-            #"""
-            {"revision":$3,"more":true,"schemaRevision":{"app.a":0,"app.b":0},
-             "changes":[{"suite":"app.a","old":1,"new":2},{"suite":"app.b","old":null,"new":3}]}
-            """#),
+            "GET /v1/observe?suitePrefix=app&since=$1&limit=2&latest", 200,
+            body: #"""
+                {"revision":$3,"more":true,"schemaRevision":{"app.a":0,"app.b":0},
+                 "changes":[{"suite":"app.a","old":1,"new":2},{"suite":"app.b","old":null,"new":3}]}
+                """#),
         Row(
             "Changes of some keys of all suites", given: ["PUT a/keys/a 1", "PUT b/keys/c 1", "PUT c/keys/a 2"],
-            "GET /v1/observe?suitePrefix=&key=a&since=$1", 200, nil, #"{"changes":[{"suite":"c","key":"a","new":2}]}"#),
+            "GET /v1/observe?suitePrefix=&key=a&since=$1", 200, body: #"{"changes":[{"suite":"c","key":"a","new":2}]}"#),
         Row(
             "Writes that change nothing are not changes",
             given: ["PUT app/keys/a 1", "PUT app/keys/a 1", "PATCH app {\"a\":1}"],
-            "GET app/observe?since=$1&wait=0", 200, nil, #"{"revision":$1,"changes":[]}"#),
+            "GET app/observe?since=$1&wait=0", 200, body: #"{"revision":$1,"changes":[]}"#),
         Row(
             "Commits without a matching change are skipped",
             given: ["PUT app/keys/a 1", "PUT app/keys/b 1", "PUT other/keys/a 1"],
-            "GET app/observe?since=$1&key=a&wait=0", 200, nil, #"{"revision":$3,"changes":[]}"#),
+            "GET app/observe?since=$1&key=a&wait=0", 200, body: #"{"revision":$3,"changes":[]}"#),
         Row(
             "Only the matching changes of a commit",
             given: ["PUT app/keys/a 1", "PATCH app {\"a\":2,\"b\":3,\"c.d\":4,\"c\":5}"],
-            "GET app/observe?since=$1&key=b&prefix=c.", 200, nil,
-            #"{"changes":[{"key":"b","new":3},{"key":"c.d","new":4}]}"#),
+            "GET app/observe?since=$1&key=b&prefix=c.", 200,
+            body: #"{"changes":[{"key":"b","new":3},{"key":"c.d","new":4}]}"#),
         Row(
             "Several suites", given: ["PUT a/keys/x 1", "PUT b/keys/x 2", "PUT c/keys/x 3"],
-            "GET /v1/observe?suite=b&suite=a&suite=q&since=$0", 200, nil,
-            #"""
-            {"revision":$3,"schemaRevision":{"a":0,"b":0},"missing":["q"],
-             "changes":[{"suite":"a","key":"x","new":1,"revision":$1},{"suite":"b","key":"x","new":2,"revision":$2}]}
-            """#, lacks: ["suite", "values"]),
+            "GET /v1/observe?suite=b&suite=a&suite=q&since=$0", 200,
+            body: #"""
+                {"revision":$3,"schemaRevision":{"a":0,"b":0},"missing":["q"],
+                 "changes":[{"suite":"a","key":"x","new":1,"revision":$1},{"suite":"b","key":"x","new":2,"revision":$2}]}
+                """#, lacks: ["suite", "values"]),
         Row(
             "A commit to several watched suites, which is sent once",
             given: [
                 "PUT a/keys/x 1",
                 #"POST /v1/transaction {"do":[{"op":"set","suite":"b","key":"k","value":2},"#
                     + #"{"op":"set","suite":"a","key":"k","value":3}]}"#,
-            ], "GET /v1/observe?suite=b&suite=a&since=$1", 200, nil,
-            #"{"changes":[{"suite":"b","key":"k","revision":$2},{"suite":"a","key":"k","revision":$2}]}"#),
+            ], "GET /v1/observe?suite=b&suite=a&since=$1", 200,
+            body: #"{"changes":[{"suite":"b","key":"k","revision":$2},{"suite":"a","key":"k","revision":$2}]}"#),
     ]
 
     static let suites: [Row] = [
         Row(
             "A schema matches every watcher", given: ["PUT app/keys/b 1", schema], "GET app/observe?since=$1&key=zz",
-            200, nil, #"{"revision":$2,"schemaRevision":$2,"changes":[]}"#),
+            200, body: #"{"revision":$2,"schemaRevision":$2,"changes":[]}"#),
         Row(
-            "A schema that adds defaults", given: ["PUT app/keys/b 1", schema], "GET app/observe?since=$1", 200, nil,
-            #"{"schemaRevision":$2,"changes":[{"key":"a","old":null,"new":1,"oldSource":"unset","source":"default"}]}"#),
+            "A schema that adds defaults", given: ["PUT app/keys/b 1", schema], "GET app/observe?since=$1", 200,
+            body:
+                #"{"schemaRevision":$2,"changes":[{"key":"a","old":null,"new":1,"oldSource":"unset","source":"default"}]}"#
+        ),
         Row(
             "A schema that removes defaults", given: [schema, "DELETE app/schema"], "GET app/observe?since=$1", 200,
-            nil,
-            #"{"schemaRevision":$2,"changes":[{"key":"a","old":1,"new":null,"oldSource":"default","source":"unset"}]}"#),
+            body:
+                #"{"schemaRevision":$2,"changes":[{"key":"a","old":1,"new":null,"oldSource":"default","source":"unset"}]}"#
+        ),
         Row(
             "A schema that makes a value invalid",
             given: ["PUT app/keys/a 9", #"PUT app/schema?onConflict=keep {"additionalProperties":{"type":"string"}}"#],
-            "GET app/observe?since=$1", 200, nil,
-            #"{"changes":[{"key":"a","old":9,"new":null,"oldSource":"stored","source":"invalid"}]}"#),
+            "GET app/observe?since=$1", 200,
+            body: #"{"changes":[{"key":"a","old":9,"new":null,"oldSource":"stored","source":"invalid"}]}"#),
         Row(
             "A page that ends before a schema, with the schema revision before it",
-            given: ["PUT app/keys/b 1", "PUT app/keys/b 2", schema], "GET app/observe?since=$0&limit=1", 200, nil,
-            #"{"more":true,"revision":$1,"schemaRevision":0,"changes":[{"new":1}]}"#),
+            given: ["PUT app/keys/b 1", "PUT app/keys/b 2", schema], "GET app/observe?since=$0&limit=1", 200,
+            body: #"{"more":true,"revision":$1,"schemaRevision":0,"changes":[{"new":1}]}"#),
         Row(
             "A drop, which unsets every key", given: [schema, "PUT app/keys/b 2", "DELETE app?drop=true"],
-            "GET app/observe?since=$2", 200, nil,
-            #"""
-            {"dropped":true,"revision":$3,"schemaRevision":0,"changes":[{"key":"a","old":1,"new":null,"oldSource":"default","source":"unset"},
-             {"key":"b","old":2,"new":null,"oldSource":"stored","source":"unset"}]}
-            """#),
+            "GET app/observe?since=$2", 200,
+            body: #"""
+                {"dropped":true,"revision":$3,"schemaRevision":0,"changes":[{"key":"a","old":1,"new":null,"oldSource":"default","source":"unset"},
+                 {"key":"b","old":2,"new":null,"oldSource":"stored","source":"unset"}]}
+                """#),
         Row(
             "A drop of one of several suites", given: ["PUT a/keys/x 1", "PUT b/keys/x 1", "DELETE a?drop=true"],
-            "GET /v1/observe?suite=a&suite=b&since=$2", 200, nil,
-            #"{"dropped":["a"],"missing":["a"],"changes":[{"suite":"a","key":"x","old":1,"source":"unset"}]}"#),
+            "GET /v1/observe?suite=a&suite=b&since=$2", 200,
+            body: #"{"dropped":["a"],"missing":["a"],"changes":[{"suite":"a","key":"x","old":1,"source":"unset"}]}"#),
         Row(
             "A drop concerns a watcher of other keys", given: ["PUT app/keys/b 2", "DELETE app?drop=true"],
-            "GET app/observe?since=$1&key=zz", 200, nil, #"{"dropped":true,"revision":$2,"changes":[]}"#),
+            "GET app/observe?since=$1&key=zz", 200, body: #"{"dropped":true,"revision":$2,"changes":[]}"#),
         Row(
             "A suite that was dropped and created again",
             given: ["PUT app/keys/a 1", "DELETE app?drop=true", "PUT app/keys/b 2"],
-            "GET app/observe?since=$1", 200, nil,
-            #"{"dropped":true,"revision":$3,"changes":[{"key":"a","source":"unset"},{"key":"b","old":null,"new":2}]}"#),
+            "GET app/observe?since=$1", 200,
+            body:
+                #"{"dropped":true,"revision":$3,"changes":[{"key":"a","source":"unset"},{"key":"b","old":null,"new":2}]}"#
+        ),
         Row(
             "Changes after a drop", given: ["PUT app/keys/a 1", "DELETE app?drop=true", "PUT app/keys/b 2"],
-            "GET app/observe?since=$2", 200, nil, #"{"revision":$3,"changes":[{"key":"b","new":2}]}"#,
+            "GET app/observe?since=$2", 200, body: #"{"revision":$3,"changes":[{"key":"b","new":2}]}"#,
             lacks: ["dropped"]),
     ]
 
@@ -328,37 +337,39 @@ struct ObservedChangeTests {
 
     static let limits: [Row] = [
         Row(
-            "Complete commits up to the limit", given: fourWrites, "GET app/observe?since=$1&limit=3", 200, nil,
-            #"{"more":true,"revision":$3,"changes":[{"revision":$2},{"revision":$2},{"revision":$3}]}"#),
+            "Complete commits up to the limit", given: fourWrites, "GET app/observe?since=$1&limit=3", 200,
+            body: #"{"more":true,"revision":$3,"changes":[{"revision":$2},{"revision":$2},{"revision":$3}]}"#),
         Row(
-            "A commit is never split", given: fourWrites, "GET app/observe?since=$1&limit=1", 200, nil,
-            #"{"more":true,"revision":$2,"changes":[{"key":"a"},{"key":"b"}]}"#),
+            "A commit is never split", given: fourWrites, "GET app/observe?since=$1&limit=1", 200,
+            body: #"{"more":true,"revision":$2,"changes":[{"key":"a"},{"key":"b"}]}"#),
         Row(
             "A commit that would exceed the limit is left for the next answer", given: fourWrites,
-            "GET app/observe?since=$0&limit=2", 200, nil,
-            #"{"more":true,"revision":$1,"changes":[{"key":"a","new":1}]}"#),
+            "GET app/observe?since=$0&limit=2", 200,
+            body: #"{"more":true,"revision":$1,"changes":[{"key":"a","new":1}]}"#),
         Row(
-            "A limit that no change exceeds", given: fourWrites, "GET app/observe?since=$0&limit=5", 200, nil,
-            #"{"revision":$4}"#, lacks: ["more"]),
+            "A limit that no change exceeds", given: fourWrites, "GET app/observe?since=$0&limit=5", 200,
+            body: #"{"revision":$4}"#, lacks: ["more"]),
         Row(
-            "The latest change of each key", given: fourWrites, "GET app/observe?since=$0&latest", 200, nil,
-            #"""
-            {"revision":$4,"changes":[{"key":"b","old":null,"new":3,"oldSource":"unset","source":"stored","revision":$3},
-             {"key":"a","old":null,"new":4,"oldSource":"unset","source":"stored","revision":$4}]}
-            """#, lacks: ["more"]),
+            "The latest change of each key", given: fourWrites, "GET app/observe?since=$0&latest", 200,
+            body: #"""
+                {"revision":$4,"changes":[{"key":"b","old":null,"new":3,"oldSource":"unset","source":"stored","revision":$3},
+                 {"key":"a","old":null,"new":4,"oldSource":"unset","source":"stored","revision":$4}]}
+                """#, lacks: ["more"]),
         Row(
             "A limit with latest, which counts the changes before they are combined", given: fourWrites,
-            "GET app/observe?since=$1&limit=3&latest", 200, nil,
-            #"{"more":true,"revision":$3,"changes":[{"key":"a","old":1,"new":2},{"key":"b","old":null,"new":3}]}"#),
+            "GET app/observe?since=$1&limit=3&latest", 200,
+            body: #"{"more":true,"revision":$3,"changes":[{"key":"a","old":1,"new":2},{"key":"b","old":null,"new":3}]}"#
+        ),
         Row(
             "The latest change of a key that was set and removed",
             given: ["PUT app/keys/z 1", "PUT app/keys/a 1", "DELETE app/keys/a"],
-            "GET app/observe?since=$1&latest", 200, nil,
-            #"{"changes":[{"key":"a","old":null,"new":null,"oldSource":"unset","source":"unset","revision":$3}]}"#),
+            "GET app/observe?since=$1&latest", 200,
+            body: #"{"changes":[{"key":"a","old":null,"new":null,"oldSource":"unset","source":"unset","revision":$3}]}"#
+        ),
         Row(
             "The latest changes of several suites", given: ["PUT a/keys/x 1", "PUT b/keys/x 2", "PUT a/keys/x 3"],
-            "GET /v1/observe?suite=a&suite=b&since=$0&latest=true", 200, nil,
-            #"{"changes":[{"suite":"b","new":2},{"suite":"a","old":null,"new":3}]}"#),
+            "GET /v1/observe?suite=a&suite=b&since=$0&latest=true", 200,
+            body: #"{"changes":[{"suite":"b","new":2},{"suite":"a","old":null,"new":3}]}"#),
     ]
 
     @Test("Observing since a cursor returns the changes", arguments: changes + suites + limits)

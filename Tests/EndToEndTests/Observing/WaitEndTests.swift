@@ -65,7 +65,7 @@ struct WaitEndTests {
     func rare() throws {
         let daemon = try TestDaemon {
             $0.history.commits = 100
-            $0.history.suiteCommits = 10
+            $0.history.suiteCommits = 10  // The newest commits of a suite that are evicted last.
         }
         try daemon.sendOK("PUT app/keys/rare 1")
         let cursor = try daemon.cursor()
@@ -188,6 +188,7 @@ struct WaitEndTests {
 
     @Test("A read after a waiting read of the same suite returns the complete suite with the current cursor")
     func readAfterWait() throws {
+        // Both reads are answered by one event loop, which caches the first answer.
         let daemon = try TestDaemon { $0.loops = 1 }
         let peer = try daemon.connect()
         try peer.send(Request("GET app?wait=60").bytes)

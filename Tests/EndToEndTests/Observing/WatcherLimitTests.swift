@@ -53,6 +53,7 @@ struct WatcherLimitTests {
 
     @Test("Watchers over the limit of one address get 429", arguments: requests)
     func perAddress(request: Request) throws {
+        // Without access control, the limit of a caller applies to each address.
         try expectRefusal(of: request) { $0.watchers.perCaller = 2 }
     }
 
@@ -89,6 +90,7 @@ struct WatcherLimitTests {
         try daemon.sendOK("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
         let client = try daemon.connect()
+        // A key that was never set has the tag "0".
         let requests: [Request] = [
             "GET app/keys/a?raw", Request("GET app/observe?key=b&since=\(cursor)"), "GET app/keys/b?raw",
             Request("GET app/keys/b?wait=30", "If-None-Match: \"0\""), "GET app/keys/a?raw",

@@ -62,8 +62,9 @@ struct TranscriptCheck {
             case .discardedState: (watcher.cursor, watcher.receivedValues) = (nil, [:])
             }
         }
-        if isComplete, highestCursor < record.journal.last {
-            recordViolation("the transcript ends at \(highestCursor), before the last commit \(record.journal.last)")
+        if isComplete, highestCursor < record.journal.lastRevision {
+            recordViolation(
+                "the transcript ends at \(highestCursor), before the last commit \(record.journal.lastRevision)")
         }
     }
 
@@ -205,7 +206,7 @@ extension TranscriptCheck {
     }
 
     private mutating func checkDisconnection(_ received: Received) {
-        guard let cursor = watcher.cursor, !record.isEvicted(cursor, at: record.journal.last) else { return }
+        guard let cursor = watcher.cursor, !record.isEvicted(cursor, at: record.journal.lastRevision) else { return }
         if let next = watchedCommits[watcher.position...].first { checkDelay(of: next, received) }
     }
 

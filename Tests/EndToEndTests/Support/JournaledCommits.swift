@@ -45,7 +45,7 @@ struct JournaledCommits: Sendable {
             }
             for entry in journal.entries {
                 let commit = try Commit(json: entry.commit)
-                if commit.revision <= last {
+                if commit.revision <= lastRevision {
                     let index = position(after: commit.revision) - 1
                     guard index >= 0, lines[index] == commit else {
                         throw InvalidJournal(
@@ -53,9 +53,10 @@ struct JournaledCommits: Sendable {
                     }
                     continue
                 }
-                guard entry.after == last else {
+                guard entry.after == lastRevision else {
                     throw InvalidJournal(
-                        description: "\(journal.name): \(commit.revision) follows \(entry.after) instead of \(last)")
+                        description:
+                            "\(journal.name): \(commit.revision) follows \(entry.after) instead of \(lastRevision)")
                 }
                 try append(commit)
             }
@@ -81,8 +82,7 @@ struct JournaledCommits: Sendable {
         commits.append(commit)
     }
 
-    /// The revision of the last commit.
-    var last: Revision { commits.last?.revision ?? .zero }
+    var lastRevision: Revision { commits.last?.revision ?? .zero }
 
     /// The number of commits after a revision, up to and including another revision.
     func count(after revision: Revision, upTo end: Revision) -> Int {
@@ -111,7 +111,7 @@ extension JournaledCommits {
     /// Reads the log in etcd. Commits that a snapshot has replaced are missing.
     init(log etcd: EtcdCluster) throws {
         var found: JournaledCommits?
-        // The first key of the next read.
+        // The first key of the next read. `log0` ends the range of keys, because `0` is the character after `/`.
         var start = "settingsd/log/"
         while let (key, value) = try etcd.values(from: start, to: "settingsd/log0").first {
             start = key + "\0"
@@ -122,12 +122,14 @@ extension JournaledCommits {
             }
             var commits = found ?? JournaledCommits(epoch: epoch, [])
             guard commits.epoch == epoch else { throw InvalidJournal(description: "\(key) begins epoch \(epoch)") }
+            // A batch that is too large for one key continues in the keys below `parts`.
             let parts = "settingsd/parts/\(key.split(separator: "/").last ?? "")/\(id)"
             let text = try etcd.values(from: parts + "/", to: parts + "0").flatMap(\.value)
             for line in lines + text.split(separator: UInt8(ascii: "\n")) {
                 let json = try Self.read(line)
-                guard let commit = json["commit"], try json["after"].map({ try Revision(json: $0) }) == commits.last
-                else { throw InvalidJournal(description: "\(key) does not follow \(commits.last)") }
+                guard let commit = json["commit"],
+                    try json["after"].map({ try Revision(json: $0) }) == commits.lastRevision
+                else { throw InvalidJournal(description: "\(key) does not follow \(commits.lastRevision)") }
                 try commits.append(try Commit(json: commit))
             }
             found = commits
@@ -163,6 +165,7 @@ extension JournaledCommits {
             for line in lines.dropFirst() {
                 // A line torn by a kill was never acknowledged.
                 guard let json = try? read(line) else { break }
+                // The line of a clean stop contains no commit.
                 guard let commit = json["commit"], let after = json["after"] else { continue }
                 journal.entries.append(Entry(after: try Revision(json: after), commit: commit))
             }
@@ -170,7 +173,7 @@ extension JournaledCommits {
         }
     }
 
-    /// The names of the journals, oldest first.
+    /// The names of the journals, oldest first. The names contain increasing numbers without leading zeros.
     private static func names(in directory: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: directory)
             .filter { $0.hasPrefix("journal-") && $0.hasSuffix(".jsonl") }
@@ -183,6 +186,7 @@ extension JournaledCommits {
         return bytes[..<(bytes.firstIndex(of: 0) ?? bytes.count)].split(separator: UInt8(ascii: "\n"))
     }
 
+    /// Parses a line. Its values may have the maximum depth, so the line may be deeper.
     private static func read(_ line: ArraySlice<UInt8>) throws -> JSONValue {
         try JSONValue(parsing: Array(line), maximumDepth: JSONValue.maximumDepthAroundValues)
     }

@@ -32,7 +32,8 @@ struct WaitingClient {
 
 extension TestDaemon {
     /// Waits until the daemon counts this many watchers. The daemon answers each request for the metrics after the
-    /// requests that arrived before it, so few requests for the metrics are necessary.
+    /// requests that arrived before it, so the loop ends after few requests. `Deadline.patience` is the time in seconds
+    /// after which a test gives up.
     func awaitWatchers(_ count: Int) throws {
         let (metrics, start) = (try connect(), ContinuousClock.now)
         while true {
@@ -52,11 +53,12 @@ extension TestDaemon {
 }
 
 extension TestDaemon {
-    /// Opens an event stream on a new connection.
-    func stream(_ request: Request, since id: String? = nil, receiveBuffer: Int32? = nil) throws -> EventStreamReader {
+    /// Opens an event stream on a new connection, after the cursor `lastEventID` if it is not nil.
+    func stream(_ request: Request, lastEventID: String? = nil, receiveBuffer: Int32? = nil) throws -> EventStreamReader
+    {
         var request = request
         request.fields.append("Accept: text/event-stream")
-        if let id { request.fields.append("Last-Event-ID: \(id)") }
+        if let lastEventID { request.fields.append("Last-Event-ID: \(lastEventID)") }
         return try EventStreamReader(RawClient(port: port, receiveBuffer: receiveBuffer), request.bytes)
     }
 }

@@ -48,6 +48,7 @@ struct OpenAPIDescription {
         try #require(content != nil, context)
         guard answer.type.hasSuffix("json"), let body = answer.json else { return }
         let alternatives = content?["schema"]?["anyOf"]?.array ?? [content?["schema"] ?? [:]]
+        // An answer to a read with `raw` is a stored value, which may have any form.
         let isRaw = request.target.contains("raw") && !request.target.contains("raw=false") && answer.status < 400
         let schemas = alternatives.compactMap { alternative in
             alternative["$ref"]?.string?.split(separator: "/").last.flatMap { self.schemas[String($0)] }
@@ -93,7 +94,8 @@ struct OpenAPIDescription {
 }
 
 extension JSONValue {
-    /// The schemas with references to `$defs`, and with closed objects, so that undescribed members are violations.
+    /// The schemas with references to `$defs`. Objects with required members allow no further members, so that
+    /// undescribed members are violations.
     fileprivate var adaptedToKeySchema: JSONValue {
         switch self {
         case .array(let elements): return .array(elements.map(\.adaptedToKeySchema))

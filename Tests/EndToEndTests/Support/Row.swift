@@ -34,7 +34,7 @@ struct Row: Sendable, CustomTestStringConvertible {
 
     init(
         _ name: String, given: [Request] = [], _ request: Request, _ status: Int, _ code: ErrorCode? = nil,
-        _ body: String = "", text: String? = nil, exactly: String? = nil, lacks: [String] = [], fields: [String] = [],
+        body: String = "", text: String? = nil, exactly: String? = nil, lacks: [String] = [], fields: [String] = [],
         then: [(request: Request, body: String)] = [],
         configure: @escaping @Sendable (inout Configuration) -> Void = { _ in }
     ) {

@@ -83,14 +83,9 @@ final class TestDaemon {
         let answer: String
     }
 
-    /// All suites with their values, keys and schemas as a text, with the current cursor.
-    func readEverything() throws -> String {
-        try readEverything(withCursor: true)
-    }
-
     /// All suites with their values, keys and schemas as a text. Without the cursor, the text changes only if a setting
     /// or a schema changes.
-    func readEverything(withCursor: Bool) throws -> String {
+    func readEverything(withCursor: Bool = true) throws -> String {
         let listing = try send("GET /v1/suites")
         let cursor = listing.field("Settings-Cursor") ?? ""
         var text =
