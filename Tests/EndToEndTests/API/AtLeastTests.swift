@@ -5,8 +5,9 @@ import TestSupport
 import Testing
 
 /// "Reading at a cursor" in docs/http-api.md, for a daemon without a cluster: requests with `Settings-At-Least` wait
-/// until the daemon has the commits up to a cursor. Requests with `Settings-Fresh: true` wait for all acknowledged commits
-/// of the cluster. In a row, `"*"` stands for any value.
+/// until the daemon has the commits up to a cursor. Requests with `Settings-Fresh: true` wait for all acknowledged
+/// commits of the cluster. In a row, `"*"` stands for any value. A target such as `app/keys/a` is relative to
+/// `/v1/suites/`.
 @Suite(.ownThread)
 struct AtLeastTests {
     static let requests: [Request] = [

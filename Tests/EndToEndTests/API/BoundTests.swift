@@ -5,7 +5,8 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// The limits on the number of keys that one write changes or checks.
+/// The limits on the number of keys that one write changes or checks. A target such as `app/keys/a` is relative to
+/// `/v1/suites/`.
 @Suite(.ownThread)
 struct WriteBoundTests {
     /// Limits the keys that one commit may change to 100.

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The limit on memory for requests and answers in transit.
+/// The limit on memory for requests and answers in transit. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct BufferTests {
     /// Limits the memory for requests and answers in transit to 2 MiB.

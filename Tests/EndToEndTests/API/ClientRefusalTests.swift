@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 /// Reports of clients and requests for the clients of a suite that the daemon refuses, and similar accepted requests.
-/// `e.1` and `other.1` are cursors of epochs that the daemon does not have. In a row, `"*"` stands for any value.
+/// `e.1` and `other.1` are cursors of epochs that the daemon does not have. In a row, `"*"` stands for any value. A
+/// target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct ClientRefusalTests {
     /// Creates the suite.

@@ -5,7 +5,8 @@ import Testing
 
 /// "Errors" in docs/http-api.md: which error is returned if a request has several. In a row, `$n` stands for the
 /// revision after the n-th request. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed`
-/// (locked, default 1). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values.
+/// (locked, default 1). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values. A
+/// target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct DecisionOrderTests {
     static let staleGuard = "If-Match: \"999\""

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// "Errors" in docs/http-api.md: several requests for each error that any resource can return. In a row, `"*"` stands
-/// for any value.
+/// for any value. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct ErrorTests {
     static let badRequests: [Row] = [

@@ -4,8 +4,8 @@ import Testing
 
 /// "Guards" in docs/http-api.md, on settings, suites and schemas. In a row, `$n` stands for the revision after the n-th
 /// request, and `"*"` for any value; no revision reaches 999. `IdempotencyTests.key` is a field Idempotency-Key.
-/// `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer).
-/// `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values.
+/// `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer). `Samples.narrowSchema` allows only
+/// `volume` and `count` up to 10, and keeps invalid values. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct GuardTests {
     static let settings: [Row] = [

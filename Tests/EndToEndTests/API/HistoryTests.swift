@@ -8,7 +8,7 @@ import Testing
 /// "Read a suite" in docs/http-api.md: suites at an earlier revision. In a row, `"*"` stands for any value.
 /// `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1), `isOn`
 /// (default false), `name` (at most 3 characters). `Samples.narrowSchema` allows only `volume` and `count` up to 10,
-/// and keeps invalid values.
+/// and keeps invalid values. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct HistoryTests {
     /// The writes before the reads of past states. `$1` to `$8` in a row stand for the revisions of these writes.

@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// "Idempotency keys" in docs/http-api.md. In a row, `$n` stands for the revision after the n-th request, and `"*"` for
-/// any value. `Samples.schema`: `volume` (at most 1, default 0.5).
+/// any value. `Samples.schema`: `volume` (at most 1, default 0.5). A target such as `app/keys/a` is relative to
+/// `/v1/suites/`.
 @Suite(.ownThread)
 struct IdempotencyTests {
     static let key = "Idempotency-Key: one two"

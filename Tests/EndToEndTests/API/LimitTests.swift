@@ -6,7 +6,8 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// "Errors" in docs/http-api.md: the answers of a daemon with low limits. In a row, `"*"` stands for any value.
+/// "Errors" in docs/http-api.md: the answers of a daemon with low limits. In a row, `"*"` stands for any value. A
+/// target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct LimitTests {
     /// Makes the queue of writes so small that it has no room for a write.

@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// Notes, the reasons that clients attach to writes with the field Settings-Note. In a row, `$n` stands for the
-/// revision after the n-th request. `Samples.schema`: `volume` (at most 1, default 0.5).
+/// revision after the n-th request. `Samples.schema`: `volume` (at most 1, default 0.5). A target such as `app/keys/a`
+/// is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct NoteTests {
     static let putWithNote = Request("PUT app/keys/a 1", "Settings-Note: louder, für alle")

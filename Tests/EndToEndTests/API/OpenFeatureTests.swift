@@ -6,7 +6,8 @@ import Testing
 
 /// "OpenFeature" in docs/http-api.md: a suite as flags of the remote evaluation protocol. `Samples.schema`: `volume`
 /// (at most 1, default 0.5), `count` (an integer, no default), `fixed` (locked, default 1). `Samples.narrowSchema`
-/// allows only `volume` and `count` up to 10, and keeps invalid values.
+/// allows only `volume` and `count` up to 10, and keeps invalid values. A target such as `app/keys/a` is relative to
+/// `/v1/suites/`.
 @Suite(.ownThread)
 struct OpenFeatureTests {
     /// A request, the pattern of its answer, and the name of the schema of the protocol that the answer must match. In

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Cross-origin resource sharing (CORS): the fields that a browser requires before a page of another origin may use the
-/// daemon.
+/// daemon. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct OriginTests {
     private static let origin = "https://console.example.com"

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// History beyond the commits in memory, which `history.days` keeps in past files. The caller `all` of
-/// `ProtectedDaemon` has every right.
+/// `ProtectedDaemon` has every right. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct PastOnDiskTests {
     /// The n-th write has the revision n. At the revision n above 6, `plain` has the value n - 6.

@@ -5,7 +5,8 @@ import Testing
 /// "Change a value in place" in docs/http-api.md. In a row, `$n` stands for the revision after the n-th request, and
 /// `"*"` for any value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked,
 /// default 1), `isOn` (default false), `tags` (at most 3 texts) and `shape` (integers `width`, `height`).
-/// `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values.
+/// `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values. A target such as
+/// `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct PatchingTests {
     static let mergePatch = "Content-Type: application/merge-patch+json"

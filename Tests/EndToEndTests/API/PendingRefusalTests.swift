@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 /// Writes with deadlines, and requests about pending actions, that the daemon refuses: malformed deadlines, limits and
-/// missing rights. The n-th commit of a daemon has the revision n, so its pending action is `p` with the number n.
+/// missing rights. The n-th commit of a daemon has the revision n, so its pending action is `p` with the number n. A
+/// target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct PendingRefusalTests {
     /// Malformed deadlines, and a part of the error that says what is allowed.

@@ -5,7 +5,8 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// The quotas on stored settings, and requests that reach them.
+/// The quotas on stored settings, and requests that reach them. A target such as `app/keys/a` is relative to
+/// `/v1/suites/`.
 @Suite(.ownThread)
 struct QuotaTests {
     /// The commits before each request. Commit 4 removes a value, which undo and restore can put back.

@@ -7,7 +7,7 @@ import Testing
 /// "Schemas" in docs/http-api.md: reading, setting and removing schemas. In a row, `$n` stands for the revision after
 /// the n-th request, and `"*"` for any value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an
 /// integer), `fixed` (locked, default 1), `isOn` (default false). `Samples.narrowSchema` allows only `volume` and
-/// `count` up to 10, and keeps invalid values.
+/// `count` up to 10, and keeps invalid values. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct SchemaTests {
     /// A schema with a rule of the suite: if `tls` is true, `certificate` must be set.

@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// "Secrets" in docs/http-api.md: no error shows the value of a secret to any caller. The key `p` is the secret. In a
-/// row, `$n` stands for the revision after the n-th request, and `"*"` for any value.
+/// row, `$n` stands for the revision after the n-th request, and `"*"` for any value. A target such as `app/keys/a` is
+/// relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct SecretTests {
     static let value = "hunter2"

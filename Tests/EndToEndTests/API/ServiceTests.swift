@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 /// "The service" in docs/http-api.md, and the order of requests on one connection. In a row, `$n` stands for the
-/// revision after the n-th request, `"*"` for any value, and a field without a value must be absent.
+/// revision after the n-th request, `"*"` for any value, and a field without a value must be absent. A target such as
+/// `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct ServiceTests {
     static let rows: [Row] = [

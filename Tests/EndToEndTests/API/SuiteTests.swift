@@ -6,7 +6,7 @@ import Testing
 /// value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1),
 /// `isOn` (default false), `name` (at most 3 characters), `tags` (at most 3 texts), `shape` (integers `width`,
 /// `height`) and keys that begin with `x-`. `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps
-/// invalid values.
+/// invalid values. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct SuiteTests {
     static let threeSuites: [Request] = ["PUT app/keys/a 1", "PUT app.ui/keys/b 1", "PUT zoo/keys/c 1"]

@@ -7,6 +7,7 @@ import Testing
 /// "History" in docs/http-api.md: commits are listed, compared, undone and restored. In a row, `"*"` stands for any
 /// value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1),
 /// `isOn` (default false). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values.
+/// A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct UndoTests {
     /// The writes before the request of a row. `$1` to `$6` in a row stand for the revisions of these writes.

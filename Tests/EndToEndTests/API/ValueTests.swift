@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// "Values" in docs/http-api.md. In a row, `$n` stands for the revision after the n-th request. `Samples.schema`:
-/// `count` (an integer), `name` (at most 3 characters).
+/// `count` (an integer), `name` (at most 3 characters). A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct ValueTests {
     /// A row that writes a value and expects to read the same value, or `stored` if it is not nil.

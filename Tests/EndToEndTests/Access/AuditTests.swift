@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The audit file has one line for each commit. If the daemon cannot write to the audit file, writes of settings
-/// succeed.
+/// succeed. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct AuditTests {
     private static func lines(_ path: String) throws -> [JSONValue] {

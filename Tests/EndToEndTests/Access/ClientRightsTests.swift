@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 
 /// Clients of a suite report which state of it they have applied. These tests check the rights for reports and for
-/// lists of clients, and the credentials to which names of clients belong. The caller `all` has every right.
+/// lists of clients, and the credentials to which names of clients belong. The caller `all` has every right. A target
+/// such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct ClientRightsTests {
     @Test("A report and a request for clients need the right to read at least one key of the suite")

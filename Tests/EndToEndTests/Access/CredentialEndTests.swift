@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Waiting requests end when the token of their caller is revoked or expires. The token `all` of `ProtectedDaemon` has
-/// every right and stays valid.
+/// every right and stays valid. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct CredentialEndTests {
     /// `CURSOR` stands for the current cursor.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The rights that the evaluation of OpenFeature flags requires. A flag is a setting of a suite. The caller `all` of
-/// `ProtectedDaemon` has every right.
+/// `ProtectedDaemon` has every right. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct FlagAccessTests {
     static let given: [Request] = [

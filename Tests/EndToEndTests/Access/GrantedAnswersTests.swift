@@ -9,7 +9,7 @@ import Testing
 
 /// Tags, cursors and cache fields of answers that depend on the grants of the caller. For a caller that may not read
 /// everything, tags can have a suffix, and the epoch of the cursors is derived from the epoch of the daemon. The caller
-/// `all` of `ProtectedDaemon` has every right.
+/// `all` of `ProtectedDaemon` has every right. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct GrantedAnswersTests {
     private static let writesBeforeTest: [Request] = [

@@ -7,7 +7,8 @@ import Testing
 
 /// Answers must not reveal names, counts or values that the caller may not read.
 ///
-/// Each daemon also has the caller `all`, which has every right.
+/// Each daemon also has the caller `all`, which has every right. A target such as `app/keys/a` is relative to
+/// `/v1/suites/`.
 @Suite(.ownThread)
 struct HidingTests {
     private static let writesBeforeTest: [Request] = [

@@ -9,7 +9,8 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// Grants for users and groups that connect through a Unix domain socket.
+/// Grants for users and groups that connect through a Unix domain socket. A target such as `app/keys/a` is relative to
+/// `/v1/suites/`.
 @Suite(.ownThread)
 struct PeerUserTests {
     /// The name of the user that runs the test.

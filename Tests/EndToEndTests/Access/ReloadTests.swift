@@ -4,7 +4,8 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// The options that a reload applies, and the options that require a restart.
+/// The options that a reload applies, and the options that require a restart. A target such as `app/keys/a` is relative
+/// to `/v1/suites/`.
 @Suite(.ownThread)
 struct ReloadTests {
     private let directory: TemporaryDirectory

@@ -9,7 +9,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// Online backups, and data directories restored from them.
+/// Online backups, and data directories restored from them. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct BackupTests {
     private static let writesBeforeBackup: [Request] = [

@@ -4,7 +4,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// A daemon whose data directory is removed or moved while it runs.
+/// A daemon whose data directory is removed or moved while it runs. A target such as `app/keys/a` is relative to
+/// `/v1/suites/`.
 @Suite(.ownThread)
 struct DirectoryTests {
     private let directory: TemporaryDirectory

@@ -4,7 +4,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// All stored data and its history survive a clean restart and a crash.
+/// All stored data and its history survive a clean restart and a crash. A target such as `app/keys/a` is relative to
+/// `/v1/suites/`.
 @Suite(.ownThread)
 struct RestartTests {
     /// Requests with values and names of every kind, including values at their limits.

@@ -9,7 +9,7 @@ import Testing
 
 /// Data directories in which files are missing, damaged, or replaced by something that is not a regular file: no
 /// acknowledged commit disappears silently. Exit code 65: the data is damaged. 73: the directory cannot be read or
-/// written.
+/// written. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct MissingFileTests {
     /// The files after three runs: two clean stops, each with a snapshot, and a crash. `app/keys/n` is 6.

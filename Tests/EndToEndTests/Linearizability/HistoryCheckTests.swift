@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 
+/// Tests of the check that decides whether a daemon that executes one call at a time could have given all answers of a
+/// history, which is a list of concurrent calls. The cases are written by hand.
 @Suite(.ownThread)
 struct HistoryCheckTests {
     @Test(

@@ -78,6 +78,7 @@ struct LinearizabilityTests {
     }
 }
 
+/// Calls to a daemon that is killed and restarted with the same data. The clients repeat writes with an idempotency key.
 @Suite(.ownThread, .serialized)
 struct LinearizabilityAcrossKillsTests {
     private static let clients = 8

@@ -3,6 +3,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
+/// Requests that a client sends on one connection without waiting for answers take effect in their order.
 @Suite(.ownThread)
 struct PipelinedOrderTests {
     /// Sends the requests in one write, after the answers to `preceding`, and returns their answers.

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Clients that report which state of a suite they have applied. `report` and `clientStates` are helpers of
-/// `TestDaemon`.
+/// `TestDaemon`. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct ClientReportTests {
     @Test("A client that long-polls is behind after a commit until its next poll reports the commit")

@@ -4,7 +4,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Event streams that are interrupted and resumed.
+/// Event streams that are interrupted and resumed. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct EventStreamResumeTests {
     /// A daemon whose setting `n` was written with each number from 0 to `count`, and the cursor after each write.

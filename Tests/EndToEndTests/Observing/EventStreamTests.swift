@@ -2,7 +2,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Observing with server-sent events. In the expected data of an event, `"*"` stands for any value.
+/// Observing with server-sent events. In the expected data of an event, `"*"` stands for any value. A target such as
+/// `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct EventStreamTests {
     /// A schema with the default 1 for the key `a`, and with other keys that have no defaults.

@@ -6,7 +6,8 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// The event stream that tells OpenFeature SDKs to evaluate the flags of a suite again.
+/// The event stream that tells OpenFeature SDKs to evaluate the flags of a suite again. A target such as `app/keys/a`
+/// is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct FlagEventTests {
     static let request: Request = "GET app/ofrep/v1/events"

@@ -38,7 +38,8 @@ struct WaitCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// A long poll is answered as soon as a watched setting changes, and not before.
+/// A long poll is answered as soon as a watched setting changes, and not before. A target such as `app/keys/a` is
+/// relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct LongPollTests {
     /// A schema with the default 1 for the key `a`, and with other keys that have no defaults.

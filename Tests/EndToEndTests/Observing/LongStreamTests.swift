@@ -5,7 +5,8 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Streams with large states and backlogs, and slow readers.
+/// Streams with large states and backlogs, and slow readers. A target such as `app/keys/a` is relative to
+/// `/v1/suites/`.
 @Suite(.ownThread)
 struct LongStreamTests {
     @Test("A state of 20,000 keys is sent completely, followed by the commits made in the meantime")

@@ -5,7 +5,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// The end of a wait during which nothing changed.
+/// The end of a wait during which nothing changed. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct WaitEndTests {
     /// A request that waits, and its answer if nothing changes.

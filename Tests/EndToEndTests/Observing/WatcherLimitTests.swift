@@ -5,7 +5,8 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// The limits on watchers, and the order of waiting requests on a connection.
+/// The limits on watchers, and the order of waiting requests on a connection. A target such as `app/keys/a` is relative
+/// to `/v1/suites/`.
 @Suite(.ownThread)
 struct WatcherLimitTests {
     /// A request of each kind that can wait. `CURSOR` stands for the current cursor.

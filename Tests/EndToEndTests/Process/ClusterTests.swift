@@ -6,7 +6,8 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Several daemons that share a log in etcd, as their clients see them.
+/// Several daemons that share a log in etcd, as their clients see them. A target such as `app/keys/a` is relative to
+/// `/v1/suites/`.
 @Suite(.ownThread)
 struct ClusterTests {
     private let etcd: EtcdCluster
@@ -59,7 +60,7 @@ struct ClusterTests {
         let directory = try TemporaryDirectory()
         let one = try daemon(in: directory)
         try one.sendOK("PUT app/keys/a 1")
-        try etcd.kill(0)
+        try etcd.kill(0)  // Member 0, the only member.
         try eventually { try one.send("GET app/keys/a").field("Settings-Stale") != nil }
         #expect(try one.send("GET app/keys/a").json?["value"] == 1)
         let refused = try one.send("PUT app/keys/a 2")
@@ -275,7 +276,7 @@ struct ClusterTests {
         func cluster(_ words: String...) throws -> ChildProcess.End {
             try ChildProcess.run(["cluster"] + words + ["--etcd.endpoints", endpoint, "--etcd.prefix", "p"])
         }
-        // docs/reference/messages.md lists the exit codes.
+        // Exit codes: 68: no commit log in etcd; 64: an invalid command line; 73: the directory cannot be used.
         #expect(try cluster("status").code == 68)
         let imported = try cluster("import", directory.path + "/alone")
         #expect(imported.code == 0, "\(imported)")
@@ -314,7 +315,7 @@ struct ClusterTests {
         let back = try TestDaemon(processIn: directory, data: directory.path + "/back")
         #expect(try back.send("GET app/keys/a").json?["value"] == 4)
         #expect(try back.send("GET app/keys/a").field("Settings-Cursor") == last.field("Settings-Cursor"))
-        // A new epoch skips 1,000,000,000 revisions.
+        // A new epoch skips 1,000,000,000 revisions; the last digits are not compared.
         let epoch = try cluster("new-epoch")
         #expect(epoch.code == 0 && epoch.output.contains("begins at revision 100000000"), "\(epoch)")
     }

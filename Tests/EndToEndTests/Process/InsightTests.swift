@@ -5,7 +5,8 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// The metrics, alert rules, conditions and logs of a daemon.
+/// The metrics, alert rules, conditions and logs of a daemon. A target such as `app/keys/a` is relative to
+/// `/v1/suites/`.
 @Suite(.ownThread)
 struct InsightTests {
     private static let root = URL(filePath: #filePath)

@@ -3,7 +3,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// The memory of a daemon after bursts of requests.
+/// The memory of a daemon after bursts of requests. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct MemoryTests {
     /// The resident memory of a process in bytes: the current size (VmRSS) or the maximum (VmHWM).
@@ -65,7 +65,7 @@ struct MemoryTests {
 @Suite(.ownThread, .serialized)
 struct OpenFileLimitTests {
     /// Three fixed limits, and one random limit for each 2,000 rounds in `FUZZ_ITERATIONS` beyond 2,000. The largest
-    /// limit is the limit of the unit file, or less if the test itself may not open so many connections.
+    /// limit is the limit in the systemd unit, or less if the test itself may not open so many connections.
     static let limits: [Int] = {
         var own = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &own)
@@ -134,7 +134,7 @@ struct OpenFileLimitTests {
             ],
             of: "/bin/sh"
         ).end()
-        #expect(end.code == 70)
+        #expect(end.code == 70, "70: an unexpected failure")
         #expect(end.errors.contains("the limit of open files is 32"), "\(end.errors)")
     }
 }

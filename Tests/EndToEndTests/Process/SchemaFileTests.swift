@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The folder with schema files, which the daemon reads at the start and at a reload. Exit code 78: the configuration
-/// is invalid.
+/// is invalid. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct SchemaFileTests {
     private let directory: TemporaryDirectory

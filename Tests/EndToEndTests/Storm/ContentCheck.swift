@@ -1,7 +1,8 @@
 import SettingsAPI
 import SettingsModel
 
-/// Checks of the states and commits that a watcher received.
+/// Checks of the states and commits that a watcher received. `transcript` has the requests of the watcher with their
+/// answers, `watcher` is the state that these answers must have led to, and `record` has all commits of the daemon.
 extension TranscriptCheck {
     mutating func check(_ state: ObservedState, _ received: Received) {
         guard checkCursor(state.cursor, received, from: watcher.cursor ?? .zero, isNewest: true) else { return }
@@ -190,14 +191,16 @@ extension TranscriptCheck {
         for (one, next) in zip(changes, changes.dropFirst()) where one.revision > next.revision {
             recordViolation("\(next.brief) is listed after \(one.brief)")
         }
-        var due = expected.flatMap(\.changes)
-        if case .poll(_, _, true) = received.request.kind { due = due.newest() }
-        guard changes.inOrder() != due.inOrder() else { return }
-        let missing = due.filter { !changes.contains($0) }
-        let wrong = changes.filter { !due.contains($0) }
+        var expectedChanges = expected.flatMap(\.changes)
+        // The request has the parameter `latest`.
+        if case .poll(_, _, true) = received.request.kind { expectedChanges = expectedChanges.newest() }
+        guard changes.inOrder() != expectedChanges.inOrder() else { return }
+        let missing = expectedChanges.filter { !changes.contains($0) }
+        let wrong = changes.filter { !expectedChanges.contains($0) }
         recordViolation(
             "up to \(expected.last?.commit.revision ?? .zero), missing: \(missing.map(\.brief)), unexpected: "
-                + "\(wrong.map(\.brief)); \(due.count) changes were expected, and \(changes.count) received")
+                + "\(wrong.map(\.brief)); \(expectedChanges.count) changes were expected, and \(changes.count) received"
+        )
     }
 }
 
