@@ -135,7 +135,7 @@ package final class RawClient {
     }
 
     /// Waits until data or the end of the connection can be read. Returns false if nothing arrived in time.
-    package func isReadable(within milliseconds: Int) -> Bool {
+    package func isReadable(withinMilliseconds milliseconds: Int) -> Bool {
         guard pending.isEmpty && decoded.isEmpty else { return true }
         return !Deadline(milliseconds: milliseconds).wait(for: POLLIN, on: [descriptor]).isEmpty
     }

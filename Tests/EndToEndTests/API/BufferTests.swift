@@ -171,7 +171,7 @@ struct BufferTests {
         try Self.awaitBufferedBytes(daemon) { $0 > 2_600_000 }
         let next = try begin("next", 1_200_000)
         var left = 1_400_000 - 2 - 900_000
-        while left > 10_000, !slow.isReadable(within: 100) {
+        while left > 10_000, !slow.isReadable(withinMilliseconds: 100) {
             try fast.send(letters(10_000))
             left -= 10_000
         }
@@ -202,7 +202,7 @@ struct BufferTests {
         try Self.awaitBufferedBytes(daemon) { $0 > 1_000_000 }
         let second = try daemon.connect()
         try second.send(Self.head(3_000_000).replacing("Host:", with: "Expect: 100-continue\r\nHost:"))
-        #expect(!second.isReadable(within: 100))
+        #expect(!second.isReadable(withinMilliseconds: 100))
         first.close()
         #expect(try second.readHead().status == 100)
     }
@@ -215,7 +215,7 @@ struct BufferTests {
         try daemon.sendOK(Request("PUT app/keys/long \"\(text)\""))
         let readers = try (0..<8).map { _ in try daemon.connect() }
         for reader in readers { try reader.send("GET /v1/suites/app/keys/long HTTP/1.1\r\nHost: localhost\r\n\r\n") }
-        for reader in readers { #expect(reader.isReadable(within: 1000 * Deadline.patience)) }
+        for reader in readers { #expect(reader.isReadable(withinMilliseconds: 1000 * Deadline.patience)) }
         let bytes = try Self.bufferedBytes(daemon)
         #expect(bytes > 15_000_000 && bytes < 31_000_000)
         for reader in readers { #expect(try reader.readResponse().json?["value"]?.string == text) }

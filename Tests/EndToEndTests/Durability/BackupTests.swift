@@ -104,7 +104,7 @@ struct BackupTests {
         func beginBackup() throws -> RawClient {
             let client = try RawClient(port: daemon.port, receiveBuffer: 64 << 10)
             try client.send(Request("GET /v1/backup").bytes)
-            try #require(client.isReadable(within: Deadline.patience * 1000))
+            try #require(client.isReadable(withinMilliseconds: Deadline.patience * 1000))
             return client
         }
         let slowClient = try beginBackup()

@@ -57,7 +57,7 @@ struct ConvergenceTests {
         for name in ["a", "b"] { try daemon.report(name, applied: first) }
         let peer = try wait()
         try daemon.report("a", applied: second)
-        #expect(!peer.client.isReadable(within: 150))
+        #expect(!peer.client.isReadable(withinMilliseconds: 150))
         let start = ContinuousClock.now
         _ = try client.ask(Request(#"PUT app/clients/b {"applied":"\#(second)"}"#))
         try expect(try peer.answer(), #"{"converged":true,"present":2,"applied":2,"missing":[]}"#)
@@ -90,10 +90,10 @@ struct ConvergenceTests {
     func otherFailures() throws {
         try daemon.report("a", #"{"failed":"\#(first)"}"#)
         let peer = try wait()
-        #expect(!peer.client.isReadable(within: 150))
+        #expect(!peer.client.isReadable(withinMilliseconds: 150))
         let third = try daemon.sendOK("PUT app/keys/a 3").cursorText
         try daemon.report("b", #"{"applied":"\#(second)","failed":"\#(third)"}"#)
-        #expect(!peer.client.isReadable(within: 150), "the client has applied the target of the wait")
+        #expect(!peer.client.isReadable(withinMilliseconds: 150), "the client has applied the target of the wait")
         try daemon.report("a", #"{"failed":"\#(third)"}"#)
         try expect(try peer.answer(), #"{"converged":false,"applied":1,"failed":1,"failures":[{"name":"a"}]}"#)
     }

@@ -89,7 +89,7 @@ final class Storm: Sendable {
             let count = try peer.watcherCount()
             guard count != 0, HistoryClient.now < end else { return count }
             // This client receives nothing, so the call is a pause.
-            _ = peer.isReadable(within: 20)
+            _ = peer.isReadable(withinMilliseconds: 20)
         }
     }
 

@@ -93,7 +93,7 @@ final class StormReader {
     ) throws -> Readings.Content {
         let longest = min(disconnectsAfter ?? .max, reading.wait * 1000 + Int(Patience.maximumDelivery / 1_000_000))
         var left = longest
-        while !client.isReadable(within: min(left, 50)) {
+        while !client.isReadable(withinMilliseconds: min(left, 50)) {
             left -= 50
             guard left <= 0 || storm.progress.isOver else { continue }
             if random.chance(oneIn: 2) { client.reset() }

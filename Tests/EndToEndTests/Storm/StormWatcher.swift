@@ -119,7 +119,7 @@ extension StormWatcher {
         var left = milliseconds ?? .max
         while left >= 0 {
             let step = min(left, 50)
-            if client.isReadable(within: step) { return true }
+            if client.isReadable(withinMilliseconds: step) { return true }
             left -= step
             if left == 0 || (storm.progress.isOver && !continuesAfterStorm) { return false }
         }
@@ -240,7 +240,7 @@ extension StormWatcher {
             while HistoryClient.now < end {
                 // After the storm, a slow reader reads the buffered events, or finds that the daemon has disconnected
                 // it.
-                if storm.progress.isOver, !request.isSlow || !client.isReadable(within: 50) { break }
+                if storm.progress.isOver, !request.isSlow || !client.isReadable(withinMilliseconds: 50) { break }
                 if request.isSlow, random.chance(oneIn: hasLargeWrites ? 2 : 8) {
                     storm.progress.wait(forMore: random.pick(hasLargeWrites ? [20, 4000] : [20, 100, 400]))
                 }

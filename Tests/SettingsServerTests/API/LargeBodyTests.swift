@@ -126,7 +126,7 @@ struct LargeBodyTests {
         // The daemon does not read this connection, so sending the whole body would block.
         try late.send(String(Self.put("app/keys/late", Self.megabyte).prefix(100_000)))
         #expect(try server.connect().exchange(Self.put("app/keys/small", "1")).status == 201)
-        #expect(!late.isReadable(within: 100))
+        #expect(!late.isReadable(withinMilliseconds: 100))
         // The daemon refuses a body that has waited 10 seconds for memory.
         time.advance(seconds: 11)
         server.checkDeadlines()

@@ -55,7 +55,7 @@ struct UnixConnectionTests {
         let isFree = DispatchSemaphore(value: 0)
         server.server.runOnAcceptorQueue { isFree.signal() }
         isFree.patientWait()
-        #expect(!first.isReadable(within: 50))
+        #expect(!first.isReadable(withinMilliseconds: 50))
         // Both connections have the same user, so one lookup gives the name for both.
         release.signal()
         for client in [first, second] { #expect(try client.readResponse().status == 200) }
