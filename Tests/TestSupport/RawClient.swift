@@ -131,7 +131,7 @@ package final class RawClient {
 
     /// True if data or the end of the connection can be read.
     package var isReadable: Bool {
-        !Self.readable(among: [self], within: 0).isEmpty
+        !Self.indicesOfReadable(among: [self], within: 0).isEmpty
     }
 
     /// Waits until data or the end of the connection can be read. Returns false if nothing arrived in time.
@@ -156,7 +156,8 @@ package final class RawClient {
 
     /// Waits until data can be read from some of the clients, and returns the indices of these clients. Returns an
     /// empty array if nothing arrived in time.
-    package static func readable(among clients: [RawClient], within seconds: Int = Deadline.patience) -> [Int] {
+    package static func indicesOfReadable(among clients: [RawClient], within seconds: Int = Deadline.patience) -> [Int]
+    {
         let buffered = clients.indices.filter { !clients[$0].pending.isEmpty || !clients[$0].decoded.isEmpty }
         guard buffered.isEmpty else { return buffered }
         return Deadline(seconds: seconds).wait(for: POLLIN, on: clients.map(\.descriptor))

@@ -273,7 +273,8 @@ struct LoopBoundTests {
         let directory = try TemporaryDirectory()
         let file = directory.path + "/settingsd.json"
         try #"{"loops":1}"#.write(toFile: file, atomically: false, encoding: .utf8)
-        let daemon = try TestDaemon(processIn: directory, data: directory.path + "/data", options: ["--config", file])
+        let daemon = try TestDaemon(
+            ownProcessIn: directory, data: directory.path + "/data", options: ["--config", file])
         let process = try #require(daemon.process)
         for request in testCase.given { try daemon.sendOK(request) }
         let client = try daemon.connect()

@@ -41,8 +41,7 @@ struct BufferTests {
             return peer
         }
         let many = try (0..<30).map { number in try observe((0..<200).map { "k\(number).\($0)" }) }
-        // `readable(among:)` waits, and returns the indices of the clients that have received something.
-        let refused = try #require(RawClient.readable(among: many).first)
+        let refused = try #require(RawClient.indicesOfReadable(among: many).first)
         let answer = try many[refused].readResponse()
         #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
         #expect(answer.field("Retry-After") != nil)
@@ -62,7 +61,7 @@ struct BufferTests {
             try peer.send([UInt8](repeating: UInt8(ascii: "a"), count: 800_000))
             try daemon.sendOK("PUT app/keys/small 1")
         }
-        let refused = try #require(RawClient.readable(among: slow).first)
+        let refused = try #require(RawClient.indicesOfReadable(among: slow).first)
         let answer = try slow[refused].readResponse()
         #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
         #expect(answer.field("Retry-After") != nil)
@@ -118,7 +117,7 @@ struct BufferTests {
         } else {
             #expect(try peer.ask(Request("PUT app/keys/b \(text)")).status == 201)
         }
-        let refused = try #require(RawClient.readable(among: slow).first)
+        let refused = try #require(RawClient.indicesOfReadable(among: slow).first)
         let answer = try slow[refused].readResponse()
         #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
     }
@@ -143,7 +142,7 @@ struct BufferTests {
         let others = try (0..<8).map { _ in try begin() }
         first.close()
         for (number, peer) in others.enumerated() {
-            #expect(RawClient.readable(among: others[number...].map(\.self)) == [0], "peer \(number)")
+            #expect(RawClient.indicesOfReadable(among: others[number...].map(\.self)) == [0], "peer \(number)")
             #expect(try peer.readHead().status == 100)
             peer.close()
         }

@@ -60,7 +60,7 @@ struct PendingDeadlineTests {
     @Test("A pending action survives kill -9; if it is due, the next start carries it out before serving requests")
     func restart() throws {
         let directory = try TemporaryDirectory()
-        var daemon = try TestDaemon(processIn: directory)
+        var daemon = try TestDaemon(ownProcessIn: directory)
         try daemon.sendOK("PUT app/keys/pool 10")
         try daemon.sendOK(Request("PUT app/keys/pool 200", "Settings-Until: 2h"))
         try daemon.sendOK(Request("PUT app/keys/size 5", "Settings-Confirm: 1"))
@@ -68,14 +68,14 @@ struct PendingDeadlineTests {
         try daemon.kill()
         let due = ContinuousClock.now + .milliseconds(1200)
         try eventually { ContinuousClock.now > due }
-        daemon = try TestDaemon(processIn: directory)
+        daemon = try TestDaemon(ownProcessIn: directory)
         // The first answers of the daemon show the effects of the due actions.
         #expect(try daemon.send("GET app/keys/size").status == 404)
         #expect(try daemon.send("GET app/keys/banner").json?["value"] == 1)
         #expect(try daemon.send("GET app/keys/pool").json?["pending"]?["id"] == "p2")
         // A clean stop writes a snapshot, from which the next start reads the action.
         daemon.stop()
-        daemon = try TestDaemon(processIn: directory)
+        daemon = try TestDaemon(ownProcessIn: directory)
         #expect(try daemon.send("GET app/keys/pool").json?["pending"]?["id"] == "p2")
         let reverted = try daemon.sendOK(#"POST /v1/pending/p2 {"do":"revert"}"#)
         #expect(reverted.json?["changes"]?.array?.first?["new"] == 10)

@@ -164,7 +164,8 @@ struct QuotaTests {
     func lowered() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.file("settingsd.json", "{}")
-        let daemon = try TestDaemon(processIn: directory, data: directory.path + "/data", options: ["--config", file])
+        let daemon = try TestDaemon(
+            ownProcessIn: directory, data: directory.path + "/data", options: ["--config", file])
         for key in 0..<100 { try daemon.sendOK(Request("PUT app/keys/k\(key) \(Self.text(100))")) }
         // The keys of the second and third column still have values of 100 letters.
         for (quota, limit, changed, shorter, removed) in [

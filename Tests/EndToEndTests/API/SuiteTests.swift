@@ -156,7 +156,7 @@ struct SuiteTests {
                 #"{"keys":[{"key":"old","value":null,"source":"invalid","stored":11,"errors":["*"],"writable":false}]}"#
         ),
         Row(
-            "A key that a pattern admits", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?prefix=x", 200,
+            "A key that a pattern allows", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?prefix=x", 200,
             body: #"{"keys":[{"key":"x-1","schema":true}]}"#),
         Row(
             "A removed key is not listed", given: [#"PUT app {"b":1,"a":2}"#, "DELETE app/keys/a"], "GET app/keys", 200,
@@ -188,6 +188,7 @@ struct SuiteTests {
             "d":{"$defs":{"own":{"maximum":5}},"allOf":[{"$ref":"#/properties/d/$defs/own"}]}}}
             """##)
         try daemon.sendOK(#"PUT app/keys/t {"next":{}}"#)
+        // The expected schema of each key. All references lead to definitions inside this schema.
         let expected = [
             "a":
                 ##"{"$ref":"#/$defs/list","examples":[{"$ref":"#/x"}],"$defs":{"list":{"items":{"$ref":"#/$defs/n"}},"##

@@ -62,6 +62,7 @@ struct TrafficLimitTests {
     func addresses() throws {
         let daemon = try TestDaemon {
             Self.limitRate(&$0)
+            // The test is a trusted proxy, so X-Forwarded-For gives the address of the client.
             $0.proxies.ranges = [AddressRange("127.0.0.1")].compactMap(\.self)
         }
         let client = try daemon.connect()
@@ -123,6 +124,7 @@ struct TrafficLimitTests {
             $0.transport.connectionsPerAddress = 2
             $0.listen += [.tcp(host: "::1", port: 0), .unix(path: path)]
         }
+        // The text of an IPv6 address begins with a bracket.
         guard case .tcp(_, let port)? = daemon.addresses.first(where: { "\($0)".hasPrefix("[") }) else {
             throw DaemonInProcess.NoPort()
         }
@@ -170,7 +172,8 @@ struct TrafficLimitTests {
             try directory.file("c.json", #"{"access":{"tokens":"\#(tokens)"},"limits":{\#(limits)}}"#)
         }
         let file = try configure(#""requestsPerSecond":1,"requestBurst":1000"#)
-        let daemon = try TestDaemon(processIn: directory, data: directory.path + "/data", options: ["--config", file])
+        let daemon = try TestDaemon(
+            ownProcessIn: directory, data: directory.path + "/data", options: ["--config", file])
         let client = try daemon.connect()
         let request = Request("GET /v1", "Authorization: Bearer \(token)")
         let reload = Request("POST /v1/reload", "Authorization: Bearer \(token)")

@@ -169,7 +169,7 @@ struct AuditTests {
         let directory = try TemporaryDirectory()
         let (path, data) = (directory.path + "/audit.jsonl", directory.path + "/data")
         let options = ["--config", try directory.file("c", #"{"auditFile":"\#(path)"}"#)]
-        let daemon = try TestDaemon(processIn: directory, data: data, options: options)
+        let daemon = try TestDaemon(ownProcessIn: directory, data: data, options: options)
         let client = try daemon.connect()
         func commit(_ values: ClosedRange<Int>) throws {
             for value in values { #expect(try client.ask(Request("PUT app/keys/a \(value)")).status < 300) }
@@ -180,7 +180,7 @@ struct AuditTests {
         #expect(try client.ask("POST /v1/reload").status == 200)
         try commit(61...80)
         try daemon.kill()
-        try TestDaemon(processIn: directory, data: data, options: options).stop()
+        try TestDaemon(ownProcessIn: directory, data: data, options: options).stop()
         #expect(try Set(Self.revisions(path + ".1") + Self.revisions(path)) == Set(1...80))
     }
 

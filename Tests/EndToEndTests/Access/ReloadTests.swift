@@ -14,7 +14,7 @@ struct ReloadTests {
     init() throws {
         directory = try TemporaryDirectory()
         let file = try directory.file("settingsd.json", #"{"hosts":["old.example"],"log":"info"}"#)
-        daemon = try TestDaemon(processIn: directory, data: directory.path + "/data", options: ["--config", file])
+        daemon = try TestDaemon(ownProcessIn: directory, data: directory.path + "/data", options: ["--config", file])
     }
 
     /// Writes the configuration file and reloads it.
@@ -153,6 +153,7 @@ struct ReloadTests {
         #expect(answer.status == status, "\(answer.text)")
         let requestOverProxy = Request("PUT app/keys/a 1", "X-Forwarded-For: 203.0.113.9")
         #expect(try daemon.send(requestOverProxy).status == 401)
+        // The suite does not exist, so a caller with the right to read it gets 404.
         #expect(try daemon.send("GET app").status == (status == 200 ? 401 : 404))
         if status == 200 {
             _ = try process.line(containing: "no caller has any rights: ")

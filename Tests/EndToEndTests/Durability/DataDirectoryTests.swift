@@ -104,7 +104,7 @@ struct DirectoryTests {
 
     @Test("A second daemon refuses a directory in use, even if its LOCK file is removed, and the epoch stays the same")
     func locked() throws {
-        let daemon = try TestDaemon(processIn: directory, data: data)
+        let daemon = try TestDaemon(ownProcessIn: directory, data: data)
         // LOCK is removed before the first and the second attempt, and not before the third attempt.
         for name in ["LOCK", "LOCK", "nothing"] {
             try? files.removeItem(atPath: data + "/" + name)

@@ -46,7 +46,7 @@ struct RestartTests {
         "All data and history survive a crash and a clean restart")
     func restart() throws {
         let directory = try TemporaryDirectory()
-        let first = try TestDaemon(processIn: directory)
+        let first = try TestDaemon(ownProcessIn: directory)
         var newest: Int64 = 0
         for request in Self.writes { newest = try first.sendOK(request).revision?.number ?? 0 }
         let before = try readAll(first, upTo: newest)

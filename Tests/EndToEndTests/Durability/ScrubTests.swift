@@ -17,7 +17,7 @@ struct ScrubTests {
         let directory = try TemporaryDirectory()
         let file = try directory.file("c.json", #"{"scrubSeconds":1,"snapshot":{"journalBytes":1024}}"#)
         let data = directory.path + "/data"
-        let daemon = try TestDaemon(processIn: directory, data: data, options: ["--config", file])
+        let daemon = try TestDaemon(ownProcessIn: directory, data: data, options: ["--config", file])
         func condition() throws -> JSONValue? { try daemon.sendOK("GET /readyz").json?["conditions"]?["files"] }
         func scrubMetrics() throws -> [Substring] {
             try daemon.send("GET /metrics").text.split(separator: "\n").filter { $0.hasPrefix("settingsd_scrub_") }

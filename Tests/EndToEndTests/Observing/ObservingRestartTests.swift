@@ -28,7 +28,7 @@ struct ObservingRestartTests {
         arguments: [true, false])
     func restart(isClean: Bool) throws {
         let directory = try TemporaryDirectory()
-        var daemon = try TestDaemon(processIn: directory)
+        var daemon = try TestDaemon(ownProcessIn: directory)
         #expect(try daemon.send("PUT app/keys/n 0").status == 201)
         let first = try daemon.send("GET app/observe")
         let since = try #require(first.json?["cursor"]?.string)
@@ -39,7 +39,7 @@ struct ObservingRestartTests {
                 #expect(try daemon.send(Request("PUT app/keys/n \(value)")).status == 200)
             }
             if isClean { daemon.stop() } else { try daemon.kill() }
-            daemon = try TestDaemon(processIn: directory)
+            daemon = try TestDaemon(ownProcessIn: directory)
             #expect(try changes(of: "app", since: since, on: daemon) == Array(1...value))
             let cursor = try daemon.send("GET app/observe").json?["cursor"]?.string
             #expect(cursor?.split(separator: ".")[0] == since.split(separator: ".")[0])
@@ -57,11 +57,11 @@ struct ObservingRestartTests {
     func lost() throws {
         let directory = try TemporaryDirectory()
         let options = ["--durability", "interval"]
-        var daemon = try TestDaemon(processIn: directory, options: options)
+        var daemon = try TestDaemon(ownProcessIn: directory, options: options)
         #expect(try daemon.send("PUT app/keys/n 1").status == 201)
         let since = try #require(try daemon.send("GET app/observe").json?["cursor"]?.string)
         try daemon.kill()
-        daemon = try TestDaemon(processIn: directory, options: options)
+        daemon = try TestDaemon(ownProcessIn: directory, options: options)
         #expect(try daemon.send("PUT app/keys/n 7").status < 300)
         let answer = try daemon.send(Request("GET app/observe?since=\(since)&wait=300"))
         #expect(answer.status == 200)
@@ -75,7 +75,7 @@ struct ObservingRestartTests {
     @Test("On a signal, the daemon answers its watchers and then exits", arguments: [SIGTERM, SIGINT])
     func stop(signal: Int32) throws {
         let directory = try TemporaryDirectory()
-        let daemon = try TestDaemon(processIn: directory)
+        let daemon = try TestDaemon(ownProcessIn: directory)
         #expect(try daemon.send("PUT app/keys/n 0").status == 201)
         let cursor = try daemon.send("GET /v1").cursorText
         let poll = try daemon.connect()

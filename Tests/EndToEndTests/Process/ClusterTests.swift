@@ -100,7 +100,7 @@ struct ClusterTests {
             #"{"snapshot":{"journalBytes":\#(journalBytes)},"history":{"commits":\#(history)}}"#)
         func daemon(_ name: String) throws -> TestDaemon {
             try TestDaemon(
-                processIn: directory, data: directory.path + "/" + name,
+                ownProcessIn: directory, data: directory.path + "/" + name,
                 options: ["--etcd.endpoints", etcd.endpoints[0], "--config", file])
         }
         let (one, paused) = (try daemon("one"), try daemon("paused"))
@@ -151,7 +151,7 @@ struct ClusterTests {
         let directory = try TemporaryDirectory()
         let options = ["--etcd.endpoints", etcd.endpoints.joined(separator: ",")]
         let daemons = try ["a", "b", "c"].map { name in
-            try TestDaemon(processIn: directory, data: directory.path + "/" + name, options: options)
+            try TestDaemon(ownProcessIn: directory, data: directory.path + "/" + name, options: options)
         }
         let (accepting, others) = (daemons[0], daemons[1...])
         try accepting.sendOK("PUT app/keys/pool 10")
@@ -196,7 +196,7 @@ struct ClusterTests {
         let directory = try TemporaryDirectory()
         let options = ["--etcd.endpoints", etcd.endpoints.joined(separator: ",")]
         let daemons = try ["a", "b", "c"].map { name in
-            try TestDaemon(processIn: directory, data: directory.path + "/" + name, options: options)
+            try TestDaemon(ownProcessIn: directory, data: directory.path + "/" + name, options: options)
         }
         let cursor = try daemons[0].sendOK("PUT app/keys/pool 10").cursorText
         for (daemon, name) in zip(daemons, ["web-1", "web-2", "web-3"]) {
@@ -239,7 +239,7 @@ struct ClusterTests {
         let file = try directory.file("settingsd.json", "{}")
         let options = ["--etcd.endpoints", etcd.endpoints.joined(separator: ","), "--config", file]
         let daemons = try ["a", "b"].map { name in
-            try TestDaemon(processIn: directory, data: directory.path + "/" + name, options: options)
+            try TestDaemon(ownProcessIn: directory, data: directory.path + "/" + name, options: options)
         }
         let cursor = try daemons[0].sendOK("PUT app/keys/pool 10").cursorText
         try daemons[1].sendOK(Request(#"PUT app/clients/web {"applied":"\#(cursor)"}"#, "Settings-At-Least: \(cursor)"))
@@ -267,7 +267,7 @@ struct ClusterTests {
     @Test("The data of a daemon can be moved to etcd and back with its epoch and revisions")
     func moves() throws {
         let directory = try TemporaryDirectory()
-        let alone = try TestDaemon(processIn: directory, data: directory.path + "/alone")
+        let alone = try TestDaemon(ownProcessIn: directory, data: directory.path + "/alone")
         for value in 1...3 { try alone.sendOK(Request("PUT app/keys/a \(value)")) }
         let before = try alone.send("GET app/keys/a")
         alone.stop()
@@ -282,7 +282,7 @@ struct ClusterTests {
         #expect(imported.code == 0, "\(imported)")
         #expect(try cluster("import", directory.path + "/alone").code == 64)
         let options = ["--etcd.endpoints", endpoint, "--etcd.prefix", "p"]
-        let shared = try TestDaemon(processIn: directory, data: directory.path + "/shared", options: options)
+        let shared = try TestDaemon(ownProcessIn: directory, data: directory.path + "/shared", options: options)
         let there = try shared.send("GET app/keys/a")
         #expect(there.body == before.body)
         #expect(there.field("Settings-Cursor") == before.field("Settings-Cursor"))
@@ -312,7 +312,7 @@ struct ClusterTests {
         }
         let exported = try ChildProcess.run(["check", directory.path + "/back"])
         #expect(exported.code == 0 && exported.output.contains("never run here"), "\(exported)")
-        let back = try TestDaemon(processIn: directory, data: directory.path + "/back")
+        let back = try TestDaemon(ownProcessIn: directory, data: directory.path + "/back")
         #expect(try back.send("GET app/keys/a").json?["value"] == 4)
         #expect(try back.send("GET app/keys/a").field("Settings-Cursor") == last.field("Settings-Cursor"))
         // A new epoch skips 1,000,000,000 revisions; the last digits are not compared.

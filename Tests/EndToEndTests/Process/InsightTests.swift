@@ -131,7 +131,7 @@ struct InsightTests {
         let directory = try TemporaryDirectory()
         let configuration = try directory.file("c", options)
         let data = directory.path + "/data"
-        return (try TestDaemon(processIn: directory, data: data, options: ["--config", configuration]), directory)
+        return (try TestDaemon(ownProcessIn: directory, data: data, options: ["--config", configuration]), directory)
     }
 
     /// Stops the daemon and returns its standard output.
@@ -171,7 +171,7 @@ struct InsightTests {
         let token = try ProtectedDaemon.makeToken("ci", ["app:write"], in: file)
         let configuration = try directory.file("c", #"{"accessLog":"json","access":{"tokens":"\#(file)"}}"#)
         let daemon = try TestDaemon(
-            processIn: directory, data: directory.path + "/data", options: ["--config", configuration])
+            ownProcessIn: directory, data: directory.path + "/data", options: ["--config", configuration])
         let field = "Authorization: Bearer \(token)"
         for request in [
             Request("PUT app/keys/a 1", field), Request("GET app/keys/a", field), Request("GET b", field),

@@ -27,7 +27,8 @@ struct SchemaFileTests {
 
     private func start() throws -> TestDaemon {
         try TestDaemon(
-            processIn: directory, data: directory.path + "/data", options: ["--schemas", directory.path + "/schemas"])
+            ownProcessIn: directory, data: directory.path + "/data",
+            options: ["--schemas", directory.path + "/schemas"])
     }
 
     /// The condition of the schema files according to `/readyz`.

@@ -34,7 +34,7 @@ final class TestDaemon {
     }
 
     /// Starts a daemon in its own process, which the test can kill.
-    init(processIn directory: TemporaryDirectory, data: String? = nil, options: [String] = []) throws {
+    init(ownProcessIn directory: TemporaryDirectory, data: String? = nil, options: [String] = []) throws {
         self.directory = directory
         let daemon = try DaemonProcess(data: data ?? directory.path, options: options)
         self.daemon = .process(daemon)
