@@ -5,6 +5,7 @@ import Testing
 
 @testable import SettingsEngine
 
+/// `CommitList`: the commits of the history in memory, in chunks of up to 64.
 @Suite(.ownThread)
 struct CommitListTests {
     private static func revision(_ number: Int) throws -> Revision { try #require(Revision(Int64(number))) }
@@ -58,6 +59,7 @@ struct CommitListTests {
 
     @Test("After 15 of every 16 commits are removed, a list has the remaining commits and can be emptied")
     func sparse() throws {
+        // A chunk of 64 commits keeps only four of them.
         var list = CommitList()
         for number in 1...2_000 { list.append(try Self.commit(number)) }
         for number in 1...2_000 where number % 16 != 0 {

@@ -5,6 +5,8 @@ import Testing
 
 @testable import SettingsEngine
 
+/// Estimates of the cost of answers, in units of `renderedUnit`: the cost of rendering one value or 8 bytes of text. An
+/// event loop does not itself handle a request whose cost exceeds `loopLimit`.
 @Suite(.ownThread)
 struct CostTests {
     @Test(

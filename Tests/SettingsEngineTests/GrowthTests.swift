@@ -24,7 +24,7 @@ struct GrowthTests {
             request, revision: state.revision.advanced(by: 1) ?? .zero, time: Timestamp(milliseconds: 1))
     }
 
-    @Test("Appending to a text is refused if the text would exceed the maximum size of a body")
+    @Test("Appending to a text is refused if the text would exceed the maximum size of a body, 16 MB")
     func concatenation() throws {
         let megabyte = String(repeating: "x", count: 1 << 20)
         let state = try state(holding: .string(String(repeating: "x", count: 15 << 20)))

@@ -4,7 +4,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Compares reads, differences and restores of the past with a list of complete states.
+/// Compares reads, differences and restores of the past with a list of complete states. The random writes use the three
+/// suites `PlainSuites.suiteNames` and the six keys `PlainSuites.keys`.
 struct PastTests {
     /// Everything that a client can read of a suite, in a form that can be compared.
     struct ReadableSuite: Equatable {
@@ -184,7 +185,8 @@ struct PastTests {
         #expect(throws: Problem.self) { try value(at: 20_999) }
     }
 
-    /// `AgreedTime` computes the agreed time, which is an estimate of the present time.
+    /// The daemon computes the ages of commits from the agreed time, an estimate of the present time, because a clock
+    /// that runs ahead would make recent commits look old. `AgreedTime` computes it from the times of the commits.
     @Test("With a maximum age, the history keeps the commits up to that age before the agreed time")
     func age() throws {
         for random in FuzzBudget.generators(shareOfRounds: 0.02) {
@@ -229,6 +231,7 @@ struct PastTests {
     func wrongClock() throws {
         var limits = History.Limits()
         limits.age = 10 * Self.day
+        // With these limits, no suite protects its newest commits from eviction.
         (limits.suiteCommits, limits.suiteBytes) = (0, 0)
         var staged = StagedState(State(epoch: try #require(Epoch("e0")), limits: limits))
         var (hour, count) = (0, 0)
@@ -245,6 +248,7 @@ struct PastTests {
             try write()
         }
         #expect((10 * 24...12 * 24).contains(staged.state.history.count))
+        // If these times counted as the present time, all earlier commits would be older than the maximum age.
         for _ in 0..<3 { try write(yearsAhead: 10) }
         #expect(staged.state.history.count >= 10 * 24)
         for _ in 0..<(24 * 3) {

@@ -19,6 +19,7 @@ struct PendingLimitTests {
                 createdBy: try #require(Revision(Int64(number))), at: Timestamp(milliseconds: 1), kind: .effective,
                 deadline: Timestamp(milliseconds: 60_000), origin: nil,
                 scopes: [PendingScope(suite, keys: [key])], write: write)
+            // The action reverts no commit.
             pending.restore(PendingEntry(action, commit: nil), lastChange: last)
         }
         let empty = State(epoch: try #require(Epoch("e0")), revision: last)

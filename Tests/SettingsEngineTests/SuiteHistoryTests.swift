@@ -5,6 +5,8 @@ import Testing
 
 @testable import SettingsEngine
 
+/// Tests of `History`, the recent commits in memory. If a history exceeds its limits, it evicts (removes) the oldest
+/// commits. Each suite protects its newest commits from eviction, within the limits `suiteCommits` and `suiteBytes`.
 @Suite(.ownThread)
 struct SuiteHistoryTests {
     /// The effect of a commit on a suite: it changes a key, creates or drops the suite, or removes its schema.

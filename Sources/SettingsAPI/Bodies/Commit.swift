@@ -11,6 +11,7 @@ package struct Commit: Equatable, Sendable {
     package var suiteChanges: [SuiteChange]
     /// The changes of keys, each key at most once.
     package var changes: [Change]
+    /// The caller of the write, and the note.
     package var origin: CommitOrigin?
     package var requestKey: RequestKey?
     /// A digest of the request. It distinguishes a repeated request from another request with the same key.
@@ -67,8 +68,8 @@ extension Commit: JSONBody {
     /// Writes the commit as a line of a journal.
     package func writeForJournal(to writer: inout JSONWriter) {
         writer.beginObject()
-        // If the commit changes a suite as a whole, for example its schema, the line also contains the replaced values,
-        // because the change can affect the values that a replay takes from the state.
+        // A replay takes the replaced values from the state, so the line omits them. If the commit changes a suite as a
+        // whole, for example its schema, this change can affect the values in the state, so the line contains them.
         writeMembers(to: &writer, as: suiteChanges.isEmpty ? .ofJournal : .ofCommit)
         writer.endObject()
     }
@@ -88,6 +89,7 @@ extension Commit: JSONBody {
 
 extension Commit.Answer: JSONReadable, JSONWritable {
     package init(json: JSONValue) throws(BodyError) {
+        // Only a setting has the member `key`.
         self = json["key"] == nil ? .summary(try WriteSummary(json: json)) : .setting(try SettingState(json: json))
     }
 
@@ -119,6 +121,7 @@ public struct RequestKey: Hashable, Sendable, CustomStringConvertible {
 
     /// Makes a key with 128 random bits.
     public static func unique() -> RequestKey {
+        // The text has at most 27 characters, so the first attempt gives a key.
         while true {
             let halves = [UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max)]
             if let key = RequestKey(halves.map { String($0, radix: 36) }.joined(separator: "-")) { return key }

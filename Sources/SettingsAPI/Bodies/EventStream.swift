@@ -62,7 +62,8 @@ extension StreamEvent: JSONWritable {
 
 /// The part of one commit that a stream of changes reports.
 package struct StreamCommit: Equatable, Sendable {
-    /// The watched suites, with the changes of suites as a whole.
+    /// Whether the stream is about one suite or several, with the changes of these suites as a whole: of the schema, or
+    /// a drop.
     package enum Scope: Equatable, Sendable {
         /// One suite. `schemaRevision` is nil unless the commit changed the schema.
         case one(schemaRevision: Revision?, isDropped: Bool)

@@ -299,9 +299,9 @@ extension Problem {
 }
 
 extension Problem {
-    /// An estimate of the work to write the body: the extent of its values (see `JSONValue.measure`), plus eight for each
-    /// violation, change and present state, plus one for each eight bytes of text in the violations. If the extent exceeds
-    /// a limit, returns some number above the limit.
+    /// An estimate of the work to write the body. One unit is the work to write one JSON value or eight bytes of text.
+    /// Each violation, change and present state costs eight further units for its other members. If the extent exceeds
+    /// the limit, returns some number above the limit.
     package func extent(upTo limit: Int) -> Int {
         var remaining = limit
         func subtract(_ errors: [Violation]) {

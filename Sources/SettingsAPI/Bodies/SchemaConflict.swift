@@ -35,6 +35,7 @@ extension SchemaConflict: JSONBody {
         writeReason(to: &writer)
     }
 
+    /// Writes the stored value and the violations, without the key.
     func writeReason(to writer: inout JSONWriter) {
         writer.member("stored", stored)
         writer.member("errors", errors)

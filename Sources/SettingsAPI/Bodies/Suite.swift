@@ -28,7 +28,7 @@ public struct SuiteContents: Equatable, Sendable {
     /// The violations of the rules about the suite as a whole.
     public var violations: [Violation]
 
-    /// The lists are written in the given order, which should be the order of the keys.
+    /// The JSON form keeps the order of `values`, `invalid` and `secrets`, which should be the order of the keys.
     package init(
         suite: SuiteName, schemaRevision: Revision, values: [Entry], invalid: [SchemaConflict] = [],
         secrets: [KeyName] = [], violations: [Violation] = []

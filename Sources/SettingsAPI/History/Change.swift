@@ -248,7 +248,8 @@ extension JSONWriter {
         member("oldStored", changes[index].record.oldInvalidValue)
         member("oldRevision", changes[index].record.oldRevision)
         member("oldModified", changes[index].record.oldModified)
-        // The reader derives the flag in this way, so a file contains only a flag with the other value.
+        // Without the member, `init(json:ofCommit:at:by:)` derives the flag as the condition below does. The member is
+        // therefore needed only if the flag differs. The same applies to `newSecret`.
         let (wasStored, wasSecret) = (changes[index].oldStored != nil, changes[index].record.wasSecret)
         if wasSecret != (changes[index].isSecret && wasStored) { member("oldSecret", wasSecret) }
     }
@@ -307,7 +308,7 @@ public enum Source: Hashable, Sendable, CustomStringConvertible {
 extension Source: JSONText {
     package static let expectedText = "a source"
 
-    /// Writes the name. A known name needs no escaping.
+    /// Writes the name. For the source `stored`, the writer need not look for characters to escape.
     package func write(to writer: inout JSONWriter) {
         if case .stored = self { writer.write(literal: "stored") } else { writer.write(string: name) }
     }

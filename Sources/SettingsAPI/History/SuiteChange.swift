@@ -68,7 +68,8 @@ extension SuiteChange: JSONBody {
             case .create: .created
             case .setSchema:
                 .schemaSet(
-                    revision: try reader.required("schemaRevision"), document: try reader.schema(orText: schemaText))
+                    revision: try reader.required("schemaRevision"),
+                    document: try reader.schemaDocument(fromText: schemaText))
             case .removeSchema: .schemaRemoved
             case .drop: .dropped
             }
@@ -105,7 +106,8 @@ extension SuiteChange.ReplacedSchema: JSONBody {
     package init(_ reader: ObjectReader) throws(BodyError) {
         let text: String? = try reader.optional("schemaText")
         self.init(
-            document: try reader.schema(orText: text), text: text, revision: try reader.required("schemaRevision"))
+            document: try reader.schemaDocument(fromText: text), text: text,
+            revision: try reader.required("schemaRevision"))
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
@@ -115,14 +117,16 @@ extension SuiteChange.ReplacedSchema: JSONBody {
 }
 
 extension JSONWriter {
-    /// Writes a schema to a file: the text if it is not nil, otherwise the document.
+    /// Writes a schema to a file: the text if it is not nil, otherwise the document. The text has the layout that
+    /// the client chose.
     package mutating func member(schema document: JSONValue, orText text: String?) {
         if let text { member("schemaText", text) } else { member("schema", document) }
     }
 }
 
 extension ObjectReader {
-    func schema(orText text: String?) throws(BodyError) -> JSONValue {
+    /// Parses the text of a schema. If the text is nil, reads the member `schema`.
+    func schemaDocument(fromText text: String?) throws(BodyError) -> JSONValue {
         guard let text else { return try required("schema") }
         return try JSONValue(ofSchemaText: text)
     }
@@ -143,7 +147,7 @@ extension JSONValue {
 /// value.
 package struct ForgottenKeys: Equatable, Sendable {
     /// The revision of every other key: a key that was never written, or a removed key whose revision the suite had
-    /// discarded.
+    /// discarded. The name in JSON is `floor`.
     package var unknownKeyRevision: Revision
     /// The keys whose revisions the suite still had.
     package var keys: [Key]

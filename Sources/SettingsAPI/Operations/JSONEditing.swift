@@ -9,8 +9,8 @@ extension JSONValue {
         return value
     }
 
-    /// Changes the array or object that contains the position, and copies only the values along the path. If the
-    /// function throws, the value must not be used any more.
+    /// Calls `edit` with the array or object that contains the position, and with the last token. Copies only the
+    /// values along the path. If the function throws, the value must not be used any more.
     mutating func editParent<Result>(
         _ tokens: ArraySlice<String>, _ edit: (inout JSONValue, String) throws(OperationError) -> Result
     ) throws(OperationError) -> Result {
@@ -25,6 +25,7 @@ extension JSONValue {
         }
         if var object = takeObject() {
             guard var value = object[token] else { throw Self.noMember(token, in: object) }
+            // A value with two owners would be copied when it changes.
             object[token] = .null
             let result = try value.editParent(rest, edit)
             object[token] = value

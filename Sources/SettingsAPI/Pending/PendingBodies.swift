@@ -23,6 +23,7 @@ package struct PendingDescription: Equatable, Sendable {
     /// The conditions of a scheduled transaction in JSON.
     package var conditions: [JSONValue] = []
 
+    /// The outcome; nil for a pending action.
     package var end: PendingEnd?
     /// The commit that ended the action, its time, and its caller.
     package var endCommit: Revision?
@@ -106,6 +107,7 @@ package enum PendingRequest: Equatable, Sendable {
     case revert
     /// Drops a scheduled write.
     case cancel
+    /// Sets another deadline.
     case extend(PendingTime)
 }
 
@@ -144,6 +146,7 @@ extension PendingRequest: JSONReadable, JSONWritable {
 /// An event of a pending action in the history of a suite.
 package struct PendingHistoryEvent: Equatable, Sendable, JSONBody {
     package let id: PendingID
+    /// `created`, `moved`, or the outcome of an ended action, such as `confirmed`.
     package let event: String
     package let kind: PendingAction.Kind
     /// Nil for an ended action.

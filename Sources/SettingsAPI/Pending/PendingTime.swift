@@ -38,6 +38,7 @@ package enum PendingTime: Hashable, Sendable {
             default: nil
             }
         let digits = bytes.extracting(0..<(unit == nil ? bytes.count : bytes.count - 1))
+        // A revision has the same syntax: decimal digits without leading zeros.
         guard let number = Revision(utf8: digits)?.number else { return nil }
         let (milliseconds, overflows) = number.multipliedReportingOverflow(by: unit ?? 1000)
         return overflows ? nil : milliseconds

@@ -13,11 +13,13 @@ package indirect enum WriteCommand: Equatable, Sendable {
     case resetSuite(SuiteName, prefix: String)
     /// Removes the suite and its schema.
     case dropSuite(SuiteName)
+    /// Sets the schema. The policy decides about stored values that the schema does not allow.
     case setSchema(SuiteName, Schema, onConflict: ConflictPolicy)
     case removeSchema(SuiteName)
     /// Applies several operations, all or none.
     case transaction(Transaction)
-    /// Undoes a commit in one suite or, without a suite, in all suites that the commit changed.
+    /// Undoes a commit in one suite or, without a suite, in all suites that the commit changed. The policy applies if
+    /// the commit changed a schema.
     case undo(UndoRequest, of: SuiteName?, onConflict: ConflictPolicy)
     /// Restores the values of a moment in the past. If the present schema does not allow a value, `skipsConflicts`
     /// leaves the value out; otherwise the write is refused.
@@ -26,6 +28,7 @@ package indirect enum WriteCommand: Equatable, Sendable {
 
 extension WriteCommand: JSONBody {
     package init(_ reader: ObjectReader) throws(BodyError) {
+        // Only a transaction has the member `do`.
         guard !reader.has("do") else {
             self = .transaction(try Transaction(reader))
             return
@@ -44,6 +47,7 @@ extension WriteCommand: JSONBody {
             self = .undo(
                 try UndoRequest(reader), of: try reader.optional("suite"), onConflict: try Self.policy(in: reader))
         case "restore":
+            // The only value of `onConflict` for a restore is `skip`.
             self = .restore(
                 try reader.required("suite"), try RestoreRequest(reader), skipsConflicts: reader.has("onConflict"))
         default: self = .setting(try Transaction.Operation(reader))
@@ -85,8 +89,9 @@ extension WriteCommand: JSONBody {
     }
 
     private static func schema(in reader: ObjectReader) throws(BodyError) -> Schema {
+        // A command has either `schemaText`, the schema as the client wrote it, or `schema`, a JSON object.
         let text: String? = try reader.optional("schemaText")
-        let document = try reader.schema(orText: text)
+        let document = try reader.schemaDocument(fromText: text)
         do {
             return try Schema(stored: document, text: text)
         } catch {

@@ -98,8 +98,8 @@ package struct DecimalDigits {
         if shift >= 0 {
             return UInt128(digits) % modulus * Self.powerOfTen(shift, modulo: modulus) % modulus == 0
         }
-        // If the difference of the exponents is greater than 19, the power of ten is larger than the digits of any step
-        // and cannot divide them.
+        // If the difference of the exponents is greater than 19, the power of ten is larger than `digits`, which
+        // therefore are not a multiple of it.
         guard shift >= -19 else { return false }
         return UInt128(digits).isMultiple(of: modulus * Self.powerOfTen(-shift, modulo: .max))
     }

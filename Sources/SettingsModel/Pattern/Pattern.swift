@@ -7,7 +7,8 @@ struct Pattern: Sendable {
     let source: String
     private let program: PatternProgram
 
-    /// - Parameter allowsAnyProperty: true to compile an unsupported Unicode property as a class of all scalars.
+    /// - Parameter allowsAnyProperty: true to compile an unsupported Unicode property as a class of all scalars. Stored
+    ///   schemas need it, because earlier versions supported more properties.
     init(_ source: String, allowsAnyProperty: Bool = false) throws(PatternError) {
         let syntax = try PatternParser.parse(source, allowsAnyProperty: allowsAnyProperty)
         if let unsupported = syntax.unsupported {

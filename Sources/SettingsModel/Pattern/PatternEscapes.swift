@@ -61,7 +61,7 @@ extension PatternParser {
         let name = readPropertyWord()
         let value = consume("=") ? readPropertyWord() : nil
         guard consume("}"), !name.isEmpty, value != "" else {
-            throw .syntax("the property must be a name in closed braces", at: start)
+            throw .syntax("the braces must hold the name of a property and be closed", at: start)
         }
         switch (name, value) {
         case ("Any", nil): return ClassContents(ranges: negated ? [] : ScalarSet.all.ranges)

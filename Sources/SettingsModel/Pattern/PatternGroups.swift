@@ -91,7 +91,9 @@ extension PatternParser {
             position += 1
             noteUnsupported("modifiers such as (?i:…) are not supported", at: offset)
         case ")" where !seen.isEmpty:
-            throw .syntax("ECMA-262 supports modifiers only of a group, as in (?i:…)", at: offset)
+            throw .syntax(
+                "ECMA-262 has no modifiers without a group, such as (?i); write both cases, as in [aA]",
+                at: offset)
         case "P":
             throw .syntax("(?P is not in ECMA-262; a named group is written (?<name>…)", at: offset)
         case ">":
@@ -107,7 +109,9 @@ extension PatternParser {
         for (target, offset) in references {
             switch target {
             case .number(let number) where number > captures:
-                throw .syntax("the back-reference is to group \(number) of \(captures)", at: offset)
+                throw .syntax(
+                    "the back-reference is to group \(number), but the pattern has \(Plural.count(captures, "capturing group"))",
+                    at: offset)
             case .name(let name) where !names.isDeclared(name):
                 throw .syntax("the back-reference is to a group that does not exist", at: offset)
             case .number, .name:

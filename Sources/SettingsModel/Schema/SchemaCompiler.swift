@@ -31,7 +31,7 @@ struct SchemaCompiler {
     struct Result {
         var nodes: [SchemaNode] = []
         var problems: [SchemaError.Problem] = []
-        /// True if the schemas have no circle and no chain that is too long. Otherwise, a validation against the nodes
+        /// True if the schemas have no cycle and no chain that is too long. Otherwise, a validation against the nodes
         /// would not end or would overflow the stack.
         var allowsValidation = false
         fileprivate(set) var nodeIDs: [JSONPointer: SchemaNodeID] = [:]
@@ -51,7 +51,7 @@ struct SchemaCompiler {
         var result = Result(
             nodes: compiler.nodes, nodeIDs: compiler.nodeIDs, incorrect: compiler.incorrect,
             overlyStrict: compiler.overlyStrict)
-        result.allowsValidation = compiler.reportCircles()
+        result.allowsValidation = compiler.reportCycles()
         if result.allowsValidation { compiler.checkDefaults(result) }
         result.problems = compiler.problems
         return result
@@ -231,14 +231,14 @@ struct SchemaCompiler {
         _ = namedSubschemas("$defs", source)
     }
 
-    /// Reports circles, along which a validation would not end, and chains that would overflow the stack. Returns false
-    /// if the document has a circle or a chain that is too long.
-    private mutating func reportCircles() -> Bool {
+    /// Reports cycles, along which a validation would not end, and chains that would overflow the stack. Returns false
+    /// if the document has a cycle or a chain that is too long.
+    private mutating func reportCycles() -> Bool {
         var pointers = [JSONPointer](repeating: .root, count: nodes.count)
         for (pointer, id) in nodeIDs { pointers[id] = pointer }
         switch SchemaChains.examine(nodes, longest: Self.longestChain) {
         case .sound: return true
-        case .circle(let id):
+        case .cycle(let id):
             report(pointers[id], "$ref", "refers back to this schema in an endless cycle; remove one of the references")
         case .tooLong(let id):
             report(
@@ -271,12 +271,13 @@ extension SchemaCompiler.Result {
     func nestedSecretProblems() -> [SchemaError.Problem] {
         guard let root = nodes.first, nodes.contains(where: \.isSecret) else { return [] }
         let keys = root.objects?.memberNodes ?? []
-        var parts = root.children.filter { !keys.contains($0) }
+        // The sub-schemas in which `writeOnly` has no effect, because no schema of a key includes them.
+        var outsideKeys = root.children.filter { !keys.contains($0) }
         for id in nodes.conjunction(of: keys) {
-            let together = nodes[id].conjunctiveNodes
-            parts += nodes[id].children.filter { !together.contains($0) }
+            let included = nodes[id].conjunctiveNodes
+            outsideKeys += nodes[id].children.filter { !included.contains($0) }
         }
-        let nested = Set(nodes.descendants(of: parts) + [0])
+        let nested = Set(nodes.descendants(of: outsideKeys) + [0])
         var problems: [SchemaError.Problem] = []
         for (location, id) in nodeIDs where nested.contains(id) && nodes[id].isSecret {
             let detail = "writeOnly is allowed only in the schema of a key, because a key is secret as a whole"

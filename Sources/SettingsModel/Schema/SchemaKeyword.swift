@@ -40,7 +40,8 @@ package enum SchemaKeyword: String, CaseIterable {
         }
     }
 
-    /// True if the keyword concerns elements or members instead of the value as a whole.
+    /// True if the keyword concerns elements or members instead of the value as a whole: with such a keyword, a schema
+    /// describes the contents of arrays or objects.
     package var describesParts: Bool {
         switch self {
         case .items, .prefixItems, .properties, .patternProperties, .additionalProperties, .required: true

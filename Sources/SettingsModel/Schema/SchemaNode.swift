@@ -121,13 +121,13 @@ extension [SchemaNode] {
     }
 }
 
-/// Finds circles of schemas that validate the same value, and chains of these schemas that are so long that a
+/// Finds cycles of schemas that validate the same value, and chains of these schemas that are so long that a
 /// validation would overflow the stack.
 enum SchemaChains {
     enum Finding {
-        /// The schemas have no circle and no chain that is too long.
+        /// The schemas have no cycle and no chain that is too long.
         case sound
-        case circle(SchemaNodeID)
+        case cycle(SchemaNodeID)
         case tooLong(SchemaNodeID)
     }
 
@@ -147,7 +147,7 @@ enum SchemaChains {
                     continue
                 }
                 stack.append(visit)
-                if lengths[next] == 0 { return .circle(next) }
+                if lengths[next] == 0 { return .cycle(next) }
                 if lengths[next] == nil {
                     lengths[next] = 0
                     stack.append((next, nodes[next].inPlaceNodes[...]))

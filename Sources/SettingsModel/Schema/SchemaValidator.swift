@@ -280,6 +280,7 @@ extension SchemaNode {
     fileprivate func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
         if refusesAll { validator.fail("false", "must not be present") }
         if let types, !types.admits(value) {
+            // If the schema demands an integer, the message shows the value, such as 1.5, because 1.0 would be valid.
             validator.fail(
                 "type", "must be \(types.phrase)", value,
                 found: types.contains(.integer) ? value.briefPhrase : value.kindPhrase,

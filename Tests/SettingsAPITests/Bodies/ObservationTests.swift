@@ -10,7 +10,7 @@ struct ObservationTests {
 
     static let states = [
         BodyCase(
-            "the example in docs/http-api.md",
+            "one suite",
             #"{"suite":"app","revision":40,"cursor":"7f3a.40","schemaRevision":3,"values":{"a":1},"changes":[]}"#),
         BodyCase(
             "a reset, with every optional member",
@@ -28,7 +28,7 @@ struct ObservationTests {
 
     static let changes = [
         BodyCase(
-            "the example in docs/http-api.md",
+            "one change",
             #"{"suite":"app","revision":43,"cursor":"7f3a.43","schemaRevision":3,"changes":[{\#(change)}]}"#),
         BodyCase("no changes", #"{"suite":"app","revision":43,"cursor":"7f3a.43","schemaRevision":3,"changes":[]}"#),
         BodyCase(

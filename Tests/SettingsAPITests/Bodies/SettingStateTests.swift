@@ -10,7 +10,7 @@ struct SettingStateTests {
         "A setting is equal after writing and reading",
         arguments: [
             BodyCase(
-                "the example in docs/http-api.md",
+                "a stored value",
                 #"{"suite":"app","key":"launchCount","value":42,"source":"stored","revision":17,\#(time)}"#),
             BodyCase(
                 "a default of a key that was never stored",
@@ -51,12 +51,14 @@ struct SettingStateTests {
 
     @Test("Reading an answer ignores unknown members")
     func unknownMembers() throws {
+        // The unknown members are `new` and `x`.
         let text = #"{"new":[{}],"suite":"app","key":"k","value":1,"source":"default","revision":0,"x":null}"#
         #expect(try SettingState(json: JSONValue(parsing: text)).value == 1)
     }
 
     @Test("A setting that is concealed from a caller without the right to read secrets has no value and no violation")
     func concealed() throws {
+        // The text `hunter2` stands for the secret.
         let text =
             #"{"suite":"app","key":"k","value":"hunter2","source":"stored","revision":18,\#(Self.time),"#
             + #""stored":"hunter2","errors":[{"pointer":"","keyword":"k","detail":"hunter2"}],"#

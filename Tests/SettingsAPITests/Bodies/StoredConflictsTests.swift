@@ -43,6 +43,7 @@ struct StoredConflictsTests {
 
     @Test("The conflict of a secret does not contain its stored value")
     func secret() throws {
+        // The value is longer than `maxLength`, so the schema does not allow it.
         let found = try conflicts(["token": "hunter2", "name": "x"])
         #expect(found.keys.map(\.stored) == [nil])
         #expect(found.keys.first?.errors.map(\.sentence) == ["token: must have at most 3 characters"])

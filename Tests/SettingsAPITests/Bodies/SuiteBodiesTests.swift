@@ -13,7 +13,7 @@ struct SuiteBodiesTests {
         "The state of a suite is equal after writing and reading",
         arguments: [
             BodyCase(
-                "the example in docs/http-api.md",
+                "two values",
                 #"{"suite":"app","revision":21,"schemaRevision":3,"cursor":"7f3a.40","values":{"a":1,"b":null}}"#),
             BodyCase("empty", #"{"suite":"app","revision":0,"schemaRevision":0,"cursor":"7f3a.0","values":{}}"#),
             BodyCase(

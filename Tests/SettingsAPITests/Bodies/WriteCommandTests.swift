@@ -10,6 +10,7 @@ struct WriteCommandTests {
         let text = #"{"additionalProperties": true, "properties": {}}"#
         let schema = try Schema(JSONValue(parsing: text), text: text)
         let set = Transaction.Operation(suite: suite, key: key, .set([1, .null]))
+        // The list has a schema with the text that the client sent, and an equal schema without a text.
         return [
             .setting(set), .setting(Transaction.Operation(suite: suite, key: key, .delete)),
             .setting(Transaction.Operation(suite: suite, key: key, .change(.merge(["b": .null])))),

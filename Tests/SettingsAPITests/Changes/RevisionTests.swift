@@ -2,6 +2,7 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
+/// Tests of revisions, and of the texts that contain or accompany revisions: cursors, tags, request keys and sources.
 struct RevisionTests {
     @Test("A negative number is not a revision")
     func range() {
@@ -24,6 +25,7 @@ struct RevisionTests {
         #expect(Revision(text)?.description == text)
     }
 
+    /// The text `١` is the Arabic-Indic digit 1.
     static let malformedNumbers = [
         "", "-1", "+1", "01", "00", "1.0", " 1", "1 ", "1e3", "9223372036854775808", "١", "x", "0x1",
     ]

@@ -15,7 +15,7 @@ struct ProblemTests {
     @Test(
         "A problem is equal after writing and reading",
         arguments: [
-            BodyCase("the example in docs/http-api.md", example),
+            BodyCase("a violation of the schema", example),
             problem(400, "Bad request", "bad_request", #""line":3,"column":14"#),
             problem(400, "Bad request", "bad_request", #""didYouMean":["value"],"pointer":"/do/0""#),
             problem(404, "No such key", "unknown_key", #""didYouMean":["a","b"]"#),
@@ -150,6 +150,7 @@ struct ProblemTests {
 
     @Test("The problem of an operation on a secret does not contain its value")
     func secret() throws {
+        // The text `hunter2` is the secret, and `guess` is the value that a client supposes.
         let patch = JSONPatch([.test(try #require(JSONPointer("/password")), "guess")])
         let error = #expect(throws: OperationError.self) { try patch.applied(to: ["password": "hunter2"]) }
         let problem = Problem(try #require(error), ofSecret: true)

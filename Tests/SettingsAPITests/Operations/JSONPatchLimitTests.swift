@@ -124,6 +124,7 @@ struct JSONPatchLimitTests {
 
     @Test("Messages without values contain neither values nor member names")
     func withoutValues() throws {
+        // The text `hunter2` stands for a secret. The names `hunter3` and `7` do not exist.
         let value: JSONValue = ["hunter2": "hunter2", "list": ["hunter2"]]
         let steps: [JSONPatch.Step] = [
             .test(JSONPointer(["hunter2"]), "x"), .remove(JSONPointer(["hunter3"])),

@@ -62,6 +62,7 @@ struct DateTimeTests {
         .bad("a newline at the end", "10:00:00Z\n"),
     ]
 
+    /// The format has no list of leap seconds, so it accepts the second 60 on each day at 23:59 UTC.
     static let dateTimes: [FormatCase] = [
         .good("UTC", "2026-11-20T10:00:00Z"),
         .good("lower-case letters", "2026-11-20t10:00:00z"),

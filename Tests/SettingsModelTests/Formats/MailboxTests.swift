@@ -3,6 +3,8 @@ import Testing
 @testable import SettingsModel
 
 struct MailboxTests {
+    /// The format checks the grammar of RFC 5321, but not its limits of length, such as 64 bytes for the local part. An
+    /// elision (`::`) represents at least two groups in RFC 5321, unlike in RFC 4291.
     static let cases: [FormatCase] = [
         .good("a plain address", "name@example.com"),
         .good("dots and a tag", "first.last+tag@example.com"),

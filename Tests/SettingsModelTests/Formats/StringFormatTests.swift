@@ -141,6 +141,7 @@ struct JSONPointerSyntaxTests {
     }
 }
 
+/// The grammar of RFC 3339 appendix A has no gap between units: a duration with years and days also has months.
 struct DurationTests {
     static let cases: [FormatCase] = [
         .good("all units", "P1Y2M3DT4H5M6S"),

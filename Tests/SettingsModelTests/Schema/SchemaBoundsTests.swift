@@ -35,6 +35,7 @@ struct SchemaBoundsTests {
         let error = #expect(throws: SchemaError.self) { try Schema(document) }
         #expect(error?.problems.map(\.keyword) == ["pattern", "patternProperties"])
         #expect(error?.problems.allSatisfy(\.isUnsupported) == true)
+        // In a stored schema, such a property matches every character.
         let stored = try Schema(stored: document)
         #expect(stored.key("name")?.allows("😀x") == true && stored.key("name")?.allows("y") == false)
         #expect(stored.key("other") != nil)
@@ -50,6 +51,7 @@ struct SchemaBoundsTests {
 
     @Test("A message does not contain the default of a key that is a secret through a reference")
     func secretDefault() throws {
+        // The text `hunter2` stands for the secret. It violates the pattern.
         let error = #expect(throws: SchemaError.self) {
             try Schema([
                 "additionalProperties": false,
@@ -62,6 +64,7 @@ struct SchemaBoundsTests {
 
     @Test("A violation of a writeOnly schema, direct or through a reference, does not contain the value")
     func secretValue() throws {
+        // The text `hunter2` stands for the secret. It violates `const` or `maxLength`.
         let direct = try KeySchema(["writeOnly": true, "const": "x"])
         let throughReference = try KeySchema([
             "$ref": "#/$defs/secret", "$defs": ["secret": ["writeOnly": true]], "maxLength": 3,

@@ -118,6 +118,7 @@ struct NameSuggestionTests {
 
     @Test("A name is suggested if and only if its distance is at most a third of the length, or one")
     func distance() {
+        // One seed, which is another seed in each run.
         var generator = SeededGenerator(seed: FuzzBudget.randomSeeds(shareOfRounds: 0)[0])
         for round in 0..<3_000 {
             // A name of more than 64 bytes gets no suggestion.
