@@ -36,6 +36,7 @@ struct LargeRemovalTests {
         let app = try SuiteName("app")
         let (answer, commit) = try staged.write(
             WriteRequest(.resetSuite(app, prefix: "")), at: Timestamp(milliseconds: 2000))
+        // `commit` is a `RetainedCommit`, which contains the commit.
         #expect(commit?.commit.changes.count == 3)
         let remainder = try #require(answer.remainder)
         let (last, end) = try staged.write(remainder.request, at: Timestamp(milliseconds: 3000))

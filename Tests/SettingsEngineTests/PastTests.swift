@@ -82,6 +82,7 @@ struct PastTests {
 
     @Test("A suite read at a revision or an instant equals the suite at that time")
     func reads() throws {
+        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
         for random in FuzzBudget.generators(shareOfRounds: 0.01) {
             let run = try Run(random, commits: 80)
             for pastState in run.pastStates {

@@ -8,6 +8,7 @@ import Testing
 struct WatchingTests {
     @Test("After random writes, a watcher that polls from its cursor has the values of the state at its new cursor")
     func random() throws {
+        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
         for random in FuzzBudget.generators(shareOfRounds: 0.05) {
             var watched = try WatchedState(random)
             for _ in 0..<400 {
@@ -44,6 +45,7 @@ struct WatchingTests {
                 view = WatcherView(of: state, subject)
                 return
             }
+            // The search ends early, because its limits of cost and size are small and random.
             let (commits, reached) = state.watchReader.nextCommits(
                 for: subject, after: position, within: (1 + watched.random.below(5)) * Cost.commitComparison,
                 bytes: watched.random.below(2000))
@@ -57,6 +59,7 @@ struct WatchingTests {
 
 /// A state that random writes change, and its watchers.
 private struct WatchedState {
+    /// The suites and keys that a watcher watches, and the values that it has received.
     struct Watcher {
         let subject: WatchSubject
         var view = WatcherView()

@@ -89,6 +89,7 @@ struct WriteDecisionTests {
 
     @Test("Random writes change the state in the same way as plain dictionaries")
     func random() throws {
+        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
         for random in FuzzBudget.generators(shareOfRounds: 0.03) {
             var writes = try RandomWrites(random)
             var run = try Run(seed: random.seed)

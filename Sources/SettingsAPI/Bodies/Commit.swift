@@ -77,7 +77,7 @@ extension Commit: JSONBody {
     private func writeMembers(to writer: inout JSONWriter, as form: Change.Form) {
         writer.member("revision", revision)
         writer.member("time", time)
-        writer.members(of: origin)
+        writer.members(byAndNote: origin)
         writer.member("requestKey", requestKey)
         writer.member("requestDigest", requestDigest)
         writer.member("suites", unlessEmpty: suiteChanges)

@@ -21,6 +21,7 @@ package struct Flag: JSONWritable {
         writer.beginObject()
         writer.member("key", key)
         writer.member("value", value)
+        // `STATIC`: the value is the same for all evaluation contexts.
         writer.member("reason", value == nil ? "DEFAULT" : "STATIC")
         writer.member("variant", source)
         writer.name(literal: "metadata")

@@ -54,7 +54,7 @@ extension StreamEvent: JSONWritable {
         case .missing(let suite, let cursor):
             writer.beginObject()
             writer.member("suite", suite)
-            writer.members(of: cursor)
+            writer.members(revisionAndCursor: cursor)
             writer.endObject()
         }
     }
@@ -101,7 +101,7 @@ extension StreamCommit: JSONWritable {
 
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.members(of: cursor)
+        writer.members(revisionAndCursor: cursor)
         switch scope {
         case .one(let schemaRevision, let isDropped):
             writer.member("schemaRevision", schemaRevision)

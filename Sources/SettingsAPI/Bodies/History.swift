@@ -88,7 +88,7 @@ extension HistoryCommit: JSONWritable {
         writer.beginObject()
         writer.member("revision", revision)
         writer.member("time", time)
-        writer.members(of: origin)
+        writer.members(byAndNote: origin)
         writer.flag("schema", hasSchema)
         writer.flag("dropped", isDrop)
         writer.member("changes", changes, as: .ofOneSuite)
@@ -132,7 +132,7 @@ extension SuiteDifference: JSONBody {
 
     package func writeMembers(to writer: inout JSONWriter) {
         writer.member("suite", suite)
-        writer.members(of: cursor)
+        writer.members(revisionAndCursor: cursor)
         writer.member("schemaRevision", schemaRevision)
         writer.member("schemaChanged", isSchemaChanged)
         writer.member("changes", changes, as: .ofOneSuite)

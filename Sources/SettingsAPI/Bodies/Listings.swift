@@ -50,7 +50,7 @@ extension ServiceDescription: JSONBody {
     package func writeMembers(to writer: inout JSONWriter) {
         writer.member("name", name)
         writer.member("version", version)
-        writer.members(of: cursor)
+        writer.members(revisionAndCursor: cursor)
         writer.name("links")
         writer.beginObject()
         for link in links { writer.member(named: link.name, link.target) }

@@ -76,7 +76,7 @@ extension ObservedState: JSONBody {
     /// Also writes an empty list of changes, so that a client needs no check before it reads the changes.
     package func writeMembers(to writer: inout JSONWriter) {
         if case .one(let contents) = scope { writer.member("suite", contents.suite) }
-        writer.members(of: cursor)
+        writer.members(revisionAndCursor: cursor)
         switch scope {
         case .one(let contents):
             writer.member("schemaRevision", contents.schemaRevision)
@@ -99,8 +99,8 @@ extension ObservedState: JSONBody {
                     values: try SuiteContents.entries(member.value))
             }
         }
-        func read<Part>(
-            _ member: String, _ part: WritableKeyPath<SuiteContents, Part>,
+        func readMap<Part>(
+            _ member: String, to part: WritableKeyPath<SuiteContents, Part>,
             _ read: (JSONValue) throws(BodyError) -> Part
         ) throws(BodyError) {
             try reader.optional(member) { json throws(BodyError) in
@@ -111,10 +111,10 @@ extension ObservedState: JSONBody {
                 }
             }
         }
-        try read("schemaRevision", \.schemaRevision, Revision.init(json:))
-        try read("invalid", \.invalid, SuiteContents.conflicts)
-        try read("secrets", \.secrets, [KeyName].init(json:))
-        try read("violations", \.violations, [Violation].init(json:))
+        try readMap("schemaRevision", to: \.schemaRevision, Revision.init(json:))
+        try readMap("invalid", to: \.invalid, SuiteContents.conflicts)
+        try readMap("secrets", to: \.secrets, [KeyName].init(json:))
+        try readMap("violations", to: \.violations, [Violation].init(json:))
         return .several(suites, missing: try reader.list("missing"))
     }
 
@@ -198,12 +198,12 @@ extension ObservedChanges: JSONBody {
         switch scope {
         case .one(let schema, let isDropped):
             writer.member("suite", schema.suite)
-            writer.members(of: cursor)
+            writer.members(revisionAndCursor: cursor)
             writer.member("schemaRevision", schema.revision)
             writer.flag("dropped", isDropped)
             writer.member("changes", changes, as: .ofOneSuite)
         case .several(let schemas, let dropped, let missing):
-            writer.members(of: cursor)
+            writer.members(revisionAndCursor: cursor)
             writer.member("schemaRevision", mapOf: schemas)
             writer.member("dropped", unlessEmpty: dropped)
             writer.member("missing", unlessEmpty: missing)

@@ -178,7 +178,7 @@ extension JSONWriter {
         member("source", source)
         member("revision", revision)
         member("modified", modified)
-        members(of: origin)
+        members(byAndNote: origin)
         flag("secret", isSecret)
     }
 

@@ -29,7 +29,7 @@ package struct ClientDescription: Equatable, Sendable {
         case behind
         /// The client has reported that it could not apply a state.
         case failed
-        /// The daemon has not seen the client for `clients.forgetSeconds`.
+        /// The daemon has not seen the client for the number of seconds in the option `clients.forgetSeconds`.
         case gone
     }
 

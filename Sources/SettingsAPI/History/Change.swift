@@ -228,7 +228,7 @@ extension JSONWriter {
             member("source", changes[index].source)
             member("revision", changes[index].revision)
             member("modified", changes[index].modified)
-            members(of: changes[index].origin)
+            members(byAndNote: changes[index].origin)
         case .ofCommit, .ofJournal:
             let replacesStored = changes[index].oldSource == .stored
             if form == .ofCommit || !replacesStored { writeOld(changes, at: index) }

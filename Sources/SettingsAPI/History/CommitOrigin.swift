@@ -44,7 +44,7 @@ extension CommitOrigin {
 
 extension JSONWriter {
     /// Writes the members `by` and `note`, unless they are nil.
-    mutating func members(of origin: CommitOrigin?) {
+    mutating func members(byAndNote origin: CommitOrigin?) {
         guard let origin else { return }
         member("by", origin.by)
         member("note", origin.note)

@@ -95,8 +95,7 @@ extension Cursor: JSONText {
 }
 
 extension JSONWriter {
-    /// Writes the members `revision` and `cursor`.
-    mutating func members(of cursor: Cursor) {
+    mutating func members(revisionAndCursor cursor: Cursor) {
         member("revision", cursor.revision)
         member("cursor", cursor)
     }

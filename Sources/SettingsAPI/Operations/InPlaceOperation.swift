@@ -190,6 +190,7 @@ extension InPlaceOperation {
                 // The subtraction cannot overflow: near the limits of Int128, adding an Int64 does not change a double.
                 Int128(exactly: sum).map { $0 &- whole == Int128(integer) } ?? (integer == 0)
             } else if double == double.rounded() {
+                // Beyond Int128, the neighbours of a double are further away than any Int64.
                 integer == 0
             } else {
                 Double(exactly: integer) != nil && sum != sum.rounded()

@@ -95,7 +95,7 @@ extension PendingAction: JSONBody {
         writer.member("deadline", deadline)
         writer.member("period", period)
         writer.member("created", created)
-        writer.members(of: origin)
+        writer.members(byAndNote: origin)
         writer.member("suites", scopes)
         writer.member("commit", commit)
         writer.member("write", write)

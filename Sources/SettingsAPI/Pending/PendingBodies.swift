@@ -68,7 +68,7 @@ extension PendingDescription: JSONBody {
         writer.member("commit", commit)
         writer.member("until", until)
         writer.member("created", created)
-        writer.members(of: origin)
+        writer.members(byAndNote: origin)
         writer.member("suites", unlessEmpty: scopes)
         writer.member("operations", unlessEmpty: operations)
         writer.member("if", unlessEmpty: conditions)

@@ -126,6 +126,7 @@ extension Transaction.Operation: JSONBody {
     private static let operationNames = ["set", "delete"] + InPlaceOperation.Word.allCases.map(\.rawValue)
 
     package init(_ reader: ObjectReader) throws(BodyError) {
+        // Without the member `op`, the check reports a misspelt member, such as `opp`, instead of the missing `op`.
         if !reader.has("op") {
             try reader.allow(only: Self.commonMembers + InPlaceOperation.Word.allCases.compactMap(\.operand))
         }

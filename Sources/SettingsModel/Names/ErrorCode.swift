@@ -39,7 +39,7 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
 
 extension ErrorCode {
     /// The HTTP statuses that an error with this code may have, the most frequent first, and the title.
-    private var row: (statuses: [Int], title: String) {
+    private var statusesAndTitle: (statuses: [Int], title: String) {
         switch self {
         case .badRequest: ([400], "Bad request")
         case .unauthorized: ([401], "Not authenticated")
@@ -81,16 +81,16 @@ extension ErrorCode {
 
     /// The HTTP statuses that an error with this code may have, the most frequent first.
     public var statuses: [Int] {
-        row.statuses
+        statusesAndTitle.statuses
     }
 
     /// The most frequent HTTP status of an error with this code.
     public var defaultStatus: Int {
-        row.statuses.first ?? 400
+        statusesAndTitle.statuses.first ?? 400
     }
 
     /// A short description of the error.
     public var title: String {
-        row.title
+        statusesAndTitle.title
     }
 }

@@ -2,6 +2,7 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
+/// `RefusedBody`: an invalid body, the pointer to the invalid part, and texts that the error contains.
 struct RequestBodiesTests {
     @Test(
         "An operation in place is equal after writing and reading",

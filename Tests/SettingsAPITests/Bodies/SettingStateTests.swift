@@ -2,6 +2,7 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
+/// `RefusedBody`: an invalid body, the pointer to the invalid part, and texts that the error contains.
 struct SettingStateTests {
     static let time = #""modified":"2026-11-20T10:00:00.123Z""#
     static let violation = #"{"pointer":"","keyword":"type","detail":"must be an integer (got a string)"}"#

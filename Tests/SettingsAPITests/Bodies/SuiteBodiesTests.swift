@@ -2,6 +2,7 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
+/// `RefusedBody`: an invalid body, the pointer to the invalid part, and texts that the error contains.
 struct SuiteBodiesTests {
     static let setting =
         #""suite":"app","key":"k","value":1,"source":"stored","revision":17,"modified":"2026-11-20T10:00:00.123Z""#

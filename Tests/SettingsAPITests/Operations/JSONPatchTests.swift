@@ -2,6 +2,7 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
+/// `RefusedBody`: an invalid body, the pointer to the invalid part, and texts that the error contains.
 struct JSONPatchTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let testDescription: String

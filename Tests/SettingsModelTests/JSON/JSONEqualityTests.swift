@@ -104,6 +104,7 @@ struct JSONEqualityTests {
 
     @Test("A value with reordered members is equal and has the same hash")
     func reordered() {
+        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
         for generator in FuzzBudget.generators(shareOfRounds: 0.5) {
             var random = RandomJSON(generator)
             let value = random.value(levels: 4)

@@ -10,6 +10,7 @@ struct JSONFuzzTests {
 
     @Test("Random bytes are parsed or refused without a trap")
     func randomBytes() {
+        // By default, the test runs 1,000 rounds. Each round has its own random generator.
         for var generator in FuzzBudget.generators() {
             let bytes = (0..<generator.below(64)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
             guard Self.satisfiesInvariants(bytes, generator.seed) else { return }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SettingsModel
 
-/// An object with more than 16 members has an index of its names, so several tests use objects of 16 and 17 members.
+/// An object with more than 16 members has an index of its names, so the tests use objects with and without an index.
 struct JSONObjectTests {
     private struct Refusal: Error, Equatable {}
 
@@ -112,6 +112,7 @@ struct JSONObjectModelTests {
 
     @Test("Every operation on an object has the same result as on a list of pairs")
     func operations() {
+        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
         for var generator in FuzzBudget.generators(shareOfRounds: 0.01) {
             var object = JSONObject()
             var model: [Pair] = []

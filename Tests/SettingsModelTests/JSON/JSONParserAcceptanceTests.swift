@@ -116,6 +116,7 @@ struct JSONParserAcceptanceTests {
 
     @Test("The sample document is parsed to all of its values")
     func sample() throws {
+        // `SampleDocument` has every kind of value and every escape.
         let value = try JSONValue(parsing: SampleDocument.text)
         #expect(value["integers"] == [0, -1, .integer(.max), .integer(.min)])
         #expect(value["doubles"]?.array?.last == 0.1)

@@ -1,6 +1,7 @@
 import SettingsModel
 import Testing
 
+/// Tests of invalid, truncated and additional bytes. `SampleDocument` has every kind of value and every escape.
 struct JSONParserBytesTests {
     struct InvalidUTF8: Sendable, CustomTestStringConvertible {
         let testDescription: String

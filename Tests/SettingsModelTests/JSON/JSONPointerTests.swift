@@ -49,6 +49,7 @@ struct JSONPointerTests {
 
     @Test("A pointer of random tokens is equal after it is written and parsed")
     func roundTrip() {
+        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
         for generator in FuzzBudget.generators(shareOfRounds: 0.5) {
             var random = RandomJSON(generator)
             var tokens: [String] = []

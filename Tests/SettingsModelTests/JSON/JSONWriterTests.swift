@@ -80,6 +80,7 @@ struct JSONWriterTests {
 
     @Test("Two values have the same canonical text if and only if they are equal")
     func canonicalText() {
+        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
         for generator in FuzzBudget.generators(shareOfRounds: 0.3) {
             // With few values and names, two random values are often equal.
             var random = RandomJSON(generator, vocabulary: .narrow)

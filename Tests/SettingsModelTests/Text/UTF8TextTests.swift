@@ -30,6 +30,7 @@ struct UTF8TextTests {
 
     @Test("Random texts are ordered like their arrays of bytes")
     func random() {
+        // By default, the test runs 1,000 rounds. Each round has its own random generator.
         for generator in FuzzBudget.generators() {
             var random = RandomJSON(generator)
             let (left, right) = (random.text(), random.text())
