@@ -5,6 +5,7 @@ import Testing
 
 @testable import SettingsEngine
 
+/// `memorySize` estimates the memory of a commit, `replacedBytes` the memory of what the commit replaced.
 @Suite(.ownThread)
 struct MemorySizeTests {
     private static let short = "fifteen bytes.."

@@ -5,6 +5,7 @@ import Testing
 
 @testable import SettingsEngine
 
+/// Tests of `OrderedTree`, a tree of elements in the order of their names. Copies of a tree share nodes.
 @Suite(.ownThread)
 struct OrderedTreeTests {
     private struct Item: TreeElement, Hashable {

@@ -5,8 +5,9 @@ import Testing
 
 @testable import SettingsEngine
 
-/// A tombstone is the record of a removed key, with the revision of the removal. `RemovedKeys` discards old tombstones,
-/// but keeps at least the last `generationCapacity` and at most twice as many.
+/// A tombstone is the record of a removed key, with the revision of the removal. `RemovedKeys` has two
+/// generations of tombstones. When the new generation is full, the old generation is discarded. At least the last
+/// `generationCapacity` tombstones remain, and at most twice as many.
 @Suite(.ownThread)
 struct RemovedKeysTests {
     @Test("The newest tombstones are kept, and unknownKeyRevision is at least the revision of each discarded tombstone")

@@ -4,6 +4,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
+/// Tests of the search for the commits that concern a watcher, and of the answers made from these commits.
 @Suite(.ownThread)
 struct WatchingTests {
     @Test("After random writes, a watcher that polls from its cursor has the values of the state at its new cursor")

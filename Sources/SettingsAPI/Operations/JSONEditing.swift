@@ -74,7 +74,7 @@ extension JSONValue {
         }
         let cause =
             isBehindLast
-            ? "- names the position after the last element, which has no value"
+            ? "\"-\" is the position after the last element, which has no value"
             : "\(BodyError.quoted(token)) is not a position in an array"
         throw OperationError(cause, withoutValues: "the element does not exist")
     }

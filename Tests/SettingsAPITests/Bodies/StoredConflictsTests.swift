@@ -2,6 +2,7 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
+/// The text `hunter2` stands for the value of a secret.
 struct StoredConflictsTests {
     private let schema: Schema
 

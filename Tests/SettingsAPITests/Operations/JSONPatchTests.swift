@@ -137,7 +137,7 @@ struct JSONPatchTests {
                 #"step 1 of the patch, add at /-1: "-1" is not a position in an array"#),
             Case(
                 "remove after the end", "[1]", #"[{"op":"remove","path":"/-"}]"#,
-                "step 1 of the patch, remove at /-: - names the position after the last element, which has no value"),
+                #"step 1 of the patch, remove at /-: "-" is the position after the last element, which has no value"#),
             Case(
                 "a name in an array", "[1]", #"[{"op":"add","path":"/a/b","value":1}]"#,
                 #"step 1 of the patch, add at /a/b: "a" is not a position in an array"#),

@@ -3,6 +3,7 @@ import Testing
 
 @testable import SettingsModel
 
+/// The cost of a search is its number of steps. A step follows one edge of the automaton of the pattern.
 @Suite(.ownThread)
 struct PatternCostTests {
     /// A pattern, a text, whether they match, and the maximum number of steps for each scalar of the text.
