@@ -7,6 +7,8 @@ package enum ListenAddress: Hashable, Sendable {
     case unix(path: String)
 
     static let unixPrefix = "unix:"
+    private static let missingHost =
+        "the host is missing; use 127.0.0.1 for this machine only, or 0.0.0.0 for all IPv4 interfaces"
 
     package init(_ text: String) throws(ListenError) {
         func malformed(_ reason: String) -> ListenError { ListenError(address: text, reason: .malformed(reason)) }
@@ -28,15 +30,17 @@ package enum ListenAddress: Hashable, Sendable {
             hostAndPort = try HostAndPort(text[...])
         } catch {
             switch error {
-            case .emptyHost:
-                throw malformed(
-                    "the host is missing; use 127.0.0.1 for this machine only, or 0.0.0.0 for all IPv4 interfaces")
+            case .emptyHost: throw malformed(Self.missingHost)
             case .invalidPort: throw malformed("the port must be a number from 0 to 65535")
             case .misplacedBracketOrColon:
                 throw malformed("it must be HOST:PORT, and an IPv6 address must be in brackets, for example [::1]:7070")
             }
         }
-        guard let port = hostAndPort.port else { throw malformed("the port is missing") }
+        guard let port = hostAndPort.port else {
+            // A number without a colon is probably a port.
+            let isNumber = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            throw malformed(isNumber ? Self.missingHost : "the port is missing")
+        }
         self = .tcp(host: hostAndPort.host, port: port)
     }
 

@@ -21,6 +21,8 @@ extension MessageParser {
     }
 
     private mutating func readChunks(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
+        // The phases are in the order of the message: from `chunkSize` on, they belong to a chunk, and the phases of the
+        // trailers are lower.
         while phase.rawValue >= Phase.chunkSize.rawValue, phase != .complete {
             guard try readNextPartOfChunk(bytes) else { return false }
         }
@@ -56,7 +58,7 @@ extension MessageParser {
             position += 1
             phase = .chunkDataLineEnd
             return true
-        default:
+        default:  // `chunkDataLineEnd`
             guard try readLineEnd(bytes, to: bytes.count, then: .chunkSize) else { return false }
             elementStart = position
             chunkSizeDigitCount = 0

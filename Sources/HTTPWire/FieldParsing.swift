@@ -12,7 +12,7 @@ extension MessageParser {
         case .valueStart: readValueStart(bytes, to: end)
         case .value: try readValue(bytes, to: end)
         case .valueLineEnd: try readValueLineEnd(bytes, to: end)
-        default: try readLineEnd(bytes, to: end, then: .sectionEnd)
+        default: try readLineEnd(bytes, to: end, then: .sectionEnd)  // `sectionLineEnd`: the empty line at the end
         }
     }
 

@@ -1,3 +1,4 @@
+/// The name of ``MessageHead`` in code that handles requests only.
 package typealias RequestHead = MessageHead
 
 /// The parsed head of an HTTP message: the start line and the fields.

@@ -183,7 +183,7 @@ package struct MessageParser: Sendable {
         case .version: try readVersion(bytes, to: end)
         case .status: try readStatus(bytes, to: end)
         case .reason: try readReason(bytes, to: end)
-        default: try readLineEnd(bytes, to: end, then: .lineStart)
+        default: try readLineEnd(bytes, to: end, then: .lineStart)  // `statusLineEnd`
         }
     }
 

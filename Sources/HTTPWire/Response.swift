@@ -8,7 +8,8 @@ package struct Response: Sendable {
     package var fields: FieldBlock
     /// The body. It is not sent if the request is HEAD, or if the status is 204 or 304.
     package var body: [UInt8]
-    /// True if the server closes the connection after the response, or has closed it.
+    /// True if the server closes the connection after the response. A client must then send no further request on the
+    /// connection.
     package var closes: Bool
     /// The number of the error code in the body (`ErrorCode.number` in SettingsWeb), from 1; 0 if the body has no error
     /// code. Metrics count responses by this number. It is not sent to the client.

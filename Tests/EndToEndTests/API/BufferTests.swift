@@ -291,6 +291,7 @@ struct BufferTests {
         for number in 0..<5 { try daemon.sendOK(Request("PUT app/keys/k\(number) \"\(text)\"")) }
         let read = try daemon.send("GET app")
         #expect(read.status == 413 && read.json?["code"] == "too_large" && read.json?["limit"] == limit, "\(read.text)")
+        // A write takes about four times the memory of its body: 3.2 MB, more than the limit of 1.8 MB.
         let written = try daemon.send(Request("PUT app/keys/long \"\(text)\(text)\""))
         #expect(written.status == 413 && written.json?["code"] == "too_large", "\(written.text)")
         #expect(written.json?["limit"] == limit && written.json?["outcome"] == "not_done")
@@ -331,7 +332,8 @@ struct BufferTests {
         }
         // The four answers use most of the 16 MiB.
         try Self.awaitBufferedBytes(daemon) { $0 > 13_000_000 }
-        // The daemon assigns a new connection to the event loop with the fewest connections.
+        // The daemon assigns each connection to the event loop with the fewest connections, so both loops have readers,
+        // and some of the readers are not on the loop of the writer.
         let writer = try daemon.connect()
         let answer = try writer.ask(Request("PUT app/keys/other \"\(text.prefix(400_000))\""))
         #expect(answer.status == 201, "\(answer.text)")

@@ -31,6 +31,7 @@ struct EtcdCallTests {
 
     @Test("A transaction is encoded as the gateway expects")
     func transaction() {
+        // A condition without a value requires that the key does not exist.
         let transaction = EtcdTransaction(
             conditions: [
                 EtcdTransaction.Condition(key: "head", value: Array("1".utf8)), EtcdTransaction.Condition(key: "claim"),
@@ -93,7 +94,7 @@ struct EtcdCallTests {
     }
 
     @Test(
-        "A watch message is decoded as created, as puts or as cancelled",
+        "A watch message is decoded as created, as puts (without deletions) or as cancelled",
         arguments: [
             (#"{"result":{"header":{},"created":true}}"#, EtcdWatchMessage.created),
             (

@@ -66,6 +66,7 @@ struct EtcdClientTests {
         let etcd = try EtcdCluster()
         var client = Self.client(etcd.endpoints)
         let revision = try client.call(EtcdTransaction(success: [.put("a/0", [0])]), by: deadline()).header.revision
+        // The range from `a/` to `a0` has all keys that begin with `a/`, and not the key `b`.
         var watch = try client.watch(EtcdWatchRequest(key: "a/", end: "a0", revision: revision + 1), by: deadline())
         let values: [[UInt8]] = [[1], .init(repeating: 2, count: LogKeys.partSize), [], [3, 10, 4]]
         for (number, value) in values.enumerated() {

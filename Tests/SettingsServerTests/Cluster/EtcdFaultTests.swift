@@ -219,6 +219,7 @@ struct EtcdFaultTests {
         let direct = try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
         let writers = Writers([proxied, direct])
         defer { writers.stop() }
+        // `losingAnswers` drops all data from etcd, and `cut` closes all connections.
         for mode in [TCPProxy.Mode.losingAnswers, .cut, .losingAnswers] {
             try writers.awaitProgress()
             proxy.set(mode)

@@ -286,6 +286,7 @@ struct EtcdLogTests {
         let before = last?.description
         last = nil
         let path = directories[0].path
+        // The copy of the state is a snapshot, and the file `CLUSTER` names this snapshot.
         for prefix in ["CLUSTER", "snapshot"] {
             let names = try FileManager.default.contentsOfDirectory(atPath: path)
             let name = try #require(names.first { $0.hasPrefix(prefix) && !$0.contains("aside") }, "\(names)")

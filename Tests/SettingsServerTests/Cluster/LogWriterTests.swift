@@ -124,6 +124,7 @@ struct LogWriterTests {
         #expect(isDone(writer.write(second, after: first, by: deadline())))
         let large = try entry(after: first, bytes: LogKeys.partSize + 1)
         #expect(!isDone(writer.write(large, after: first, by: deadline())))
+        // All keys that begin with `settingsd/test/parts/`, because the character 0 follows the slash in ASCII.
         let all = (from: "settingsd/test/parts/", to: "settingsd/test/parts0")
         #expect(try existingKeys(&client, from: all.from, to: all.to).isEmpty)
         let next = try entry(after: second.head, bytes: LogKeys.partSize + 1)
@@ -135,6 +136,7 @@ struct LogWriterTests {
         try existingKeys(&client, from: "settingsd/test/snapshots/", to: "settingsd/test/snapshots0")
     }
 
+    /// `replacing` and `keeping` are the previous snapshot: nil, because there is none.
     @Test("Only one daemon at a time puts a snapshot, and a daemon that lost the lock changes nothing")
     func snapshotLock() throws {
         var client = makeClient()

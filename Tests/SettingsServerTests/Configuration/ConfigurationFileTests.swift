@@ -123,6 +123,9 @@ struct ConfigurationFileTests {
         #expect(try read(#"{"loops":0}"#).loops == nil)
     }
 
+    private static let missingHost =
+        "the host is missing; use 127.0.0.1 for this machine only, or 0.0.0.0 for all IPv4 interfaces"
+
     @Test(arguments: [
         ("", "line 1, column 1: expected a value, found the end of the text: correct the JSON in the file"),
         (
@@ -145,6 +148,7 @@ struct ConfigurationFileTests {
             #"{"limits.idleSecond":1}"#,
             #"unknown member "limits.idleSecond": did you mean {"limits": {"idleSeconds": 1}}?"#
         ),
+        // The remedy repeats the value of the unknown member unchanged.
         (
             #"{"history.byte":{"commits":[1,2,3]}}"#,
             #"unknown member "history.byte": did you mean {"history": {"bytes": {"commits":[1,2,3]}}}?"#
@@ -176,7 +180,7 @@ struct ConfigurationFileTests {
         (#"{"hosts":"a"}"#, #"hosts is "a": it must be a list of 0 to 1024 names"#),
         (
             #"{"listen":"7070"}"#,
-            #"listen: cannot listen on "7070": the port is missing: write it like 127.0.0.1:7070"#
+            #"listen: cannot listen on "7070": \#(missingHost): write it like 127.0.0.1:7070"#
         ),
         (
             #"{"listen":["unix:s"]}"#,
@@ -202,7 +206,7 @@ struct ConfigurationFileTests {
         (#"{"listen":[1]}"#, "listen[0] is 1: it must be a string"),
         (
             #"{"listen":["127.0.0.1:1","7070"]}"#,
-            #"listen[1]: cannot listen on "7070": the port is missing: write it like 127.0.0.1:7070"#
+            #"listen[1]: cannot listen on "7070": \#(missingHost): write it like 127.0.0.1:7070"#
         ),
         (
             #"{"hosts":["http://a"]}"#,

@@ -94,7 +94,8 @@ struct ConfigurationSourcesTests {
         #expect(try read(["SETTINGSD_CONFIG": ""]).data == nil)
     }
 
-    /// Kubernetes sets variables such as `SETTINGSD_SERVICE_HOST` for a service named settingsd.
+    /// `SETTINGS` and `settingsd_log` lack the prefix `SETTINGSD_`. Kubernetes and Docker set the other variables in
+    /// each container if the name of a service or of a linked container begins with settingsd.
     @Test("Variables of other programs, and of container services named settingsd, are ignored")
     func others() throws {
         let names = [
@@ -105,6 +106,9 @@ struct ConfigurationSourcesTests {
         let environment = Dictionary(uniqueKeysWithValues: names.map { ($0, "tcp://10.0.0.1:7070") })
         #expect(try read(environment).document == Configuration().document)
     }
+
+    private static let missingHost =
+        "the host is missing; use 127.0.0.1 for this machine only, or 0.0.0.0 for all IPv4 interfaces"
 
     @Test(
         "An error in a variable is reported with the variable and a remedy",
@@ -124,8 +128,7 @@ struct ConfigurationSourcesTests {
             ("SETTINGSD_LOG", "inf", #"SETTINGSD_LOG is "inf": did you mean info?"#),
             (
                 "SETTINGSD_LISTEN", "127.0.0.1:1,7070",
-                #"SETTINGSD_LISTEN[1]: cannot listen on "7070": the port is missing: "#
-                    + "write it like 127.0.0.1:7070"
+                #"SETTINGSD_LISTEN[1]: cannot listen on "7070": \#(Self.missingHost): write it like 127.0.0.1:7070"#
             ),
             (
                 "SETTINGSD_LISTEN", "",
@@ -151,6 +154,7 @@ struct ConfigurationSourcesTests {
         #expect(throws: Never.self) {
             try read(["SETTINGSD_CONFIG": file, "SETTINGSD_LIMITS_HEAD_BYTES": "6000"])
         }
+        // A write takes the memory of its body and 512 bytes.
         let queue = #expect(throws: ConfigurationError.self) {
             try read(["SETTINGSD_LIMITS_QUEUED_WRITE_BYTES": "4096"])
         }

@@ -6,6 +6,8 @@ import Testing
 
 @Suite(.ownThread)
 struct DescriptorLimitTests {
+    /// The limit of connections is lowered to `files` minus 256 connections that get only an error (an eighth of `files`
+    /// if that is less). A limit of watchers that is not below this limit is lowered to 95 % of it.
     @Test(
         "Limits are lowered to the available descriptors, and watchers leave connections to other requests",
         arguments: [

@@ -8,7 +8,8 @@ import Testing
 /// A damaged data directory, with the expected results of a start, of `check` and of `repair`.
 ///
 /// Before the damage, the directory has the commits 1 to 12, snapshots at revisions 4 and 8, and the journals
-/// `journal-4.jsonl` (commits 5 to 8) and `journal-8.jsonl` (commits 9 to 12). Line 1 of a journal is its head.
+/// `journal-4.jsonl` (commits 5 to 8) and `journal-8.jsonl` (commits 9 to 12). Line 1 of a journal is its head. The file
+/// `NEWEST` has the name of the newest journal. A directory of a former version lacks this file.
 struct DamageCase: CustomTestStringConvertible, Sendable {
     enum Start: Sendable {
         /// The start restores the state of a revision. `notes` are words in its log messages.
@@ -20,6 +21,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
     var name: String
     var durability = Durability.always
     var start: Start
+    /// `torn`: the newest journal ends with incomplete lines, which a start removes.
     var check: DirectoryCheck.Verdict
     /// The last revision that `repair` keeps; nil if nothing needs repair.
     var keptRevision: Int64?
@@ -177,6 +179,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
         .starting("the last line without its line feed") { try $0.edit("journal-8.jsonl") { $0.removeLast() } },
         .refused("zeros that do not fill a sector", ["journal-8.jsonl, line 6, at byte ", "check"], keptRevision: 12) {
             folder in
+            // One zero less than in the case "a lost sector in the last batch".
             try folder.edit("journal-8.jsonl") { bytes in
                 bytes += [UInt8](repeating: 0, count: 1023 - bytes.count % 512) + Array("\"x\":1}}\n".utf8)
             }

@@ -35,7 +35,8 @@ final class DataFolder {
         disk.put(name, nil)
     }
 
-    /// The contents of all files by name, without the files `LOCK` and `NEWEST`.
+    /// The contents of all files by name, without the file `LOCK`, which each start writes, and without the file
+    /// `NEWEST`, which is written again with each new journal.
     func contents() throws -> [String: [UInt8]] {
         Dictionary(
             uniqueKeysWithValues: try names.filter { !["LOCK", "NEWEST"].contains($0) }.map { ($0, try read($0)) })

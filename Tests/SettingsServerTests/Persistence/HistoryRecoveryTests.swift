@@ -26,6 +26,7 @@ struct HistoryRecoveryTests {
 
         /// Makes a commit of one or two suites.
         mutating func next() throws -> RetainedCommit {
+            // Leaves a gap between the revisions.
             let revision = try #require(state.revision.advanced(by: 2))
             var commit = try commits.next(on: state, revision: revision)
             if commits.chance(percent: 20) {
@@ -64,7 +65,8 @@ struct HistoryRecoveryTests {
         }
     }
 
-    /// Returns random limits.
+    /// Returns random limits. `newestPercent` is the part of the limits that is reserved for the newest commits,
+    /// regardless of their suites.
     private static func limits(_ random: inout SeededGenerator) -> History.Limits {
         var limits = History.Limits()
         limits.commits = 4 + random.below(40)
@@ -91,7 +93,7 @@ struct HistoryRecoveryTests {
 
     @Test("A history that is read from snapshots between commits equals the original history")
     func same() throws {
-        // `share` is the number of the rounds as a fraction of 1,000, the default number of iterations.
+        // There are 1,000 rounds by default, so a share of 0.005 means five rounds.
         for var random in FuzzBudget.generators(shareOfRounds: 0.005) {
             let limits = Self.limits(&random)
             var run = try Run(seed: random.seed, limits)
@@ -169,7 +171,7 @@ struct HistoryRecoveryTests {
             for _ in 0..<12 { try harness.writeBatch() }
             let before = try #require(harness.newestState)
             protectedCount += before.history.all.count { $0.commit.revision <= before.history.evictedThrough }
-            harness.crash(.syncedOnly, seed: 0)
+            harness.crash(.syncedOnly)
             try harness.open()
             let after = try #require(harness.newestState)
             try #require(StateDescription(after) == StateDescription(before), "seed \(seed)")

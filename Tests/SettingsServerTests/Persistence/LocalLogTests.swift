@@ -69,7 +69,7 @@ struct LocalLogTests {
         try harness.close()
         let before = try #require(harness.newestState)
         for closes in [true, false] {
-            harness.crash(.everything, seed: 0)
+            harness.crash(.everything)
             for call in disk.calls { harness.disk.fail(call, with: disk.code) }
             try harness.open()
             try expectState(harness, before)
@@ -86,7 +86,7 @@ struct LocalLogTests {
         #expect(try harness.acceptsWriteAfterHealing(), "\(harness.log?.writeFailureReason ?? "the write failed")")
         let after = try #require(harness.newestState)
         try harness.close()
-        harness.crash(.syncedOnly, seed: 0)
+        harness.crash(.syncedOnly)
         try harness.open()
         try expectState(harness, after)
     }
@@ -106,7 +106,7 @@ struct LocalLogTests {
         #expect(harness.log?.writeFailureReason == nil)
         #expect(harness.disk.content("journal-0.jsonl") == journal)
         #expect(harness.disk.names.contains("journal-\(before.revision).jsonl"))
-        harness.crash(.everything, seed: 0)
+        harness.crash(.everything)
         try harness.open()
         try expectState(harness, before)
     }
@@ -143,6 +143,7 @@ struct LocalLogTests {
         try harness.writeBatch()
         #expect(harness.log?.writeFailureReason == nil)
         #expect(!harness.disk.names.contains { $0.hasPrefix("snapshot") })
+        // The log retries the snapshot two seconds after the first failure.
         harness.performMaintenance(after: .seconds(1))
         #expect(!harness.disk.names.contains { $0.hasPrefix("snapshot") })
         harness.performMaintenance(after: .seconds(3))
@@ -189,7 +190,7 @@ struct LocalLogTests {
 
     private func expectSameStateAfterCrash(_ harness: LogHarness) throws {
         let before = try #require(harness.newestState)
-        harness.crash(.syncedOnly, seed: 0)
+        harness.crash(.syncedOnly)
         try harness.open()
         try expectState(harness, before)
     }

@@ -186,8 +186,8 @@ final class LogHarness {
         return published.count == count + 1 && log?.writeFailureReason == nil
     }
 
-    /// Simulates a crash: determines which data survives for the next start.
-    func crash(_ survival: SimulatedDisk.Survival, seed: UInt64) {
+    /// Simulates a crash: determines which data survives for the next start. With `some`, the seed determines this data.
+    func crash(_ survival: SimulatedDisk.Survival, seed: UInt64 = 0) {
         log = nil
         disk.restart(survival, seed: seed)
     }

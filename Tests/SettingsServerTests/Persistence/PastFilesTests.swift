@@ -99,7 +99,7 @@ struct PastFilesTests {
             for _ in 0..<25 { try run.writeBatch() }
             try run.expectEqualToReference("seed \(seed), round \(round)")
             if round % 2 == 0 { try run.harness.close() }
-            run.harness.crash(.syncedOnly, seed: UInt64(round))
+            run.harness.crash(.syncedOnly)
             try run.harness.open()
             try run.expectEqualToReference("seed \(seed), after round \(round)")
         }
@@ -167,6 +167,7 @@ struct PastFilesTests {
     func longSearch() throws {
         // A page searches about 16,384 commits, and each file counts as 64 commits. With more than 256 files, a search
         // therefore needs a second page.
+        // The journal never reaches its limit, so the log writes no snapshot.
         var run = try Run(seed: 11) { $0.journalBytes = 1 << 30 }
         var pageCounts: Set<Int> = []
         var files = 0
@@ -217,7 +218,7 @@ struct PastFilesTests {
             var run = try Run(seed: 7) { $0.history.commits = 100 }
             for _ in 0..<30 { try run.writeBatch() }
             if closes { try run.harness.close() }
-            run.harness.crash(.syncedOnly, seed: 1)
+            run.harness.crash(.syncedOnly)
             run.harness.setup.history.commits = 8
             try run.harness.open()
             #expect(try #require(run.harness.newestState).history.count <= 8)
@@ -233,7 +234,8 @@ struct PastFilesTests {
         let files = try #require(run.harness.log?.pastFiles).list
         let oldest = try #require(files.first)
         #expect(oldest.from > .zero && files.count > 1)
-        // Ages are relative to the `AgreedTime`, which may be up to twice the maximum age behind the last commit.
+        // The log computes ages from an estimate of the present time, which may be up to twice the maximum age of 15
+        // seconds behind the last commit. So it removes a file after at most 45 seconds and the time of a few commits.
         let earliest = run.reference.time.milliseconds - 60_000
         #expect(oldest.latestTime.milliseconds >= earliest)
         #expect(run.harness.disk.names.filter { $0.hasPrefix("past-") }.count == files.count)
@@ -282,14 +284,15 @@ struct PastFilesTests {
         var run = try Run(seed: 12) { $0.journalBytes = 1 << 20 }
         for _ in 0..<10 { try run.writeBatch() }
         #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
-        // After a failure, the log pauses before it writes the past file again. The test does not wait for this retry.
+        // A past file gets its name by a rename. After a failure, the log pauses before it writes the file again. The
+        // test does not wait for this retry.
         run.harness.disk.fail(.rename, with: ENOSPC)
         for _ in 0..<8 { try run.writeBatch() }
         #expect(run.harness.pastCharge.bytes.withLock(\.self) > 0)
         run.harness.disk.heal()
         let files = try #require(run.harness.log?.pastFiles).list.count
         try run.harness.close(within: 0)
-        run.harness.crash(.syncedOnly, seed: 1)
+        run.harness.crash(.syncedOnly)
         #expect(run.harness.disk.names.filter { $0.hasPrefix("past-") }.count == files)
         try run.harness.open()
         run.harness.performMaintenance()
@@ -301,6 +304,7 @@ struct PastFilesTests {
     func unwritablePastFiles() throws {
         var run = try Run(seed: 13) { $0.journalBytes = 1 << 20 }
         for _ in 0..<10 { try run.writeBatch() }
+        // A past file gets its name by a rename.
         run.harness.disk.fail(.rename, with: ENOSPC)
         for _ in 0..<100 { try run.writeBatch() }
         run.harness.disk.heal()
@@ -315,7 +319,7 @@ struct PastFilesTests {
         for isAtEnd in [false, true] {
             var run = try Run(seed: 9)
             for _ in 0..<40 { try run.writeBatch() }
-            run.harness.crash(.syncedOnly, seed: 1)
+            run.harness.crash(.syncedOnly)
             let names = run.harness.disk.names.compactMap { DataDirectory.PastFileName($0) }.sorted { $0.to < $1.to }
             let damaged = names[names.count / 2]
             var bytes = try #require(run.harness.disk.content(damaged.name))
@@ -356,12 +360,12 @@ struct PastFilesTests {
         for _ in 0..<10 { try run.writeBatch() }
         try run.harness.close()
         let copy = run.harness.disk.names.filter { $0 != "LOCK" }.map { ($0, run.harness.disk.content($0) ?? []) }
-        run.harness.crash(.syncedOnly, seed: 1)
+        run.harness.crash(.syncedOnly)
         try run.harness.open()
         let end = run.reference.revision
         for _ in 0..<30 { try run.writeBatch() }
         try run.harness.close()
-        run.harness.crash(.syncedOnly, seed: 1)
+        run.harness.crash(.syncedOnly)
         // Restores all files except the past files.
         for name in run.harness.disk.names where name != "LOCK" && !name.hasPrefix("past-") {
             run.harness.disk.put(name, nil)

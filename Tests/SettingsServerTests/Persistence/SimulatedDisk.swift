@@ -62,8 +62,8 @@ final class SimulatedDisk: FileSystem {
     }
 
     /// Simulates the end of the process and its next start. Closes all files, removes all faults, and keeps only the
-    /// data that `survival` describes.
-    func restart(_ survival: Survival, seed: UInt64) {
+    /// data that `survival` describes. With `some`, the seed determines which data survives.
+    func restart(_ survival: Survival, seed: UInt64 = 0) {
         storage.withLock { $0.restart(survival, seed) }
     }
 

@@ -84,6 +84,7 @@ struct SimulatedStorage: Sendable {
         lastNumber += 1
         let descriptor = Int32(lastNumber)
         guard access != .directory else {
+            // The directory has the inode number 0.
             descriptors[descriptor] = 0
             return descriptor
         }

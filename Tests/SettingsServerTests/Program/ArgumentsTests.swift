@@ -81,6 +81,9 @@ struct ArgumentsTests {
         #expect(configuration.logLevel == .info)
     }
 
+    private static let missingHost =
+        "the host is missing; use 127.0.0.1 for this machine only, or 0.0.0.0 for all IPv4 interfaces"
+
     @Test(arguments: [
         ("--listn 127.0.0.1:0", #"unknown option "--listn": did you mean --listen?"#),
         ("--zzzzzz", #"unknown option "--zzzzzz": settingsd --help lists the options"#),
@@ -97,7 +100,7 @@ struct ArgumentsTests {
         ("--version=1", #"--version accepts no value, but has the value "1": omit the value"#),
         (
             "--listen 7070",
-            #"--listen: cannot listen on "7070": the port is missing: write it like 127.0.0.1:7070"#
+            #"--listen: cannot listen on "7070": \#(missingHost): write it like 127.0.0.1:7070"#
         ),
         (
             "--listen unix:7070",
@@ -106,7 +109,7 @@ struct ArgumentsTests {
         ),
         (
             "--listen 127.0.0.1:1,7070",
-            #"--listen: cannot listen on "7070": the port is missing: write it like 127.0.0.1:7070"#
+            #"--listen: cannot listen on "7070": \#(missingHost): write it like 127.0.0.1:7070"#
         ), ("--listen", "--listen has no value: write --listen HOST:PORT|unix:PATH"),
         ("chek", #"unknown command "chek": did you mean check?"#),
         (

@@ -5,7 +5,8 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// The daemon as a process: its start, and its reaction to signals.
+/// The daemon as a process: its start, and its reaction to signals. If a signal ends the daemon at once, the exit code is
+/// 128 plus the number of the signal.
 @Suite(.ownThread)
 struct LifecycleTests {
     /// Starts a daemon, and waits until it listens.

@@ -38,6 +38,7 @@ struct LineWriterTests {
         }
     }
 
+    /// `delay` is the time for which the writer collects lines before it writes them.
     @Test(
         "A stalled reader blocks no caller, and each line is later written or counted as dropped",
         arguments: [0, O_NONBLOCK], [Duration.zero, .milliseconds(5)])
@@ -69,6 +70,7 @@ struct LineWriterTests {
         let pipe = try FullPipe()
         let socket = directory.path + "/socket"
         let options = ["--listen", "unix:\(socket)", "--data", directory.path + "/data", "--log", "debug"]
+        // The child gets the pipe as descriptor 3, which `2>&3` makes its standard error.
         let daemon = try ChildProcess(
             ["-c", "exec \"$0\" \"$@\" 2>&3", ChildProcess.daemonPath] + options, of: "/bin/sh",
             descriptors: [pipe.input])
@@ -85,6 +87,7 @@ struct LineWriterTests {
     @Test
     func `An error that ends the start does not wait for a reader of standard error`() throws {
         let pipe = try FullPipe()
+        // As above, the descriptor 3 is the pipe.
         let program = try ChildProcess(
             ["-c", "exec \"$0\" --nonsense 2>&3", ChildProcess.daemonPath], of: "/bin/sh", descriptors: [pipe.input])
         #expect(try program.end().code == 64)

@@ -18,6 +18,7 @@ struct ProgramTests {
         #expect(end.output.contains("  --durability always|interval|snapshot\n"))
         #expect(end.output.contains("\n  64  the command line is invalid\n"))
         let words = Set(end.output.split { " \n".contains($0) }.map(String.init))
+        // The flag of the option `openToNetwork` has another form than the flags of the other options.
         for option in Option.all where option.name != "openToNetwork" {
             #expect(words.contains(option.name) || words.contains(option.flag), "\(option.name)")
         }

@@ -84,7 +84,8 @@ struct GenerationTests {
         #expect(results[5]?.problem?.outcome == .notDone)
     }
 
-    /// Queues another write while it receives a refusal. No client can send its next write earlier.
+    /// Queues another write while the store delivers a refusal. A client sends its next write later, because the
+    /// client must first receive the refusal.
     private final class EagerReceiver: WriteReceiver {
         private let results: CollectedResults
         private let refused: Int
@@ -103,6 +104,7 @@ struct GenerationTests {
     @Test("A write that follows a refusal is decided on the published state")
     func afterRefusal() throws {
         let (store, results) = (try ScriptedStore(ScriptedLog(failsEveryNthFlush: 2)).store, CollectedResults())
+        // The flush of this write succeeds. After it, every second flush fails: that of the first write of a round.
         #expect(store.enqueue(WriteID(0), try .put("before", 1), for: results) == nil)
         _ = results.wait(for: 1)
         for round in 1...200 {

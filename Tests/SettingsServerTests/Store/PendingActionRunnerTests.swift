@@ -8,7 +8,8 @@ import Testing
 
 @testable import SettingsStorage
 
-/// The runner of pending actions with clocks that the test controls.
+/// The runner of pending actions with clocks that the test controls. `start` carries out the actions that are already
+/// due, and waits for their results for at most `waitingAtMostSeconds`.
 @Suite(.ownThread)
 struct PendingActionRunnerTests {
     /// The wall clock of a run at its start, in milliseconds.
@@ -58,7 +59,8 @@ struct PendingActionRunnerTests {
         /// The kinds of the actions that are still pending.
         var pendingKinds: [PendingAction.Kind] { store.state.pending.byDeadline.map(\.action.kind) }
 
-        /// Makes the runner compare the deadlines with the clocks, and waits until it has done so.
+        /// Makes the runner compare the deadlines with the clocks, as a publication of changed pending actions does, and
+        /// waits until the runner has done so.
         func awaitRunnerCheck() {
             runner.published()
             runner.awaitCheck()

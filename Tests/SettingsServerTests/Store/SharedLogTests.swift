@@ -8,7 +8,8 @@ import Testing
 
 @testable import SettingsStorage
 
-/// A store over a log to which other daemons add commits.
+/// A store over a log to which other daemons add commits. Each flush of the log waits for `releaseFlush`. A flush that
+/// fails with `.overtaken, .contended` does so because other daemons have committed first. Writes have numbers.
 @Suite(.ownThread)
 struct SharedLogTests {
     private let run: ScriptedStore
@@ -132,6 +133,7 @@ struct SharedLogTests {
         performMaintenance()
         #expect(run.results.order == [1])
 
+        // While the outcome of a batch is unknown, the log in etcd refuses all later batches. So this flush fails, too.
         run.log.failNextFlush(.notDone, .failed)
         run.log.releaseFlush()
         run.enqueue(try run.makeWrite(3, key: "b", value: 1))

@@ -43,6 +43,7 @@ struct UnknownOutcomeTests {
         do {
             let (store, log) = try start()
             #expect(try write(.set(1), "a", on: store)?.setting?.changed == true)
+            // The log can neither sync the commit, nor begin a new journal, nor truncate the journal before the commit.
             for call in [FileError.Call.syncData, .sync, .truncate] { disk.fail(call, with: EIO) }
             #expect(try write(.set(1), "k", on: store)?.problem?.outcome == .unknown)
             let answers = [
@@ -58,16 +59,17 @@ struct UnknownOutcomeTests {
             #expect(log.writeFailureReason != nil)
         }
         // The process is killed, and the data that the sync should have written is on disk.
-        disk.restart(.everything, seed: 0)
+        disk.restart(.everything)
         let (store, _) = try start()
         #expect(try write(.delete, "k", on: store)?.setting?.changed == true, "the start must restore the commit")
 
+        // Only this call fails, so the log can truncate the journal before the commit.
         disk.fail(.syncData, with: EIO)
         #expect(try write(.set(3), "k", on: store)?.problem?.outcome == .unknown)
         disk.fail(.syncData, with: nil)
         let removal = try write(.delete, "k", on: store)
         #expect(removal?.setting?.changed == false, "the log has begun a new journal without the commit of the value 3")
-        disk.restart(.everything, seed: 0)
+        disk.restart(.everything)
         #expect(
             try write(.delete, "k", on: start().store)?.setting?.changed == false,
             "the start must not restore the value 3"

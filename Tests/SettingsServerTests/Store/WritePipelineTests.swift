@@ -238,6 +238,7 @@ struct WritePipelineTests {
     func costlyWrites() throws {
         let run = try ScriptedStore { $0.batchCount = 1 }
         try run.beginFlushOfWrite1()
+        // Write 3 is costly, because deciding it is estimated to take 50 ms.
         run.enqueue(
             try run.makeWrite(2, key: "ahead", value: 1),
             try run.makeWrite(3, key: "long", value: 1, estimatedTime: 50_000_000),
@@ -245,21 +246,21 @@ struct WritePipelineTests {
         for _ in 1...5 { run.log.releaseFlush() }
         #expect(run.awaitFurtherResults(5).count == 5)
         #expect(run.results.order == [1, 2, 4, 5, 3])
-        // The next call waits for the flush of write 9.
+        // Each flush has signalled its start. Consumes the signals of writes 2 to 5.
         for _ in 2...5 { run.log.awaitFlushStart() }
 
-        run.enqueue(try run.makeWrite(9, key: "first", value: 2))
+        run.enqueue(try run.makeWrite(6, key: "first", value: 2))
         run.log.awaitFlushStart()
-        run.enqueue(try run.makeWrite(6, key: "ahead", value: 2))
+        run.enqueue(try run.makeWrite(7, key: "ahead", value: 2))
         run.awaitDecisions()
         run.store.refuseCostlyWrites()
         run.enqueue(
-            try run.makeWrite(7, key: "long", value: 2, estimatedTime: 50_000_000),
-            try run.makeWrite(8, key: "a", value: 2))
+            try run.makeWrite(8, key: "long", value: 2, estimatedTime: 50_000_000),
+            try run.makeWrite(9, key: "a", value: 2))
         for _ in 1...3 { run.log.releaseFlush() }
         let results = run.awaitFurtherResults(4)
-        #expect(results[7]?.problem?.code == .shuttingDown && results[7]?.problem?.outcome == .notDone)
-        #expect(results[8]?.problem == nil)
+        #expect(results[8]?.problem?.code == .shuttingDown && results[8]?.problem?.outcome == .notDone)
+        #expect(results[9]?.problem == nil)
     }
 
     @Test("The store is busy if its queued writes take long, not if there are many")

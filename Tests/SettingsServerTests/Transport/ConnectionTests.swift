@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 /// `ScriptedHandler` answers `/later` when the test calls `answer`, `/after` after all earlier requests, and `/big`
-/// with eight megabytes. After the answer to `/last`, the connection closes. The log of the script has the calls of the
-/// handler.
+/// with eight megabytes. After the answer to `/last`, the connection closes. Any other answer has three letters of the
+/// method, the path and the body, such as `POS /a body`. The log of the script has the calls of the handler.
 @Suite(.ownThread)
 struct ConnectionTests {
     @Test(arguments: [

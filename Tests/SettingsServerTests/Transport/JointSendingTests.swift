@@ -111,6 +111,7 @@ struct JointSendingTests {
 
     @Test
     func `The part of a joint answer that does not fit into the socket buffer is sent later`() throws {
+        // For the size 1, the kernel uses its smallest buffers.
         let server = try TestServer(sendBuffer: 1)
         let (clients, exchanges) = try connect(server, receiveBuffer: 1)
         let long = String(repeating: "0123456789abcdef", count: ParallelSend.maximumPieceLength / 16)

@@ -20,7 +20,7 @@ struct ListenAddressTests {
     }
 
     @Test(arguments: [
-        ("7070", "port is missing"), ("localhost", "port is missing"), ("localhost:", "a number"),
+        ("7070", "host is missing"), ("localhost", "port is missing"), ("localhost:", "a number"),
         ("localhost:65536", "65535"), ("localhost:http", "a number"), ("localhost:-1", "a number"),
         (":7070", "host is missing"), ("[]:7070", "host is missing"), ("::1:7070", "brackets"),
         ("unix:", "begin with /"), ("unix:7070", "begin with /"), ("unix:run/s", "begin with /"),

@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 /// `ScriptedHandler` answers `/later…` when the test calls `answer`, `/slow` after two milliseconds of work, and `/big`
-/// with eight megabytes. After the answer to `/last`, the connection closes. The log of the script has the handled
-/// paths.
+/// with eight megabytes. After the answer to `/last`, the connection closes. Any other answer has three letters of the
+/// method, the path and the body, such as `POS /b body`. The log of the script has the handled paths.
 @Suite(.ownThread)
 struct PipeliningTests {
     @Test
@@ -15,6 +15,7 @@ struct PipeliningTests {
         let chunked =
             "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
         let bytes = Array((get("/a") + post("/b", "body") + chunked + get("/d")).utf8)
+        // `after` runs after each send: the server must read the first part before the second part arrives.
         for split in 1..<bytes.count {
             try client.send(bytes, splitAt: [split], after: server.awaitLoops)
             let answers = try (0..<4).map { _ in try client.readResponse().text }

@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 
 /// Streams to clients that read slowly. `ScriptedHandler` leaves requests for `/later…` to the test, which begins a
-/// stream as the answer. The log of the script has the calls of the handler, such as `drained` and `closed`.
+/// stream as the answer. The log of the script has the calls of the handler, such as `drained` and `closed`. The server
+/// resets a connection if more than `streamBytes` of its stream are unsent for the time `streamTime`.
 @Suite(.ownThread)
 struct StreamFlowTests {
     private static let piece = [UInt8](repeating: 0x2E, count: 64 * 1024)

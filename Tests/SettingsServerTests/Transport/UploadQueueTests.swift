@@ -5,7 +5,7 @@ import Testing
 
 struct UploadQueueTests {
     /// All bodies together may take 1000 bytes, an eighth of the capacity, and the bodies of one client 500 bytes. The
-    /// capacity is seven eighths of the limit.
+    /// capacity is seven eighths of the limit. `+ 8` prevents that the division rounds the capacity below 8000 bytes.
     private let budget = MemoryBudget(limit: 8 * 1000 * 8 / 7 + 8)
 
     private static func client(_ letter: Character) -> ClientKey { .caller(String(letter)) }
