@@ -39,8 +39,9 @@ package enum MessageError: Error, Equatable, Sendable {
             reason
         case .bodyTooLarge(let limit): "the body must be at most \(limit) bytes long"
         case .targetTooLong(let limit): "the target of the request must be at most \(limit) bytes long"
-        case .headTooLarge(let limit): "the fields of the request must be at most \(limit) bytes long in total"
-        case .tooManyFields(let limit): "a request must have at most \(limit) fields"
+        case .headTooLarge(let limit):
+            "the head of a message (the first line and the fields) must be at most \(limit) bytes long"
+        case .tooManyFields(let limit): "a message must have at most \(limit) fields"
         }
     }
 

@@ -51,7 +51,7 @@ struct FaultTests {
     ]
 
     /// Runs the case with each fault at each call of the file system, or with a part of these combinations if
-    /// `FUZZ_ITERATIONS` is less than 1,000. With past files, whose comparison is slow, a call gets only every second
+    /// `FUZZ_ITERATIONS` is at most 500. With past files, whose comparison is slow, a call gets only every second
     /// fault. After each run, calls `check` with a title for messages, and with the data that the simulated crash must
     /// leave on the disk.
     private func runWithEachFault(

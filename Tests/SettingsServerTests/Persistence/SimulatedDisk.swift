@@ -234,7 +234,7 @@ final class SimulatedDisk: FileSystem {
 }
 
 extension Mutex<SimulatedStorage> {
-    /// Counts a call. Applies the planned fault, or performs the call.
+    /// Counts a call. Applies the planned fault, or performs the call. `body` returns its error code; nil for success.
     fileprivate borrowing func call(
         _ call: FileError.Call, _ path: String, onFailure: (inout SimulatedStorage) -> Void = { _ in },
         _ body: (inout SimulatedStorage) -> Int32?

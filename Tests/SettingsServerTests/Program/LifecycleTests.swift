@@ -143,7 +143,7 @@ struct LifecycleTests {
         let file = try directory.file("c.json", #"{"access":{"users":{\#(users)}}}"#)
         let process = try ChildProcess(
             ["--config", file, "--listen", "127.0.0.1:0", "--data", directory.path + "/data"])
-        // The first statements of the program ignore USR1.
+        // The first statements of the program ignore USR1. `SigIgn` is the set of the ignored signals in `/proc`.
         try eventually { try process.has(SIGUSR1, in: "SigIgn") }
         process.signal(SIGHUP)
         _ = try process.line(containing: "configuration was reloaded")
@@ -159,6 +159,7 @@ struct LifecycleTests {
         try eventually {
             if case .connection = listener.accept() { true } else { false }
         }
+        // `SigBlk` is the set of the blocked signals in `/proc`.
         #expect(try !process.has(SIGHUP, in: "SigBlk"))
     }
 

@@ -169,6 +169,7 @@ struct StreamFlowTests {
         }
         while try unsentBytes(server, exchange) > limits.streamBytes { _ = try client.readChunk() }
         #expect(try unsentBytes(server, exchange) > 0)
+        // This event exceeds the limit. At the next push, it has done so for longer than `streamTime`, a nanosecond.
         let event = [UInt8](repeating: 0x2E, count: limits.streamBytes + 1)
         try server.onLoop(exchange) { _ = $0.push($1, event) }
         server.awaitLoops()
