@@ -148,7 +148,7 @@ struct ClientTests {
             launchCount: 5 → 6
             pending p3: the daemon reverts the change at TIME unless it is confirmed
               settings confirm p3    keeps the change
-              settings revert p3    reverts the change now
+              settings revert p3     reverts the change now
             launchCount: 6 → 5
             p3: the change was reverted by user:ME at revision 4
             ! settings: timed out after 0.1 seconds: 0 of 1 client of app applied revision 3, so the change was reverted

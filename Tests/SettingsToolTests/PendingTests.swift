@@ -15,7 +15,7 @@ struct PendingTests {
             theme: "light" (default) → "dark"
             pending p2: the daemon reverts the change at TIME unless it is confirmed
               settings confirm p2    keeps the change
-              settings revert p2    reverts the change now
+              settings revert p2     reverts the change now
             $ settings pending --format tsv --header | cut -f 1,4,5,7
             id	action	subject	note
             p2	revert unless confirmed	app theme	why
@@ -72,7 +72,7 @@ struct PendingTests {
             => 5
             $ settings set app name=sale --effective 2h --until 1h30m
             pending p2: the daemon makes the change at TIME, and reverts it at TIME
-              settings cancel p2    drops the change
+              settings cancel p2     drops the change
             $ settings get app name
             ! settings: name of suite app is not set and has no default
             => 3
@@ -116,7 +116,7 @@ struct PendingTests {
             launchCount: 0 (default) → 7
             pending p2: the daemon reverts the change at TIME unless it is confirmed
               settings confirm p2    keeps the change
-              settings revert p2    reverts the change now
+              settings revert p2     reverts the change now
             7
             launchCount: 7 → 0 (default)
             p2: the change was reverted by user:ME at revision 3

@@ -101,6 +101,8 @@ struct JSONParser {
         case UInt8(ascii: "t"): return try literal("true", .bool(true), bytes)
         case UInt8(ascii: "f"): return try literal("false", .bool(false), bytes)
         case UInt8(ascii: "n"): return try literal("null", .null, bytes)
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"):
+            throw fail(bytes, "expected a value, found \(found(bytes)); a text needs quotation marks")
         default: throw fail(bytes, "expected a value, found \(found(bytes))")
         }
     }
@@ -112,7 +114,9 @@ struct JSONParser {
         let matches =
             end <= bytes.count
             && word.withUTF8Buffer { $0.span.hasSameBytes(as: bytes.extracting(position..<end)) }
-        guard matches else { throw fail(bytes, "expected a value; did you mean \(word)?") }
+        guard matches else {
+            throw fail(bytes, "expected a value; did you mean \(word), or a text in quotation marks?")
+        }
         position = end
         return value
     }

@@ -37,13 +37,13 @@ struct TokenTool {
             try ProcessUser.switchToOwner(of: path.parentDirectory ?? ".")
         }
         switch command.verb {
-        case .create: try create(for: daemon)
+        case .create: try create(for: daemon, of: directory)
         case .revoke:
             let name = try name()
             try TokenFile.change(at: file) { (tokens: inout TokenFile) throws(ConfigurationError) in
                 try tokens.revoke(name)
             }
-            notifyDaemon(daemon, "the token \(name) was revoked")
+            notifyDaemon(daemon, of: directory, "the token \(name) was revoked")
         default:
             // If root owns the directory, the process still runs as root, and the file may belong to the user of the
             // daemon. The commands `create` and `revoke` accept such a file, too.
@@ -59,7 +59,7 @@ struct TokenTool {
     }
 
     /// Creates a token. The standard output contains only the token, so that a script can read it.
-    private func create(for daemon: RunningProcess?) throws {
+    private func create(for daemon: RunningProcess?, of directory: DataDirectory?) throws {
         let name = try name()
         guard !command.grants.isEmpty else {
             throw ProgramError(
@@ -77,7 +77,7 @@ struct TokenTool {
             try tokens.create(name, grants, expires: expires, now: now)
         }
         Program.printLine(token)
-        notifyDaemon(daemon, "the token \(name) was created; it cannot be shown again")
+        notifyDaemon(daemon, of: directory, "the token \(name) was created; it is shown only now")
     }
 
     private func name() throws(ProgramError) -> String {
@@ -128,8 +128,10 @@ struct TokenTool {
     }
 
     /// Makes a running daemon read the token file again. Prints `result`, and whether the daemon was notified.
-    private func notifyDaemon(_ daemon: RunningProcess?, _ result: String) {
-        var next = "no daemon was notified; for a daemon with another data directory, add --data DIR"
+    private func notifyDaemon(_ daemon: RunningProcess?, of directory: DataDirectory?, _ result: String) {
+        var next =
+            "no running daemon uses \(directory?.path ?? "a default data directory"); to notify a daemon with another data "
+            + "directory, add --data DIR"
         if let process = daemon {
             next =
                 ProcessSignal.hangUp.send(to: process)

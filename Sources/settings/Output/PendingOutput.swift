@@ -8,7 +8,7 @@ extension PendingDescription {
         let connectionOptions = arguments.quotedOptions(["server", "token-file"])
         let time = deadline?.short ?? ""
         func command(_ name: String, _ effect: String) -> String {
-            "  settings \(name) \(id)\(connectionOptions)    \(effect)"
+            "  settings \(name) \(id)\(connectionOptions)\(String(repeating: " ", count: 11 - name.count))\(effect)"
         }
         let keep = command("confirm", "keeps the change")
         switch kind {

@@ -35,8 +35,8 @@ struct TokenCommandTests {
         #expect(first.code == 0)
         #expect(
             first.errors
-                == "the token first was created; it cannot be shown again; "
-                + "no daemon was notified; for a daemon with another data directory, add --data DIR\n")
+                == "the token first was created; it is shown only now; "
+                + "no running daemon uses \(data); to notify a daemon with another data directory, add --data DIR\n")
         let daemon = try DaemonProcess(data: data, options: ["--access.tokens", file])
         _ = try daemon.process.line(containing: "info access control: on, 1 token, 0 users")
         let text = first.output.trimmingCharacters(in: .newlines)
