@@ -25,7 +25,8 @@ package struct TokenError: Error, Equatable, Sendable {
 final class AccessTokenFile: Sendable {
     typealias Content = Result<String, TokenError>
     typealias Completion = @Sendable (Content) -> Void
-    /// Reads at most `AccessTokenFile.maximumLength + 1` bytes of the file at a path.
+    /// Reads at most `AccessTokenFile.maximumLength + 1` bytes of the file at a path. More than `maximumLength` bytes
+    /// show that the file is too large.
     typealias Read = @Sendable (String) -> Result<[UInt8], UnreadableFile>
 
     private struct State {
@@ -60,7 +61,7 @@ final class AccessTokenFile: Sendable {
     ///   - path: The path of the file.
     ///   - variable: The environment variable that contains the path, for error messages; nil if the path comes from
     ///     the program.
-    ///   - read: Replaces the file system in tests.
+    ///   - read: Reads the file. Nil to read the file only if it is a regular file.
     init(_ path: String, from variable: String?, read: Read? = nil) {
         self.path = path
         label =

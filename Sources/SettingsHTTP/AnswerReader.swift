@@ -9,6 +9,7 @@ internal import Synchronization
 package final class AnswerReader: Sendable {
     package typealias Completion = @Sendable (Result<Reply, SettingsError>) -> Void
 
+    /// A command to the thread. The number identifies the request.
     private enum Command: Sendable {
         case start(UInt64, Request, ConnectionPool, TimeSpan, Completion)
         case sendNow(UInt64)
@@ -48,7 +49,7 @@ package final class AnswerReader: Sendable {
     /// Sends a request. Returns the number that identifies the request in ``cancel(_:)`` and ``sendNow(_:)``.
     ///
     /// - Parameter completion: called once, on the thread of the reader. If the system cannot create this thread,
-    ///   called on a thread that starts a request. The completion must return soon and must not wait.
+    ///   called on a thread that calls this method. The completion must return soon and must not wait.
     func start(
         _ request: Request, _ pool: ConnectionPool, _ span: TimeSpan, completion: @escaping Completion
     ) -> UInt64 {

@@ -5,13 +5,14 @@ extension ConnectionPool {
     package func exchange(
         _ request: Request, by deadline: ContinuousClock.Instant
     ) async throws(SettingsError) -> Reply {
-        let poll = LongPoll(request, self, by: deadline)
+        // In spite of its name, a `LongPoll` can send any request.
+        let pendingRequest = LongPoll(request, self, by: deadline)
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                poll.start { continuation.resume(returning: $0) }
+                pendingRequest.start { continuation.resume(returning: $0) }
             }
         } onCancel: {
-            poll.cancel()
+            pendingRequest.cancel()
         }
         return try result.get()
     }

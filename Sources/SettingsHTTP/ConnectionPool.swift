@@ -89,7 +89,7 @@ package final class ConnectionPool: Sendable {
             let dropped = state.idle.count > limit ? state.idle.removeFirst() : nil
             return (dropped, planSweep(&state))
         }
-        _ = dropped
+        _ = dropped  // The release of the last reference closes the connection.
         if let sweep { sweepLater(at: sweep) }
     }
 
@@ -109,7 +109,7 @@ package final class ConnectionPool: Sendable {
             state.isSweepPlanned = false
             return (expired, planSweep(&state))
         }
-        _ = expired
+        _ = expired  // The release of the last references closes the connections.
         if let next { sweepLater(at: next) }
     }
 

@@ -165,7 +165,7 @@ final class HostAddresses: Sendable {
     convenience init(of address: ServerAddress) {
         self.init(fixed: Self.fixed(of: address)) {
             switch address.kind {
-            case .unix: .success([])
+            case .unix: .success([])  // The addresses are fixed, so the resolver is not called.
             case .tcp(let host, let port), .https(let host, let port):
                 Result { () throws(ResolveError) in try SocketAddress.resolve(host, port: port) }
             }

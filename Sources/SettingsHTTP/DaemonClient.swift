@@ -56,13 +56,13 @@ public final class DaemonClient: Sendable {
     public func send<Output>(_ endpoint: Endpoint<Output>) async throws(SettingsError) -> Output {
         var endpoint = endpoint
         while true {
-            let poll = poll(endpoint)
+            let pendingRequest = pendingRequest(endpoint)
             let result = await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
-                    poll.start { continuation.resume(returning: $0) }
+                    pendingRequest.start { continuation.resume(returning: $0) }
                 }
             } onCancel: {
-                poll.cancel()
+                pendingRequest.cancel()
             }
             switch try step(after: result, endpoint) {
             case .answer(let output): return output
@@ -97,8 +97,9 @@ public final class DaemonClient: Sendable {
         }
     }
 
-    /// Returns an object that sends the request without blocking a thread. The caller starts the request.
-    func poll<Output>(_ endpoint: Endpoint<Output>) -> LongPoll {
+    /// Returns an object that sends the request without blocking a thread. The caller starts the request. In spite of its
+    /// name, a `LongPoll` can send any request.
+    func pendingRequest<Output>(_ endpoint: Endpoint<Output>) -> LongPoll {
         LongPoll(endpoint.request, pool, by: deadline(of: endpoint), reader: reader)
     }
 
@@ -121,6 +122,6 @@ extension ServerAddress {
     /// Returns the address in the environment variable `SETTINGS_URL`. If the variable is not set or is empty, returns
     /// the default address `http://127.0.0.1:7070`.
     public static func fromEnvironment() throws(ServerAddressError) -> ServerAddress {
-        try from(variable: EnvironmentVariables.value(of: variable))
+        try from(variable: EnvironmentVariables.value(of: Self.variable))
     }
 }

@@ -126,7 +126,7 @@ package struct Reply: Equatable, Sendable {
 
     package var cursor: Cursor? { response.fields.value(of: "settings-cursor").flatMap { Cursor($0) } }
 
-    /// True if the response is from a gateway that cannot reach the daemon.
+    /// True if the response is from a gateway that cannot reach the daemon. All errors of the daemon have a code.
     package var isFromGateway: Bool {
         guard (502...504).contains(status), cursor == nil else { return false }
         return Problem(status: status, body: try? value()).codeName.isEmpty
@@ -135,6 +135,7 @@ package struct Reply: Equatable, Sendable {
     /// The error that the response describes.
     var refusal: SettingsError {
         var problem = Problem(status: status, body: try? value())
+        // All errors of the daemon have a code.
         if problem.codeName.isEmpty {
             problem.detail = detailOfForeignResponse
             if isWrite, status >= 500 { problem.outcome = .unknown }

@@ -7,7 +7,8 @@ internal import SettingsModel
 /// `AnswerReader`.
 ///
 /// The server may close an idle connection while the client sends a request over the connection. Therefore, if no byte
-/// of an answer has arrived and a repetition is safe, the exchange sends the request once more over a new connection.
+/// of an answer has arrived and a repetition is safe (`Request.isRepeatable`: a read, or a write with an idempotency key),
+/// the exchange sends the request once more over a new connection.
 final class Exchange {
     /// The size in bytes of the receive buffer that a driver provides. One call seldom receives more bytes.
     static let bufferSize = 65_536

@@ -41,6 +41,7 @@ final class TLSSession: @unchecked Sendable {
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Socket.ReceiveResult {
         switch tls_read(session, buffer.baseAddress, buffer.count) {
         case let count where count > 0: .bytes(count)
+        // Without renegotiation, a read never waits to write.
         case TLS_WANTS_READ, TLS_WANTS_WRITE: .nothing
         case TLS_END: .end
         // The connection ended before the server ended the session, so the end of the answer may be missing.

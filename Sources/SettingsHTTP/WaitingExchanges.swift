@@ -73,6 +73,7 @@ struct WaitingExchanges {
             ids.append(id)
         }
         if ready.wait(until: time) {
+            // The waker has position 0 in the set.
             for (index, id) in ids.enumerated() where ready.isReady(index + 1) {
                 if let exchange = entries[id]?.exchange { body(&self, id, exchange) }
             }
@@ -82,7 +83,8 @@ struct WaitingExchanges {
             guard let entry = entries[id] else { continue }
             if entry.deadline <= now {
                 complete(id) { .failure($0.deadlineError) }
-            } else if removeStart(of: id) != nil || entry.start == nil {
+            } else {
+                entries[id]?.start = nil
                 body(&self, id, entry.exchange)
             }
         }

@@ -43,8 +43,8 @@ struct Article {
         }
     }
 
-    /// The text without indentation, empty lines and imports, so that a comparison of code ignores them.
-    static func unindented(_ text: String) -> String {
+    /// Returns the lines of code without indentation, empty lines and imports, so that a comparison ignores these.
+    static func codeLines(_ text: String) -> String {
         text.components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
             .filter { !$0.isEmpty && !$0.hasPrefix("import ") }.joined(separator: "\n")
     }

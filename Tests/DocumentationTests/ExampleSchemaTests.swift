@@ -3,6 +3,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
+/// Tests of the example schemas below config/schemas. `suiteViolations` lists the broken rules about several keys, and
+/// `newSuiteViolations` lists the rules that a change of the effective values would break.
 @Suite(.ownThread)
 struct ExampleSchemaTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()

@@ -36,9 +36,9 @@ struct KeysAndSchemasTests {
         }
         print(schema)
         let shown = try Article.read("KeysAndSchemas").blocks(of: "json")
-        let text = Article.unindented(schema.description)
+        let text = Article.codeLines(schema.description)
         try #require(shown.count == 1)
-        #expect(text.contains(Article.unindented(shown[0])))
+        #expect(text.contains(Article.codeLines(shown[0])))
         #expect(schema.keys.map(\.name) == ["launchCount", "player.volume", "theme", "username"])
     }
 

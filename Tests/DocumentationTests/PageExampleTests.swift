@@ -96,7 +96,7 @@ private struct PageRun {
         _ = try directory.file("home/.curlrc", "silent\nshow-error\nmax-time = 60\n")
         let failed = directory.path + "/failed"
         // Each command has the line in the script that it has on the page, so that the shell reports lines of the page.
-        // A form feed separates the output of one block from the output of the next block.
+        // A form feed, printed in the line of the opening fence, separates the output of a block from the output before.
         var lines = Array(repeating: "", count: blocks.last.map { $0.firstLine + $0.lines.count } ?? 0)
         for block in blocks {
             lines[block.firstLine - 2] = "printf '\\f'"

@@ -56,7 +56,10 @@ package final class ChildProcess {
         return String(decoding: path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)], as: UTF8.self) + "/"
     }()
 
-    /// - Parameter descriptors: File descriptors that the child receives, numbered from 3.
+    /// - Parameters:
+    ///   - environment: The environment variables. By default the child has no home directory, so that it does not use
+    ///     files of the user who runs the tests.
+    ///   - descriptors: File descriptors that the child receives, numbered from 3.
     package init(
         _ arguments: [String], environment: [String] = ["HOME=/nonexistent"],
         of program: String = ChildProcess.daemonPath, descriptors: [Int32] = []
@@ -158,7 +161,7 @@ package final class ChildProcess {
         return (mask ?? 0) >> UInt64(number - 1) & 1 == 1
     }
 
-    /// Waits until a line on standard error contains the text, and returns the line.
+    /// Waits until a line on standard error contains the text, and returns the first such line since the start.
     package func line(containing text: String, seconds: Int = Deadline.patience) throws -> String {
         let deadline = Deadline(seconds: seconds)
         while true {

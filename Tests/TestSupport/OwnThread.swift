@@ -12,6 +12,7 @@ package struct OwnThread: TestTrait, SuiteTrait, TestScoping {
     package func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
+        // Nil for a whole suite or a whole test function, whose cases get their own calls.
         guard testCase != nil else { return try await function() }
         await TestSlots.shared.acquire()
         defer { TestSlots.shared.release() }

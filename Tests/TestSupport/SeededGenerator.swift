@@ -43,6 +43,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
 package enum FuzzBudget {
     package static let iterations = Int(number("FUZZ_ITERATIONS", 1...UInt64(Int32.max)) ?? 1_000)
     private static let chosenSeed = number("FUZZ_SEED", 0 ... .max)
+    /// Without `FUZZ_SEED`, an arbitrary number.
     package static let firstSeed = chosenSeed ?? 20_260_101
 
     /// A generator for each round. The number of rounds is `shareOfRounds` times `iterations`, and at least 1.

@@ -68,6 +68,7 @@ struct ConformanceTally {
                 failures.append("\(name): a test without data or valid")
                 continue
             }
+            // `violations` lists the violations, and `allows` only decides whether the value is valid. Both are tested.
             let violations = schema.violations(of: data)
             if violations.isEmpty == expected, schema.allows(data) == expected {
                 agreeingTests += 1

@@ -16,6 +16,7 @@ struct AnswerHead {
         var status: Int?
         var body: Body?
         while let end = bytes.position(of: UInt8(ascii: "\n"), from: start) {
+            // An empty line, which has at most a CR before its LF, ends the head.
             if end - start <= 1 {
                 guard let status, let body else {
                     throw LoadFailure("an answer has neither Content-Length nor Transfer-Encoding")
@@ -48,7 +49,7 @@ struct AnswerHead {
         var start = bodyStart
         while let line = bytes.position(of: UInt8(ascii: "\n"), from: start) {
             guard let size = bytes.hexadecimal(from: start) else { throw LoadFailure("a chunk has no size") }
-            let end = line + 1 + size + 2
+            let end = line + 1 + size + 2  // CR LF follows the bytes of the chunk.
             if size == 0 { return end }
             guard end <= bytes.count else { return nil }
             start = end

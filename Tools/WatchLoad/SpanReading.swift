@@ -44,6 +44,7 @@ extension Span<UInt8> {
         while position < count, self[position] == UInt8(ascii: " ") { position += 1 }
         let first = position
         var value = 0
+        // Fifteen digits never overflow.
         while position < count, position - first < 15 {
             let byte = self[position]
             let digit = byte <= UInt8(ascii: "9") ? Int(byte) - 0x30 : Int(byte | 0x20) - 0x61 + 10

@@ -27,6 +27,8 @@ final class WatchLoad {
     private static let sourceAddresses = 32
     /// The buffer of the control channel, in bytes. It must hold the metrics, which are the longest answer.
     private static let controlBufferSize = 1 << 16
+    /// The buffer of a watcher, in bytes. It must hold the head of an answer, the cursor and the value.
+    private static let watcherBufferSize = 2048
     /// The maximum number of seconds to wait for any event.
     private static let patience = 60.0
 
@@ -126,7 +128,7 @@ final class WatchLoad {
         while greeted < plan.watchers {
             while watchers.count < min(plan.watchers, greeted + Self.maximumGreetings) {
                 let host = INADDR_LOOPBACK + UInt32(watchers.count % Self.sourceAddresses)
-                var channel = try Channel(to: plan.port, from: host, bufferSize: 2048)
+                var channel = try Channel(to: plan.port, from: host, bufferSize: Self.watcherBufferSize)
                 try readiness.add(channel.socket, number: watchers.count)
                 try channel.send(plan.server.greeting)
                 watchers.append(Watcher(channel: channel))

@@ -20,7 +20,8 @@ int sync_file_range(int descriptor, off_t offset, off_t count, unsigned int flag
 extern char **environ;
 static inline char **process_environment(void) { return environ; }
 
-// The number of arguments of `main`, and the arguments. The first argument is the name of the program.
+// The number of arguments of `main`, and the arguments. The first argument is the name of the program. Swift's
+// `CommandLine.arguments` is empty if /proc is not mounted.
 int process_argument_count(void);
 char **process_arguments(void);
 

@@ -9,6 +9,7 @@ typedef struct ssl_st tls_session;
 
 // The results of a call that has transferred no bytes and has not completed the handshake. TLS_END: the peer has ended the
 // session. TLS_WANTS_READ and TLS_WANTS_WRITE: repeat the call when the socket is readable or writable.
+// TLS_FAILED: an error; `tls_certificate_result` and `tls_failure_message` give the reason.
 enum { TLS_END = 0, TLS_WANTS_READ = -1, TLS_WANTS_WRITE = -2, TLS_FAILED = -3 };
 
 // Loads OpenSSL 3 if it is not loaded. Returns the reason of a failure, or NULL after success.

@@ -7,7 +7,9 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Tests of requests of a client whose token is in a file.
+/// Tests of requests of a client whose token is in a file. The log of the `ScriptedServer` gets the entry `connection` for
+/// each connection, and its script adds the token of each request. `ScriptedServer.service` is the answer to the request
+/// `.service`.
 @Suite(.ownThread)
 struct AccessTokenFileTests {
     private let directory: TemporaryDirectory
@@ -70,6 +72,7 @@ struct AccessTokenFileTests {
         file.create(path)
         let client = DaemonClient(
             server.address, token: AccessToken(file: path), timeout: .seconds(Deadline.patience))
+        // After a failed read, the next request reads the file again.
         for _ in 0..<2 {
             let blockingError = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
             let asyncError = await #expect(throws: SettingsError.self) { try await client.send(.service) }

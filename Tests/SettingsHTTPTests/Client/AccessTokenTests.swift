@@ -7,7 +7,8 @@ import TestSupport
 import Testing
 
 /// Tests of tokens that a client sends to a daemon whose callers need grants. Each token has the rights `read`, `write`,
-/// `schema` and `admin` on all suites. `settings-worker KEY VALUE` is a program that stores a value with a Swift client.
+/// `schema` and `admin` on all suites. `settings-worker text VALUE` is a program that stores the value under the key `text` of
+/// the suite `worker` with a Swift client.
 @Suite(.ownThread)
 struct AccessTokenTests {
     private let directory: TemporaryDirectory
@@ -56,6 +57,8 @@ struct AccessTokenTests {
         "A client without the right to read secrets gets an answer to a read with changedFrom only after a new revision"
     )
     func readsWithChangedFrom() throws {
+        // The key is a secret. The entity tags for such a caller contain more than the revision, which is all that the caller
+        // passes as `changedFrom`.
         let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[0])).blocking
         let (app, key) = (try SuiteName("app"), try KeyName("a"))
         let schema: JSONValue = ["additionalProperties": [:], "properties": ["a": ["writeOnly": true]]]
@@ -95,7 +98,7 @@ struct AccessTokenTests {
         let worker = try ChildProcess(
             ["text", "hello"],
             environment: [
-                "HOME=\(directory.path)", "SETTINGS_URL=http://127.0.0.1:\(daemon.port)", "SETTINGS_SUITE=worker",
+                "HOME=\(directory.path)", "SETTINGS_URL=http://127.0.0.1:\(daemon.port)",
                 "SETTINGS_TOKEN_FILE=\(path)",
             ], of: ChildProcess.built("settings-worker"))
         #expect(try worker.end().code == 0)
@@ -139,8 +142,7 @@ struct AccessTokenTests {
         let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[1])).blocking
         let path = directory.path + "/late"
         let environment = [
-            "HOME=\(directory.path)", "SETTINGS_URL=http://127.0.0.1:\(daemon.port)", "SETTINGS_SUITE=worker",
-            "SETTINGS_TOKEN_FILE=\(path)",
+            "HOME=\(directory.path)", "SETTINGS_URL=http://127.0.0.1:\(daemon.port)", "SETTINGS_TOKEN_FILE=\(path)",
         ]
         let program = ChildProcess.built("settings-worker")
         #expect(try ChildProcess(["text", "first"], environment: environment, of: program).end().code == 0)

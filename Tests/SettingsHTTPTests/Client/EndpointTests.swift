@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of the endpoints with a real daemon. Most tests send blocking requests over each transport. The last test sends
 /// async requests. `SampleNames.schema` allows the themes `light` and `dark`, an integer `launchCount`, and the locked key
-/// `locked`.
+/// `locked`. `keyToEscape` is a key with characters that a path must escape.
 @Suite(.ownThread)
 struct EndpointTests {
     private let names: SampleNames
@@ -173,6 +173,7 @@ struct EndpointTests {
         #expect(
             summary.changes.map(\.suite) == [names.app, names.otherSuite]
                 && Set(summary.changes.map(\.revision)).count == 1)
+        // The condition says that no value is stored for the theme.
         let condition = Transaction.Condition.setting(names.app, names.theme, .stored(false))
         let error = #expect(throws: SettingsError.self) {
             try client.send(.commit(Transaction(if: [condition], do: operations)))

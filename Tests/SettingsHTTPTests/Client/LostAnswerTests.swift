@@ -10,6 +10,8 @@ import Testing
 /// A `ScriptedServer` calls the closure of a test for each connection, with the number of the connection, counted from
 /// 0, and closes the connection after the call. Its log gets the entry `connection` for each connection.
 /// `ScriptedServer.service` is an answer to a read, and `ScriptedServer.acceptedWrite` is an answer to a write.
+/// A `CuttingProxy` forwards requests to a daemon. After `dropAnswers(count)`, it closes the connection instead of sending the
+/// next `count` answers.
 @Suite(.ownThread)
 struct LostAnswerTests {
     private let names: SampleNames
@@ -79,6 +81,7 @@ struct LostAnswerTests {
         #expect(server.log.count("dropped") == 3 && server.log.count("connection") == 4)
     }
 
+    /// The bodies without JSON are from a server between the client and the daemon.
     @Test(
         "If the server refuses a repeat before it processes the repeat, the outcome stays unknown",
         arguments: [

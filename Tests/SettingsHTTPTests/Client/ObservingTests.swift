@@ -8,7 +8,8 @@ import Testing
 @testable import SettingsAPI
 @testable import SettingsHTTP
 
-/// Tests of observing suites of a real daemon.
+/// Tests of observing suites of a real daemon. `names.app` is the suite `app`, and `names.otherSuite` is `net`. Tasks have a
+/// high priority, because a task with the default priority would start only after all tests in the queue.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ObservingTests {
     private let names: SampleNames
@@ -143,6 +144,7 @@ struct ObservingTests {
         let directory = try TemporaryDirectory()
         let names = names
         let first = try ServedDaemon(in: directory, port: 0)
+        // Each daemon in this directory listens on the same Unix domain socket.
         let client = try first.client(.unix)
         try await client.send(.set(names.launchCount, to: 0, in: names.app))
         let log = EventLog()
@@ -198,7 +200,6 @@ struct ObservingTests {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)
         let names = names
-        // A task with the default priority would start only after all tests in the queue.
         let one = Task(priority: .high) { for try await _ in client.changes(of: names.app) {} }
         let several = Task(priority: .high) { for try await _ in client.changes(of: [names.app, names.otherSuite]) {} }
         #expect(await daemon.waits(forWatchers: 2))

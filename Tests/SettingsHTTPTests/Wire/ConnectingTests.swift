@@ -8,8 +8,9 @@ import Testing
 @testable import SettingsHTTP
 
 /// Tests of connecting to servers that refuse connections, drop packets or have a full backlog. `localhost` has the
-/// addresses 127.0.0.1 and ::1, in this order. `ListeningSocket.fill` fills the backlog with connections, and
-/// `ListeningSocket.pair` listens on one port of both addresses. For port 0, the kernel chooses a free port.
+/// addresses 127.0.0.1 and ::1, in this order. `ListeningSocket.fillBacklog` fills the backlog with connections; the kernel
+/// then drops the packets of further TCP connections. `ListeningSocket.pair` listens on one port of both addresses. For port
+/// 0, the kernel chooses a free port.
 @Suite(.ownThread)
 struct ConnectingTests {
     /// Starts a server on the socket. Its clients connect to the host `name` and the port.

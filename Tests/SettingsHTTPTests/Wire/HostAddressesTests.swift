@@ -14,7 +14,8 @@ import Testing
 struct HostAddressesTests {
     private let log = EventLog()
 
-    /// A TCP server, and a connection pool that has to look up the name of the server.
+    /// A TCP server that closes each connection after one answer, and a connection pool that has to look up the name of the
+    /// server.
     private func startServer(
         cacheTime: Duration = .seconds(1000), waitingFor gate: DispatchSemaphore? = nil
     ) throws -> (ScriptedServer, ConnectionPool) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Tests of requests over TLS.
+/// Tests of requests over TLS. `Certificates.shared` makes this process trust the authority of the tests.
 @Suite(.ownThread)
 struct TLSSessionTests {
     init() throws {
