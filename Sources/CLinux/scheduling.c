@@ -16,6 +16,7 @@ void schedule_as_waiting(void) {
     struct sched_attr attributes = {0};
     if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
     if (attributes.sched_nice < minimum_nice) attributes.sched_nice = minimum_nice;
+    // For threads without real-time scheduling, Linux takes `sched_runtime` as the time slice.
     attributes.sched_runtime = time_slice_nanoseconds;
     // Threads that the calling thread starts get the default scheduling.
     attributes.sched_flags |= SCHED_FLAG_RESET_ON_FORK;

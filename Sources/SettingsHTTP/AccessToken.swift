@@ -13,6 +13,7 @@ public final class AccessToken: Sendable {
     package static let textVariable = "SETTINGS_TOKEN"
 
     enum Source: Sendable {
+        /// The token, or the error with which each request fails because the text is not a valid token.
         case text(Result<String, TokenError>)
         case file(AccessTokenFile)
     }

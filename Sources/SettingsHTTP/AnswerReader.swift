@@ -3,7 +3,8 @@ internal import Platform
 internal import SettingsModel
 internal import Synchronization
 
-/// Sends the long polls of the process and the requests of its tasks, and waits for the answers on one thread.
+/// Sends the requests that must not block a thread of the program: long polls, and the requests of async functions. One
+/// thread waits for all answers.
 ///
 /// The thread starts with the first request. It ends after a time without requests. Thread-safe.
 package final class AnswerReader: Sendable {
@@ -183,12 +184,12 @@ extension AnswerReader {
         case .waiting(let wait): waiting.setWait(id, wait)
         case .finished(let result): waiting.complete(id) { _ in result }
         case .readingToken(let file):
-            waiting.setWait(id, Exchange.Wait())
+            waiting.setWait(id, Exchange.Wait())  // waits for no descriptor
             // Another thread reads the file. Otherwise, all exchanges would wait if the file system did not answer.
             let pending = file.read { [weak self] content in try? self?.post(.tokenRead(id, content)) }
             waiting.exchange(id)?.pendingRead = pending
         case .lookingUp(let host):
-            waiting.setWait(id, Exchange.Wait())
+            waiting.setWait(id, Exchange.Wait())  // waits for no descriptor
             // Another thread calls the resolver. Otherwise, all exchanges would wait for the name server.
             host.lookUp { [weak self] result in try? self?.post(.addressesFound(id, result)) }
         }
@@ -199,9 +200,9 @@ extension AnswerReader {
 /// request of an async function.
 ///
 /// A request can be started once. Only `cancel` ends the request early; the release of the object does not.
-package final class LongPoll: Sendable {
+package final class AsyncRequest: Sendable {
     private enum Phase {
-        /// `sendsNow` is true if ``LongPoll/sendNow()`` was called before the start.
+        /// `sendsNow` is true if ``AsyncRequest/sendNow()`` was called before the start.
         case notStarted(sendsNow: Bool)
         /// The associated value is the number that the reader has returned for the request.
         case started(UInt64)

@@ -5,14 +5,13 @@ extension ConnectionPool {
     package func exchange(
         _ request: Request, by deadline: ContinuousClock.Instant
     ) async throws(SettingsError) -> Reply {
-        // In spite of its name, a `LongPoll` can send any request.
-        let pendingRequest = LongPoll(request, self, by: deadline)
+        let asyncRequest = AsyncRequest(request, self, by: deadline)
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                pendingRequest.start { continuation.resume(returning: $0) }
+                asyncRequest.start { continuation.resume(returning: $0) }
             }
         } onCancel: {
-            pendingRequest.cancel()
+            asyncRequest.cancel()
         }
         return try result.get()
     }

@@ -56,13 +56,13 @@ public final class DaemonClient: Sendable {
     public func send<Output>(_ endpoint: Endpoint<Output>) async throws(SettingsError) -> Output {
         var endpoint = endpoint
         while true {
-            let pendingRequest = pendingRequest(endpoint)
+            let asyncRequest = asyncRequest(endpoint)
             let result = await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
-                    pendingRequest.start { continuation.resume(returning: $0) }
+                    asyncRequest.start { continuation.resume(returning: $0) }
                 }
             } onCancel: {
-                pendingRequest.cancel()
+                asyncRequest.cancel()
             }
             switch try step(after: result, endpoint) {
             case .answer(let output): return output
@@ -97,10 +97,9 @@ public final class DaemonClient: Sendable {
         }
     }
 
-    /// Returns an object that sends the request without blocking a thread. The caller starts the request. In spite of its
-    /// name, a `LongPoll` can send any request.
-    func pendingRequest<Output>(_ endpoint: Endpoint<Output>) -> LongPoll {
-        LongPoll(endpoint.request, pool, by: deadline(of: endpoint), reader: reader)
+    /// Returns an object that sends the request without blocking a thread. The caller starts the request.
+    func asyncRequest<Output>(_ endpoint: Endpoint<Output>) -> AsyncRequest {
+        AsyncRequest(endpoint.request, pool, by: deadline(of: endpoint), reader: reader)
     }
 
     private func step<Output>(
@@ -109,7 +108,7 @@ public final class DaemonClient: Sendable {
         do throws(SettingsError) {
             return try endpoint.step(try result.get())
         } catch {
-            throw error.at(address)
+            throw error.withAddress(address)
         }
     }
 

@@ -182,6 +182,7 @@ package struct Reply: Equatable, Sendable {
     /// The revision in the entity tag.
     var taggedRevision: Revision? { entityTag?.revision }
 
+    /// The entity tag, also if a proxy has made it weak.
     var entityTag: EntityTag? { response.fields.value(of: "etag").flatMap { EntityTag(weakOrStrong: $0) } }
 
     func malformed(_ reason: String) -> SettingsError {

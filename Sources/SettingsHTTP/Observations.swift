@@ -5,8 +5,8 @@ public import SettingsModel
 ///
 /// The first element is the state of the suites or, if the program gives a cursor, the changes after the cursor. Then
 /// the sequence returns every commit to the observed suites and keys once and in order, even if connections end or the
-/// daemon restarts. If the history of the daemon does not reach back far enough, the next element is the state with
-/// `isReset`. The sequence ends when its task is cancelled. It throws only errors that a retry cannot fix.
+/// daemon restarts. If the history of the daemon does not reach back far enough, the next element is the state, and its
+/// `isReset` is true. The sequence ends when its task is cancelled. It throws only errors that a retry cannot fix.
 public struct Observations: AsyncSequence, Sendable {
     /// The state of the observed suites, or changes.
     public typealias Element = SettingsObservation
@@ -164,11 +164,11 @@ package struct ObservationProgress: Sendable {
     package private(set) var pause = Duration.zero
     private var backOff = BackOff()
     /// The schemas and missing suites according to the answers. Nil before the first answer.
-    private var known: Shape?
+    private var known: SuiteSummary?
 
     /// The schemas and the missing suites in an answer. If they change, the answer is delivered even if no key has
     /// changed.
-    fileprivate struct Shape: Equatable {
+    fileprivate struct SuiteSummary: Equatable {
         /// The revision of the schema of each suite.
         var schemas: [SuiteName: Revision]
         var missing: [SuiteName]
@@ -184,18 +184,18 @@ package struct ObservationProgress: Sendable {
         since = .cursor(observation.cursor)
         pause = .zero
         guard case .changes(let observed) = observation else {
-            known = Shape(observation)
+            known = SuiteSummary(observation)
             return .deliver(observation)
         }
         // A daemon that shuts down answers at once, and asks the client to wait before the next request.
         pause = BackOff.requestedPause(milliseconds: observed.retryAfterMs)
-        var shape = Shape(observation)
+        var summary = SuiteSummary(observation)
         // If the observer names suites by prefix, an answer contains only the schemas of suites that have changed. So
         // the other schemas stay known.
-        if let known { shape.schemas.merge(known.schemas) { new, _ in new } }
-        defer { known = shape }
+        if let known { summary.schemas.merge(known.schemas) { new, _ in new } }
+        defer { known = summary }
         // If nothing has changed during the wait, there is nothing to deliver. The first answer is always delivered.
-        guard shape == known, observed.changes.isEmpty, !observed.containsDrop else { return .deliver(observation) }
+        guard summary == known, observed.changes.isEmpty, !observed.containsDrop else { return .deliver(observation) }
         return .again(after: max(pause, Self.shortestPause))
     }
 
@@ -218,7 +218,7 @@ package struct ObservationProgress: Sendable {
     var isFirstFailure: Bool { backOff.failures == 1 }
 }
 
-extension ObservationProgress.Shape {
+extension ObservationProgress.SuiteSummary {
     fileprivate init(_ observation: SettingsObservation) {
         let schemaRevisions: [SuiteRevision]
         switch observation {

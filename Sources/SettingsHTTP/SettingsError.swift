@@ -62,7 +62,7 @@ extension SettingsError {
 }
 
 extension SettingsError {
-    /// Returns the error of a request without an answer before its deadline. The caller adds the address with `at(_:)`.
+    /// Returns the error of a request without an answer before its deadline. The caller adds the address with `withAddress(_:)`.
     static func timeout(outcome: Outcome) -> SettingsError {
         .timedOut("the daemon did not answer in time", outcome: outcome)
     }
@@ -91,7 +91,7 @@ extension SettingsError: CustomStringConvertible {
 
     /// Returns the error with the address of the daemon before its reason. Returns a refusal with an error code, an
     /// unusable token and a cancellation unchanged.
-    func at(_ address: ServerAddress) -> SettingsError {
+    func withAddress(_ address: ServerAddress) -> SettingsError {
         switch self {
         case .unreachable(let reason, let outcome): .unreachable("\(address): \(reason)", outcome: outcome)
         case .malformedAnswer(let reason, let outcome): .malformedAnswer("\(address): \(reason)", outcome: outcome)

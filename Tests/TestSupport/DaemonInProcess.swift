@@ -40,6 +40,7 @@ package final class DaemonInProcess: Sendable {
         configuration.etcd.endpoints = etcd.compactMap { EtcdEndpoint(String($0)) }
         if !etcd.isEmpty { configuration.etcd.prefix = "test" + data }
         adapt(&configuration)
+        // The messages of the daemon are dropped.
         let log = Log(level: .error, clock: { Timestamp.now() }, write: { _ in })
         daemons = try (0..<max(1, etcd.count)).map { number in
             try Daemon(configuration, directory: number == 0 ? data : "\(data)/daemon-\(number)", log: log)

@@ -10,6 +10,7 @@ import Testing
 /// A `ScriptedServer` calls the closure of a test for each connection, with the number of the connection, counted from
 /// 0, and closes the connection after the call. Its log gets the entry `connection` for each connection.
 /// `ScriptedServer.service` is an answer to a read, and `ScriptedServer.acceptedWrite` is an answer to a write.
+/// `.reset` is a write that removes all values, and `.plain.repeatable()` gives a write a request key.
 /// A `CuttingProxy` forwards requests to a daemon. After `dropAnswers(count)`, it closes the connection instead of sending the
 /// next `count` answers.
 @Suite(.ownThread)

@@ -34,11 +34,11 @@ struct WaitingTests {
         let server = try silentServer()
         let client = server.client(timeout: .milliseconds(50))
         let read = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
-        #expect(read == .timeout(outcome: .notDone).at(client.address))
+        #expect(read == .timeout(outcome: .notDone).withAddress(client.address))
         let write = #expect(throws: SettingsError.self) { try client.blocking.send(.reset(names.app)) }
-        #expect(write == .timeout(outcome: .unknown).at(client.address))
+        #expect(write == .timeout(outcome: .unknown).withAddress(client.address))
         let asyncWrite = await #expect(throws: SettingsError.self) { try await client.send(.reset(names.app)) }
-        #expect(asyncWrite == .timeout(outcome: .unknown).at(client.address))
+        #expect(asyncWrite == .timeout(outcome: .unknown).withAddress(client.address))
         #expect(
             asyncWrite?.description
                 == "\(server.address): the daemon did not answer in time; the daemon may have done the write: read the value before you repeat the write"
@@ -81,9 +81,9 @@ struct WaitingTests {
         }
         let client = server.client(timeout: .milliseconds(20))
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
-        #expect(error == .timeout(outcome: .notDone).at(client.address))
+        #expect(error == .timeout(outcome: .notDone).withAddress(client.address))
         let asyncError = await #expect(throws: SettingsError.self) { try await client.send(.service) }
-        #expect(asyncError == .timeout(outcome: .notDone).at(client.address))
+        #expect(asyncError == .timeout(outcome: .notDone).withAddress(client.address))
     }
 
     @Test("An exchange reads a bounded number of buffers per call of advance") func boundedReads() throws {
@@ -152,7 +152,7 @@ struct WaitingTests {
         let pool = ConnectionPool(server.address)
         let log = EventLog()
         let polls = (0..<100).map { _ in
-            LongPoll(Request(.get, RequestTarget("v1")), pool, by: .now + .seconds(60), reader: reader)
+            AsyncRequest(Request(.get, RequestTarget("v1")), pool, by: .now + .seconds(60), reader: reader)
         }
         for poll in polls {
             poll.start { result in
@@ -166,7 +166,7 @@ struct WaitingTests {
         #expect(server.log.wait(for: "closed", times: 100))
         while reader.isRunning { sched_yield() }
         // The next request starts another thread. Its deadline has already passed.
-        let lateRequest = LongPoll(Request(.get, RequestTarget("v1")), pool, by: .now, reader: reader)
+        let lateRequest = AsyncRequest(Request(.get, RequestTarget("v1")), pool, by: .now, reader: reader)
         lateRequest.start { result in
             if case .failure(.timedOut(_, outcome: .notDone)) = result { log.add("timed out") }
         }

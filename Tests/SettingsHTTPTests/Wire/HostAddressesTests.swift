@@ -59,7 +59,7 @@ struct HostAddressesTests {
         let gate = DispatchSemaphore(value: 0)
         let (server, pool) = try startServer(waitingFor: gate)
         for _ in 0..<20 {
-            let poll = LongPoll(Request(.get, RequestTarget("v1")), pool, by: .now + .seconds(60))
+            let poll = AsyncRequest(Request(.get, RequestTarget("v1")), pool, by: .now + .seconds(60))
             poll.start { [log] result in if case .success = result { log.add("answer") } }
         }
         #expect(log.wait(for: "lookup"))

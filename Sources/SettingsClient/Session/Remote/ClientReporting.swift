@@ -108,7 +108,7 @@ extension RemoteFollower {
     /// because handlers are running, a long poll with the report replaces it. If a long poll waits for its answer, a
     /// separate request sends the report.
     func record(_ report: ClientReport, of id: UInt64) {
-        let (poll, mustSend) = state.withLock { state -> (LongPoll?, Bool) in
+        let (poll, mustSend) = state.withLock { state -> (AsyncRequest?, Bool) in
             state.subscriptions[id]?.report = report
             guard state.reporting.client != nil, state.poll != nil, state.report != state.reporting.sent else {
                 return (nil, false)

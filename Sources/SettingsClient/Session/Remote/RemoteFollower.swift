@@ -52,7 +52,7 @@ final class RemoteFollower: Sendable {
         /// The cursor of the last answer.
         var newestCursor: Cursor
         /// The request that waits for its answer, or for the moment at which it is sent.
-        var poll: LongPoll?
+        var poll: AsyncRequest?
         /// The time at which the last request was or will be sent.
         var requestTime = ContinuousClock.now
         /// The time at which the request would have been sent without the wait for handlers. Nil if the request does
@@ -156,7 +156,7 @@ final class RemoteFollower: Sendable {
         from cursor: Cursor, onFailure: @escaping @Sendable (SettingsError) -> Void = { _ in },
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
     ) -> Subscription? {
-        typealias Started = (Subscription, outdatedPoll: LongPoll?, failure: SettingsError?, isFirst: Bool)
+        typealias Started = (Subscription, outdatedPoll: AsyncRequest?, failure: SettingsError?, isFirst: Bool)
         let started = state.withLock { state -> Started? in
             guard !state.isStopped else { return nil }
             state.lastID += 1
@@ -178,7 +178,7 @@ final class RemoteFollower: Sendable {
     /// Removes a subscription. The follower ends with its last subscription.
     private func remove(_ id: UInt64) {
         // Nil if the follower has other subscriptions, and `.some(nil)` if it ends without a request in progress.
-        let poll = state.withLock { state -> LongPoll?? in
+        let poll = state.withLock { state -> AsyncRequest?? in
             state.subscriptions[id] = nil
             guard state.subscriptions.isEmpty, !state.isStopped else { return nil }
             state.isStopped = true
@@ -214,7 +214,7 @@ final class RemoteFollower: Sendable {
     private func sendPoll(after pause: Duration = .zero, isUnreachable: Bool = false, waitsForHandlers: Bool = false) {
         // The request names a list with one suite, because the daemon does not refuse a list if a suite does not exist.
         let watched = ObservedSubject(scope: .several([suite]))
-        let next = state.withLock { state -> (Endpoint<SettingsObservation>, LongPoll)? in
+        let next = state.withLock { state -> (Endpoint<SettingsObservation>, AsyncRequest)? in
             guard !state.isStopped else { return nil }
             state.requestCursor = state.oldestCursor
             let report = state.report
@@ -226,7 +226,7 @@ final class RemoteFollower: Sendable {
             let mustWait = waitsForHandlers && state.reporting.client != nil && !state.isReportUpToDate
             state.timeWithoutHandlerWait = mustWait ? now + pause : nil
             let pause = mustWait ? max(pause, Self.maxHandlerWait) : pause
-            let poll = LongPoll(
+            let poll = AsyncRequest(
                 call.request, pool, from: pause > .zero ? now + pause : nil,
                 by: now + pause + Self.wait + Self.timeout, reader: reader)
             state.wantsImmediateAnswer = false

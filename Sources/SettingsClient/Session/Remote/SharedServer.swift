@@ -16,7 +16,7 @@ final class SharedServer: Sendable {
     private let pool: ConnectionPool
     /// The long polls that are sent after a pause, because the last request failed or the daemon shuts down. Any answer
     /// of the server ends these pauses.
-    private let waitingPolls = Mutex<[ObjectIdentifier: LongPoll]>([:])
+    private let waitingPolls = Mutex<[ObjectIdentifier: AsyncRequest]>([:])
     private let hasWaitingPolls = Atomic(false)
     private let followers = Mutex<[SuiteName: WeakFollower]>([:])
 
@@ -137,7 +137,7 @@ extension SharedServer {
 
     /// Sets the long poll of a follower that is sent as soon as another request gets an answer. Nil if no long poll of
     /// the follower waits for this.
-    func setWaitingPoll(_ poll: LongPoll?, of follower: ObjectIdentifier) {
+    func setWaitingPoll(_ poll: AsyncRequest?, of follower: ObjectIdentifier) {
         waitingPolls.withLock { waitingPolls in
             waitingPolls[follower] = poll
             hasWaitingPolls.store(!waitingPolls.isEmpty, ordering: .releasing)
