@@ -82,7 +82,7 @@ public final class DaemonClient: Sendable {
         /// Sends a request and returns the content of its answer.
         ///
         /// If a gateway answers that it cannot reach the daemon, the client repeats a read, or a write with an
-        /// idempotency key, up to twice.
+        /// idempotency key, up to twice. The async `send` throws this answer as an error at once.
         @discardableResult
         public func send<Output>(_ endpoint: Endpoint<Output>) throws(SettingsError) -> Output {
             var endpoint = endpoint

@@ -229,7 +229,7 @@ final class Exchange {
     }
 
     /// Returns true if the answer is from a gateway that cannot reach the daemon, and the request may be sent again.
-    func isRepeatable(after result: Result<Reply, SettingsError>) -> Bool {
+    func mayRepeat(after result: Result<Reply, SettingsError>) -> Bool {
         guard request.isRepeatable, let reply = try? result.get() else { return false }
         return reply.isFromGateway
     }
@@ -277,7 +277,7 @@ extension ConnectionPool {
         while true {
             switch exchange.advance(buffer) {
             case .finished(let result):
-                guard exchange.isRepeatable(after: result), let pause = pauses.popFirst(), .now + pause < deadline
+                guard exchange.mayRepeat(after: result), let pause = pauses.popFirst(), .now + pause < deadline
                 else {
                     return result
                 }
