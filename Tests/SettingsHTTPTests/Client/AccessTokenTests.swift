@@ -29,6 +29,7 @@ struct AccessTokenTests {
         let caller = try client.blocking.send(.caller)
         #expect(caller.name == "token:one")
         #expect(caller.grants == ["*:read,write,schema,admin"])
+        // The right `admin` includes the right `reload`.
         #expect(try client.blocking.send(.reload).needsRestart == [])
         #expect(try client.withTimeout(.seconds(5)).blocking.send(.caller).name == "token:one")
         #expect { try DaemonClient(address).blocking.send(.caller) } throws: {

@@ -8,6 +8,7 @@ import Testing
 /// Tests of parsing addresses, and of addresses that need no resolver.
 @Suite(.ownThread)
 struct ServerAddressTests {
+    /// The field Host does not contain the zone of an IPv6 address, such as `%eth0`.
     @Test(
         "An address gives the kind and the field Host of the request, and its text parses to the same address",
         arguments: [

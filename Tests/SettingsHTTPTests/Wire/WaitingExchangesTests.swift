@@ -19,7 +19,7 @@ struct WaitingExchangesTests {
             getrlimit(files, &limit)
             limit.rlim_cur = 64
             guard setrlimit(files, &limit) == 0, let waker = try? Waker() else { exit(2) }
-            let pool = ConnectionPool(.usual)
+            let pool = ConnectionPool(.usual)  // No server has to listen at the default address.
             // None of the requests is sent during the test: they start after 900 s. A request that is not sent has no
             // connection, so `wait` must not pass a descriptor of the request to the kernel.
             var waiting = WaitingExchanges()
