@@ -1,4 +1,5 @@
 // Prints the state of the suite app, then each of its changes. Run it with: java Follow.java
+// The id of an event is the cursor, from which the program continues after a restart.
 // With access control, SETTINGS_TOKEN_FILE names a file with the token.
 import java.io.IOException;
 import java.io.UncheckedIOException;

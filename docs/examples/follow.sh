@@ -2,8 +2,8 @@
 # Prints the state of the suite app, then each of its changes. Run it with: sh follow.sh
 # With access control, SETTINGS_TOKEN_FILE names a file with the token. End the script with Ctrl-C, or with a signal to its process group, because
 # curl is a process of its own.
-# Each event has one line of JSON. --speed-time ends a connection on which nothing has arrived for a minute. The daemon sends its
-# cursor after 15 seconds without an event.
+# Each event has one line of JSON, and its id is the cursor from which the script continues. --speed-time ends a connection on
+# which nothing has arrived for a minute. The daemon sends its cursor after 15 seconds without an event.
 url=http://127.0.0.1:7070/v1/suites/app/observe
 
 process() { # EVENT JSON: EVENT is state, reset, commit, or missing if the suite does not exist

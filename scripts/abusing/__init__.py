@@ -1,1 +1,1 @@
-"""Runs abusive clients against a daemon, and measures how much they delay a well-behaved client, the bystander."""
+"""The parts of scripts/abuse, which measures how much abusive clients delay a well-behaved client, the bystander."""

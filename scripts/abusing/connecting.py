@@ -1,4 +1,9 @@
-"""Rows with slow connections and with very many connections. `scale.pick(FULL, SHORT)` chooses between a full and a short run."""
+"""Abuse with slow connections and with very many connections.
+
+Each function defines a row of the table of scripts/abuse; --list prints its docstring. A `Role` is a number of connections
+with the same script, and the bystander is the well-behaved client whose delay is measured. `scale.pick(FULL, SHORT)`
+chooses between a full and a short run.
+"""
 
 from collections.abc import Callable
 
@@ -8,6 +13,7 @@ from .requests import head, setting
 from .row import Abuse, RowBuilder, Scale
 from .swarm import Await, Role, Script, Send, Sleep, send_once
 
+# `seconds` of an `Abuse` is its minimum duration; with 0, the option --seconds alone sets the duration.
 SUITE = "slow"
 GET = render("GET", setting(SUITE, "key"))
 
@@ -82,7 +88,7 @@ def malformed(scale: Scale) -> Abuse:
 
 
 def idle_connections(_: Scale) -> Abuse:
-    """800 connections that stay open after a GET, of the 862 that a limit of 1,024 open files allows"""
+    """800 connections that stay open after a GET, of the 862 that the daemon accepts with a limit of 1,024 open files"""
     return Abuse(lambda _: [Role(send_once(GET), 800)], open_files=1024)
 
 

@@ -1,4 +1,4 @@
-"""Child processes for the clients of a row, so that the clients do not share a Python interpreter."""
+"""Child processes for the clients of a test of scripts/abuse, so that the clients do not share a Python interpreter."""
 
 import multiprocessing
 import os
@@ -26,7 +26,7 @@ class Child:
         """Sends a message to the process and returns its reply."""
         self.pipe.send(message)
         if not self.pipe.poll(within):
-            raise TimeoutError(f"a child process of the row did not reply within {within} s")
+            raise TimeoutError(f"a child process of the test did not reply within {within} s")
         return self.pipe.recv()
 
     def __enter__(self) -> "Child":

@@ -1,4 +1,4 @@
-"""The limits for the outcome of each row, and the lines of the report."""
+"""The table that scripts/abuse prints, and the limits for each of its rows. A row has the outcome of one kind of abuse."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -8,13 +8,15 @@ from .trial import Outcome, Stop
 
 MIB = 1 << 20
 NAME_WIDTH = 26
-COLUMNS = "{:<26}  {:>10}  {:>10}  {:>10}  {:>10}  {:<16}  {:<36}  {:<36}  {}"
-HEADINGS = COLUMNS.format("row", "GET", "PUT", "memory", "slow loops", "stop", "bystander", "answers to the abuser", "")
+COLUMNS = "{:<26}  {:>10}  {:>10}  {:>10}  {:>21}  {:<16}  {:<36}  {:<36}  {}"
+HEADINGS = COLUMNS.format("row", "GET", "PUT", "memory", "iterations over 20 ms", "stop", "bystander",
+                          "answers to the abuser", "")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The maximum latencies of the bystander in seconds, and the maximum memory of the abuse in bytes."""
+    """The maximum latencies of the bystander (the well-behaved client) in seconds, and the maximum increase of the daemon's memory
+    during the abuse in bytes."""
 
     get: float
     put: float

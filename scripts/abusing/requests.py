@@ -1,4 +1,4 @@
-"""Functions that build the requests of rows, and that store the data of rows."""
+"""Functions that build the requests and store the data of the tests of scripts/abuse."""
 
 import itertools
 import json

@@ -1,4 +1,5 @@
-"""A row of scripts/abuse: the data of the daemon, the roles of the abusive clients, and the options of the daemon."""
+"""A row of the table of scripts/abuse, which is a test of one kind of abuse: the data and the options of the daemon, and the roles
+of the abusive clients."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,11 +28,12 @@ def load_nothing(_: Connection) -> None:
 
 @dataclass(frozen=True)
 class Abuse:
-    """The definition of a row. `load` stores the data. Then `roles` is called, because a role may need the current cursor. The
-    daemon gets the `options`, and a limit of `open_files`.
+    """The definition of a row. `load` stores the data. `roles` is called after `load`, because the requests of a role may
+    contain the current cursor. The daemon gets the `options`, and a limit of `open_files`.
 
-    `seconds` is the minimum duration after which the abuse has an effect. With `writes_large`, the bystander also sends
-    large writes. `opens_connections` is false if the abuse takes all connections, so that the bystander can open none.
+    `seconds` is the minimum duration after which the abuse has an effect. With `writes_large`, the bystander (the well-behaved
+    client) also sends large writes. `opens_connections` is false if the abuse takes all connections, so that the bystander can
+    open none.
     """
 
     roles: Callable[[Connection], list[Role]]

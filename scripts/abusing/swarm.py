@@ -22,6 +22,7 @@ RECONNECT_SECONDS = 0.1
 CONNECTION_INTERVAL_SECONDS = 0.0005
 MAX_READ_BYTES = 1 << 18
 HOUR_SECONDS = 3600.0
+# The value of SO_LINGER (on, 0 seconds) with which a close sends a reset.
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
 

@@ -23,7 +23,7 @@ SNAPSHOT_SECONDS = 15
 # for STABLE_SECONDS. The trial waits for this at most MAX_STABLE_WAIT_SECONDS.
 STABLE_SECONDS, MAX_STABLE_WAIT_SECONDS, STABLE_BYTES = 5.0, 20.0, 4 << 20
 POLL_SECONDS = 0.1
-# The rows store more data than the default quotas allow, so that the limits are tested with much data.
+# The tests store more data than the default quotas allow, so that the limits are tested with much data.
 QUOTAS = {"quotas": {"suites": 1_000_000, "keysPerSuite": 10_000_000, "suiteBytes": 8 << 30, "totalBytes": 8 << 30}}
 
 
@@ -62,7 +62,8 @@ def _slow_iterations(connection: Connection) -> int:
 
 @dataclass(frozen=True)
 class Trial:
-    """Runs rows. To measure memory exactly, a trial fills the history first, and waits until the daemon has returned freed memory."""
+    """Runs tests of abuse. To measure memory exactly, it fills the history first, and waits until the daemon has returned freed
+    memory."""
 
     program: pathlib.Path
     seconds: float

@@ -1,5 +1,9 @@
-"""Rows with watchers that wait for large commits, resume over a long history, or do not read their answers.
-`scale.pick(FULL, SHORT)` chooses between a full and a short run."""
+"""Abuse with watchers that wait for large commits, resume over a long history, or do not read their answers.
+
+Each function defines a row of the table of scripts/abuse; --list prints its docstring. A `Role` is a number of connections
+with the same script, and the bystander is the well-behaved client whose delay is measured. `scale.pick(FULL, SHORT)`
+chooses between a full and a short run.
+"""
 
 import itertools
 from collections.abc import Callable

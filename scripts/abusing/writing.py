@@ -1,5 +1,9 @@
-"""Rows with costly writes: large values, writes of many keys, incomplete bodies. `scale.pick(FULL, SHORT)` chooses between a
-full and a short run."""
+"""Abuse with costly writes: large values, writes of many keys, incomplete bodies.
+
+Each function defines a row of the table of scripts/abuse; --list prints its docstring. A `Role` is a number of connections
+with the same script, and the bystander is the well-behaved client whose delay is measured. `scale.pick(FULL, SHORT)`
+chooses between a full and a short run.
+"""
 
 from collections.abc import Callable, Sequence
 

@@ -1,1 +1,1 @@
-"""Benchmarks that compare the daemon with other servers: the servers, the load generators, and the groups of rows."""
+"""The parts of scripts/bench: the servers, the load generators, and the benchmarks, each of which yields rows of the table."""

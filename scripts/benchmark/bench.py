@@ -1,4 +1,4 @@
-"""The parameters of a benchmark run, which each group of rows gets: the programs, the folder, the rounds, the duration."""
+"""The parameters of a run of scripts/bench, which each benchmark gets: the programs, the folder, the rounds, the duration."""
 
 import itertools
 import pathlib
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from harness.daemon import ALWAYS, Settingsd, create_token
 from harness.http import Connection
 
-# The rows about throughput use this number of clients, which keeps a server busy. Each client has one request in flight.
+# The benchmarks of throughput use this number of clients, which keeps a server busy. Each client has one request in flight.
 CLIENTS = 64
 
 
@@ -54,7 +54,7 @@ class Bench:
         return kind(self.path(kind.__name__.lower()), *arguments)
 
     def run_rounds(self, **contenders):
-        """Runs every contender once in each round, one contender at a time. Returns the list of results of each contender.
+        """Calls the function of every contender once in each round, one at a time. Returns the list of results of each contender.
 
         Every second round has the reverse order, so that no contender always runs after the same other contender.
         """

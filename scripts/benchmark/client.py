@@ -1,4 +1,8 @@
-"""Benchmarks of the Swift client: the time and memory that it costs the program that uses it."""
+"""Benchmarks of the Swift client: the time and memory that it costs the program that uses it.
+
+Each function yields rows of the table of scripts/bench: `compared` makes a row with the ratio to another server, `absolute` a
+row with a figure of the daemon alone. `Required` is the limit for the ratio or for the figure.
+"""
 
 import json
 import statistics
@@ -17,10 +21,11 @@ ADAPTERS, MAX_ADAPTER_BYTES = 300, 100e3
 # The number of times that client-cost measures 50 sets and then 50 exchanges.
 SET_ALTERNATIONS = 40
 RUN_TIME_KEYS = 50_000
-# For each second of the option --seconds, client-cost times each read for this time in each of three ways.
+# For each second of the option --seconds, each of the three measurements of a read (on one thread, while a second thread reads
+# another key, while it reads the same key) takes this time.
 READ_MILLISECONDS_PER_SECOND = 10
-# Names of reads in the output of client-cost. These two have no limit: the first is the baseline, and the second mostly
-# measures the construction of the key.
+# Names of two reads in the output of client-cost that get no rows: the first is the baseline, and the second mostly measures
+# the construction of the key. Remarks of other rows contain their times. "Limits" are the allowed values of a key.
 VARIABLE, CONSTRUCTED_KEY_WITH_LIMITS = "a variable of the program", "[key:], constructed for the read, limits"
 SETUP = ("client-cost: release build; the keys and the reads are in different modules, and no read is inlined; times are "
          "medians")
@@ -87,7 +92,7 @@ def sets(bench):
 
 
 def memory(bench):
-    """Resident memory per adapter. Each adapter has its own suite."""
+    """Resident memory per adapter (the object through which a program uses a suite). Each adapter has its own suite."""
     with bench.settingsd(INTERVAL) as daemon:
         runs = bench.run_rounds(remote=lambda: run_client_cost(bench, "memory", ADAPTERS, daemon.port)[0],
                                 memory=lambda: run_client_cost(bench, "memory", ADAPTERS)[0])
@@ -102,7 +107,7 @@ def keys(bench):
     runs = bench.run_rounds(client=lambda: run_client_cost(bench, "keys", RUN_TIME_KEYS)[0])["client"]
     title = f"{RUN_TIME_KEYS:,} keys constructed at run time"
     yield absolute(f"{title}: first reads", lambda value: f"{value:.2f} s", [run["firstReads"] for run in runs],
-                   Required("<=", 1), "each second read takes "
+                   Required("<=", 1), "the second read of a key takes "
                    f"{statistics.median(run['secondReads'] for run in runs) * 1e9 / RUN_TIME_KEYS:.0f} ns")
     yield absolute(f"{title}: memory retained per key", lambda value: f"{value:.0f} B",
                    [run["bytesPerKey"] for run in runs], Required("<=", 500))

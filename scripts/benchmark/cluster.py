@@ -1,4 +1,8 @@
-"""Benchmarks of three daemons that share three members of etcd, compared with a single daemon and with etcd itself."""
+"""Benchmarks of three daemons that share three members of etcd, compared with a single daemon and with etcd itself.
+
+Each function yields rows of the table of scripts/bench: `compared` makes a row with the ratio to another server, `absolute` a
+row with a figure of the daemon alone. `Required` is the limit for the ratio or for the figure.
+"""
 
 import base64
 import contextlib
@@ -18,6 +22,7 @@ from .report import Required, compared, compared_loads, microseconds, per_second
 from .writing import KEYS, Writes, our_put
 
 MEMBERS = 3
+# The number of writes of each measurement of a delay.
 WATCHED_WRITES = 200
 READY = re.compile("serving client traffic insecurely|serving insecure client requests")
 
@@ -113,6 +118,7 @@ def etcd_notification_delay(reader, writer):
 
 def cluster(bench):
     """Three daemons with three members of etcd: reads, writes, watchers; compared with a single daemon and with etcd"""
+    # "Gateway" is the JSON gateway of etcd, which translates HTTP requests to gRPC.
     writes = Writes(bench)
     with contextlib.ExitStack() as stack:
         etcd = members(bench, stack)

@@ -1,4 +1,8 @@
-"""Benchmarks of watchers: how soon they are notified, their memory and processor time, their effect on other clients."""
+"""Benchmarks of watchers: how soon they are notified, their memory and processor time, their effect on other clients.
+
+Each function yields rows of the table of scripts/bench: `compared` makes a row with the ratio to another server, `absolute` a
+row with a figure of the daemon alone. `Required` is the limit for the ratio or for the figure.
+"""
 
 import itertools
 import statistics

@@ -1,4 +1,9 @@
-"""Benchmarks of reads: a small setting, a whole suite, the evaluation of a flag."""
+"""Benchmarks of reads: a small setting, a whole suite, the evaluation of a flag.
+
+Each function yields rows of the table of scripts/bench: `compared` makes a row with the ratio to another server, `absolute` a
+row with a figure of the daemon alone. `Required` is the limit for the ratio or for the figure.
+"Protected" servers check a token and write logs.
+"""
 
 from harness.http import Connection, render
 

@@ -42,7 +42,7 @@ LEFT_ALIGNED = (0, 3, 7)
 
 
 def compared(title, show, ours, peer, peer_name, required, remark="", costs=("", "")):
-    """Returns a row that compares the medians of two series. `show` formats a figure."""
+    """Returns a row that compares the medians of two lists of figures, one figure for each round. `show` formats a figure."""
     our_median, peer_median = statistics.median(ours), statistics.median(peer)
     ratio = our_median / peer_median
     return Row(title, show(our_median), f"{peer_name} {show(peer_median)}", f"{ratio:.2f}x",
@@ -50,7 +50,8 @@ def compared(title, show, ours, peer, peer_name, required, remark="", costs=("",
 
 
 def compared_loads(title, show, figure, ours, peer, peer_name, required, remark=""):
-    """Returns a row that compares one figure of two series of loads, such as `p50`, with the processor time per request."""
+    """Returns a row that compares the member `figure` (such as `p50`) of two lists of `Load`, and that also has their processor
+    time per request."""
     return compared(title, show, values_of(ours, figure), values_of(peer, figure), peer_name, required, remark,
                     (cost(ours), cost(peer)))
 

@@ -1,4 +1,8 @@
-"""Benchmarks of memory and of a million settings: loading, start, snapshot, reads."""
+"""Benchmarks of memory and of a million settings: loading, start, snapshot, reads.
+
+Each function yields rows of the table of scripts/bench: `compared` makes a row with the ratio to another server, `absolute` a
+row with a figure of the daemon alone. `Required` is the limit for the ratio or for the figure.
+"""
 
 import random
 import time
@@ -16,9 +20,9 @@ MILLION, FEW, SUITES = 1_000_000, 1000, 100
 RANDOM_REQUESTS = 100_000
 MEGABYTE = 1e6
 
-# After this number of PUTs, the history has its full length, the daemon has written snapshots (and kept a second state
-# during each), and more PUTs do not fragment the heap further. The daemon returns freed memory to the kernel every four
-# seconds.
+# After this number of PUTs, the history has its full length, the daemon has written snapshots (during each, it keeps the
+# state of the snapshot besides the current state), and more PUTs do not fragment the heap further. The daemon returns freed
+# memory to the kernel every four seconds.
 REWRITES, MEMORY_RETURN_SECONDS = 1_000_000, 5
 
 # The maximum size of the journal. A write of a larger value causes a snapshot.

@@ -25,7 +25,7 @@ class Watchers:
         self._ask("watch")
 
     def notify(self, count):
-        """Sends `count` PUTs, each to the next key. Returns the seconds from each PUT to the last answer."""
+        """Makes watch-load send `count` PUTs, each to the next key. Returns the seconds from each PUT to the last answer."""
         return self._ask(f"wake {count}")["seconds"]
 
     def answers(self):

@@ -1,6 +1,6 @@
 """The flows that test accessibility: axe-core in every view, narrow and wide screens, right-to-left text, zoom, and forced
 colours. axe-core is one file of a package of PyPI. `trial` has the daemon and its API, `person` is the browser (see
-__init__.py)."""
+__init__.py). FORMS is a schema whose values have forms: lists of objects, nested objects and maps."""
 
 import json
 import pathlib
@@ -19,7 +19,7 @@ RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "be
 
 
 def script():
-    """The text of axe-core, downloaded once."""
+    """Returns the text of axe-core, and downloads it if no earlier run has."""
     cached = ROOT / ".build/axe.min.js"
     if not cached.exists():
         with tempfile.TemporaryDirectory() as folder:

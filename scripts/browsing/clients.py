@@ -1,5 +1,5 @@
 """The flows of clients: the programs that report which revision of a suite they have applied. `trial` has the daemon and
-its API, `person` is the browser (see __init__.py)."""
+its API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample suite."""
 
 from browsing.axe import inspect, script
 from browsing.editing import equal

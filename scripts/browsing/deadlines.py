@@ -1,12 +1,12 @@
 """The flows of changes with a deadline: reverts that a person confirms, and scheduled writes. `trial` has the daemon and
-its API, `person` is the browser (see __init__.py)."""
+its API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample suite."""
 
 from browsing.api import API
 from browsing.axe import inspect, script
 from browsing.editing import EDITOR, equal, open_setting
 from browsing.person import CTRL
 
-# The number of rows with the mark of a pending revert.
+# The number of rows of the list of settings that have the mark of a pending revert.
 MARKS = "document.querySelectorAll('.row .mark.due').length"
 
 

@@ -1,5 +1,5 @@
 """The flows of a person who changes settings: editors, conflicts, files, and the keyboard. `trial` has the daemon and its
-API, `person` is the browser (see __init__.py)."""
+API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample suite."""
 
 import base64
 import json

@@ -1,5 +1,6 @@
 """The flows in which the daemon refuses a request or does not answer, and in which a person leaves the page with edits.
-`trial` has the daemon and its API, `person` is the browser (see __init__.py)."""
+`trial` has the daemon and its API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample
+suite."""
 
 import json
 

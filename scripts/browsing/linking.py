@@ -1,5 +1,5 @@
 """The flows of a person who opens links in other tabs, shares addresses, or copies values. `trial` has the daemon and its
-API, `person` is the browser (see __init__.py)."""
+API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample suite."""
 
 from browsing.api import API, eventually
 from browsing.editing import equal, open_setting
@@ -7,11 +7,13 @@ from browsing.person import CTRL, FlowFailed
 
 
 def links(trial, person):
-    """The rows of both lists are links; the browser handles a click with Ctrl; a click and the keyboard open the row in the same tab."""
+    """The rows of the list of suites and of the list of settings are links. The browser handles a click with Ctrl, and opens another
+    tab. The page handles a click and Enter, and opens the row in the same tab."""
     trial.api.create_sample_suite("links")
     person.visit(trial.origin)
     person.until("document.querySelector('a.row[href=\"#/links\"]')", "a suite is a link")
     person.evaluate("window.isFirstLoad = true")
+    # Records whether the page left the last click to the browser, and then keeps the browser from opening a tab.
     person.evaluate("document.addEventListener('click', event => { window.isNative = !event.defaultPrevented; event.preventDefault(); })")
 
     def click_row(selector, modifiers=0):

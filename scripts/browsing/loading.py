@@ -1,5 +1,5 @@
 """The flows in which the page loads the modules that its first view does not need. `trial` has the daemon and its API,
-`person` is the browser (see __init__.py)."""
+`person` is the browser (see __init__.py). api.py has the values and notes of the sample suite."""
 
 from browsing.api import API
 from browsing.editing import equal, open_setting

@@ -1,5 +1,6 @@
 """The flows of a person who reads what the page shows: suites, live changes, history, schemas, the service, and access.
-`trial` has the daemon and its API, `person` is the browser (see __init__.py)."""
+`trial` has the daemon and its API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample
+suite."""
 
 import json
 import time

@@ -1,5 +1,5 @@
 """The flows of a person who reads a long history, compares, clones and drops suites, or mistypes a name. `trial` has the
-daemon and its API, `person` is the browser (see __init__.py)."""
+daemon and its API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample suite."""
 
 import json
 

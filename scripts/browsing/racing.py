@@ -1,5 +1,5 @@
 """The flows in which another caller changes settings while the page reads keys, commits, or edits a schema. `trial` has the
-daemon and its API, `person` is the browser (see __init__.py)."""
+daemon and its API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample suite."""
 
 import json
 import threading
@@ -7,6 +7,7 @@ import threading
 from browsing.editing import EDITOR, equal, open_setting
 from browsing.person import CTRL
 
+# The rows of the list of settings.
 ROWS = "[...document.querySelectorAll('.row')]"
 
 

@@ -348,7 +348,7 @@ await test("A store marks the settings that a pending revert restores, and no se
   for (const [key, revision] of [["a", 3], ["b", 4], ["c", 9]])
     store.settings.set(key, { suite: "s", key, value: 1, source: "stored", revision, writable: true });
   const action = { id: "p3", kind: "confirm", action: "revert", commit: 3, deadline: "2026-11-26T10:00:00Z" };
-  // The pending actions at revision 8. The setting `c` is newer.
+  // The list of pending actions is of revision 8. The setting `c` has revision 9, so the list says nothing about it.
   store.setPending([action, { id: "p4", kind: "effective", action: "write" }, { ...action, id: "p9", commit: 9 }], 8);
   equal(["a", "b", "c"].map(key => store.at(key).pending?.id ?? "none"), ["p3", "none", "none"]);
   equal(changedKeys, ["a"]);

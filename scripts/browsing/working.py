@@ -1,5 +1,6 @@
 """The flows of daily work: the table of settings, switches in the list, the panel, forms, and the message about a commit.
-`trial` has the daemon and its API, `person` is the browser (see __init__.py)."""
+`trial` has the daemon and its API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample
+suite."""
 
 import base64
 import json
@@ -41,6 +42,7 @@ def table(trial, person):
         raise FlowFailed(f"a row is {height} px high")
     equal("the order of the settings", person.evaluate(NAMES), ["content", *(f"svc{number}.port" for number in sorted(NUMBERS))])
     sees_row(person, "content", "2.0 KB as base64")
+    # The class of a heading is "to-" and the class of its column; "now" is the column of the values.
     sort = lambda column: person.evaluate(f"document.querySelector('.headings .to-{column}').click()")
     for column, wanted in (("now", [29, 12, 3, 1]), ("now", [1, 3, 12, 29]), ("changed", [1, 12, 3, 29]), ("name", [1, 3, 12, 29])):
         sort(column)
@@ -65,6 +67,7 @@ def table(trial, person):
     person.click("▲ 2 invalid", "a", ".head")
     person.sees("2 of 5 settings", ".count")
     equal("the filtered settings", person.evaluate(NAMES), ["svc1.port", "svc3.port"])
+    # Compares the colour of a part of the note with the colour that a CSS variable gives to another element.
     for part, color in (("b", "--text"), ("", "--faint")):
         equal(f"the colour of the note {part}", *person.evaluate(f"""(sample => {{ sample.style.color = 'var({color})';
             return [sample, document.querySelector('.row .note {part}')].map(each => getComputedStyle(each).color); }})(document.querySelector('#announcer'))"""))

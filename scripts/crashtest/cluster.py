@@ -150,6 +150,7 @@ class ClusterTest:
 def run(program, folder, minutes, seed):
     """Runs the test for `minutes`. Prints a summary. Returns a list of errors."""
     with contextlib.ExitStack() as stack:
+        # `members` runs no benchmark, so the rounds and the seconds are not used.
         etcd = members(Bench(program, folder, rounds=1, seconds=1), stack)
         test = ClusterTest(program, folder, etcd, seed)
         for daemon in test.daemons:

@@ -28,7 +28,7 @@ class Observations:
 class Ledger:
     """The observations of all settings. `pending` contains the writes without an answer, in the order of sending. `highest` is the
     highest revision that a client has received. `commits` contains the revisions of all acknowledged commits. `once_total` is
-    the value of the setting operations.ONCE at the last start of the daemon."""
+    the value, at the last start of the daemon, of the counter to which only writes with an Idempotency-Key add (ONCE)."""
 
     def __init__(self):
         self.settings = {}
@@ -68,7 +68,8 @@ class Ledger:
         return revision
 
     def record_commit(self, revision, min_revision, cursor):
-        """Checks that the revision of an acknowledged commit is unique and higher than all earlier revisions."""
+        """Checks that the revision of an acknowledged commit is unique and higher than all earlier revisions. It must be at
+        most `cursor`, the revision in the cursor of the answer."""
         if revision <= min_revision:
             raise Broken(f"a commit got revision {revision}, but a client received revision {min_revision} before the request")
         if revision > cursor:

@@ -121,7 +121,7 @@ class Service:
     def reset_peak(self):
         """Makes the present resident memory the peak."""
         with open(f"/proc/{self.pid}/clear_refs", "w") as clear_refs:
-            clear_refs.write("5")
+            clear_refs.write("5")  # 5 means VmHWM, the peak of the resident memory.
 
     def _status_bytes(self, name):
         with open(f"/proc/{self.pid}/status") as status:

@@ -1,4 +1,4 @@
-"""Makes the completions of the command line of settingsd for bash, zsh and fish."""
+"""Makes the completions of the command line of settingsd for bash, zsh and fish. `usage` is the parsed help text (usage.py)."""
 
 from .usage import choices
 

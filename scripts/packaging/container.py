@@ -7,7 +7,7 @@ import time
 
 # A minimal server, with the shells whose completions are tested.
 PACKAGES = "curl,dbus,fish,libstdc++6,systemd,systemd-sysv,zsh"
-SUITE = "bookworm"
+DEBIAN_RELEASE = "bookworm"
 ENVIRONMENT = ("env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive", "HOME=/root")
 
 
@@ -72,5 +72,6 @@ def make_root(root):
     incomplete = root.with_name(root.name + ".new")
     subprocess.run(["rm", "-rf", incomplete], check=True)
     # File descriptor 2 is standard error.
-    subprocess.run(["debootstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE, incomplete], check=True, stdout=2)
+    subprocess.run(["debootstrap", "--variant=minbase", f"--include={PACKAGES}", DEBIAN_RELEASE, incomplete], check=True,
+                   stdout=2)
     incomplete.rename(root)

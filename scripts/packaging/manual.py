@@ -1,4 +1,5 @@
-"""Makes the manual pages: fills the templates in config/package/man with the help texts and the tables of docs/reference."""
+"""Makes the manual pages: fills the templates in config/package/man with the help texts and the tables of docs/reference.
+`usage` is the parsed help text of settingsd (usage.py); `commands` are those of `settings` (commands.py)."""
 
 import re
 

@@ -51,7 +51,7 @@ def fill(program, folder):
     version = documents(program, folder)
     folder.joinpath("usr/bin").mkdir(parents=True)
     # The removed sections differ between builds of the same sources in different folders. The script does not use `strip` of
-    # binutils, because `strip` makes the table of relocations writable.
+    # binutils, because the programs that `strip` writes have a writable table of relocations.
     objcopy = pathlib.Path(shutil.which("swift") or "swift").resolve().with_name("llvm-objcopy")
     unstable_sections = ["--remove-section=.swift_modhash", "--remove-section=.note.gnu.build-id"]
     for built in (program, tool(program)):

@@ -29,6 +29,7 @@ extension DefaultsKeys {
 struct PlayerKeys: DefaultsKeyStore {
     static let prefix = "player"
 
+    /// `Self["volume"]` is the name "player.volume".
     var volume: DefaultsKey<Double> { .init(Self["volume"], defaultValue: 0.5, in: 0...1) }
     /// With the merge rule `sum`, no increment is lost if several programs increment the number at the same time.
     var songsPlayed: DefaultsKey<Int> { .init(Self["songsPlayed"], defaultValue: 0, in: 0..., merge: .sum) }

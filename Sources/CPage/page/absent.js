@@ -1,4 +1,5 @@
-// The views of a suite and of a setting that do not exist. They suggest near names; the person decides about creation.
+// The views of a suite and of a setting that do not exist. They suggest near names; the person decides about creation. A view
+// has the element and the functions that suite.js calls. `back` and `create` act when the person presses the buttons.
 import { bdi, button, el } from "./dom.js";
 import { panelHead } from "./setting.js";
 import { texts } from "./texts.js";

@@ -10,8 +10,9 @@ let token = sessionStorage.getItem("settingsd-token");
 // True if a text can be a token. A browser sends no other characters in a header.
 export const isToken = text => /^[\x21-\x7e]+$/.test(text);
 
+// Adds a listener. Events: `status` (isReachable, problem), `stale` (seconds behind the other daemons, or null),
+// `unauthorized` (problem).
 export const on = (event, listener) => listeners[event].push(listener);
-// Events: `status` (isReachable, problem), `stale` (seconds behind the other daemons, or null), `unauthorized` (problem).
 export const emit = (event, ...values) => listeners[event].forEach(listener => listener(...values));
 
 export const hasToken = () => token !== null;
@@ -76,7 +77,9 @@ let ahead = 0;
 // The time by the clock of the daemon, which decides about deadlines.
 export const daemonTime = () => Date.now() + ahead;
 
-// Sends a request. Returns the body, the cursor and the entity tag of the answer, or throws a Problem.
+// Sends a request. Options: `query`; the body as a value (`body`) or as JSON text (`text`); `isText` if the answer stays
+// a text; `note`, `match`, `noneMatch`, `key` and `confirm` for header fields (see `headersOf`). Returns the body, the
+// cursor and the entity tag of the answer, or throws a Problem.
 export async function send(method, target, options = {}) {
   const body = "text" in options ? options.text : "body" in options ? print(options.body) : undefined;
   let response, text;

@@ -74,7 +74,7 @@ export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
   const more = button(texts.history.older, () => load(true), { hidden: true });
 
   async function load(isMore) {
-    // `Feed.read` removes commits from the feed, so its answer must not be discarded.
+    // In the changes of all suites, `read` removes the commits from a feed, so its answer must not be discarded.
     if (isMore && runningLoad) return;
     const thisLoad = newestLoad += 1;
     runningLoad = thisLoad;

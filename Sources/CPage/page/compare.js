@@ -9,7 +9,8 @@ import { schemaDifference, undoDialogs } from "./undo.js";
 
 const maxSuggestions = 1000;
 
-// In this file, a side is `[suite, at]`; `at` is a revision, a time, or undefined: now.
+// The settings of a suite, by key. In this file, a side of the comparison is `[suite, at]`; `at` is a revision, a time, or
+// undefined: now.
 async function settingsAt(suite, at) {
   const { all } = await getAll(suitePath(suite, "keys"), "keys", { at, limit: pageOfKeys });
   return new Map(all.map(setting => [setting.key, setting]));

@@ -9,7 +9,8 @@ const isLong = value => typeof value === "string" ? value.includes("\n") || valu
   : typeof value === "object" && value !== null && print(value).length > 40;
 const typeWord = value => texts.values.types[typeOf(value)];
 
-// Shows an old and a new side. If a side is long, only the lines that differ are shown, with two lines around each.
+// Shows an old and a new side. A side is `{ value, source, isSecret }`. If a side is long, only the lines that differ are
+// shown, with two lines around each.
 export function difference(before, after) {
   const isHidden = before.isSecret || after.isSecret;
   const hasValues = [before, after].every(({ value, source }) => value !== undefined && source !== "unset");

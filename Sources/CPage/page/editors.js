@@ -8,7 +8,8 @@ import { texts } from "./texts.js";
 import { shortText } from "./words.js";
 
 const makers = { switch: switchEditor, number: numberEditor, choice: choiceEditor, text: textEditor };
-const formats = ["colour", "file", "date-time", "date"];
+// The kinds of editors that are in formats.js.
+const formatKinds = ["colour", "file", "date-time", "date"];
 
 // Makes the editor for a value; the value of an unset key is undefined. `context`: `label`, `root` (the schema of the key),
 // `depth` in other editors, `isDisabled`, `isSecret`, `change`, and `done`, which is called when the person presses Enter.
@@ -28,7 +29,7 @@ export function makeEditor(keySchema, value, context) {
     return makeLazily("formOrText", "./structures.js", schema, value, { ...context, kind });
   const usableKind = isForm && !fitsForm(kind, value) ? "json" : kind;
   if (makers[usableKind]) return makers[usableKind](schema, value, context);
-  return makeLazily(usableKind, formats.includes(usableKind) ? "./formats.js" : "./structures.js", schema, value, context);
+  return makeLazily(usableKind, formatKinds.includes(usableKind) ? "./formats.js" : "./structures.js", schema, value, context);
 }
 
 const makeLazily = (kind, file, schema, value, context) =>

@@ -1,4 +1,4 @@
-// Editors for texts with a format: times, colours and files.
+// Editors for texts with a format: times, colours and files. editors.js describes the `context` and the results of the makers.
 import { button, el, download } from "./dom.js";
 import { singleInput } from "./editors.js";
 import { texts } from "./texts.js";

@@ -1,4 +1,4 @@
-// Editors for lists and objects, which contain the editors of their elements and members.
+// Editors for lists and objects, which contain the editors of their elements and members. editors.js describes the `context`.
 import { button, el, field, newID, announce } from "./dom.js";
 import { makeEditor } from "./editors.js";
 import { membersOf, objectOf } from "./exact.js";

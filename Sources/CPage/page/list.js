@@ -7,8 +7,9 @@ const extraRows = 8;
 
 export class List {
   // `row(item)` returns the content of a row, and `describe(item)` its attributes. An item has an `id`, and a `stamp`
-  // that changes if the row must be made again. `onPart(item, name)` handles a click on an element with `data-part`,
-  // `onArrow(item, by)` the keys to the side (by 1 or -1), and `onKey` other keys.
+  // that changes if the row must be made again. A part of a row, such as a switch, has `data-part`. `onPart(item, name)`
+  // handles a click on an element with `data-part`, `onArrow(item, by)` the keys to the side (by 1 or -1), and `onKey`
+  // other keys.
   constructor({ label, role, itemRole, row, describe, onOpen, onPart, onArrow, onKey }) {
     Object.assign(this, { row, describe, onOpen, onPart, onArrow, onKey, itemRole, items: [], rows: new Map(),
       indexes: new Map(), active: null });
@@ -21,7 +22,7 @@ export class List {
         this.pressed = event.target.closest(".row")?.dataset.id;
         this.pressedPart = event.target.closest("[data-part]")?.dataset.part;
       },
-      onclick: event => this.#click(event), onfocusin: () => this.#focus(), onblur: () => this.#endQuiet(),
+      onclick: event => this.#click(event), onfocusin: () => this.#focus(), onblur: () => this.#allowMark(),
     }, this.space);
     new ResizeObserver(() => this.refresh()).observe(this.element);
   }
@@ -40,18 +41,18 @@ export class List {
   // The first row in view becomes the active row. The list does not scroll, because a press on a row moves the focus.
   #focus() {
     this.element.focus({ preventScroll: true });
-    if (this.active !== null || !this.items.length || this.element.matches(".is-quiet")) return;
+    if (this.active !== null || !this.items.length || this.element.matches(".is-unmarked")) return;
     this.active = this.items[Math.min(this.items.length - 1, Math.ceil(this.element.scrollTop / this.rowHeight))].id;
     this.#draw();
   }
 
   // Focuses the list when a view opens. No row is marked until the person presses a key.
-  focusQuietly() {
-    this.element.classList.add("is-quiet");
+  focusWithoutMark() {
+    this.element.classList.add("is-unmarked");
     this.element.focus({ preventScroll: true });
   }
 
-  #endQuiet() { this.element.classList.remove("is-quiet"); }
+  #allowMark() { this.element.classList.remove("is-unmarked"); }
 
   // Draws the list again after its size has changed.
   refresh() {
@@ -131,7 +132,7 @@ export class List {
     const id = event.target.closest(".row")?.dataset.id ?? this.pressed;
     if (!this.indexes.has(id) || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    this.#endQuiet();
+    this.#allowMark();
     this.move(this.indexes.get(id));
     const part = this.pressed === id ? this.pressedPart : undefined;
     this.pressedPart = undefined;
@@ -141,7 +142,7 @@ export class List {
 
   #key(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target !== this.element) return;
-    this.#endQuiet();
+    this.#allowMark();
     const place = this.active === null ? -1 : this.indexes.get(this.active);
     const pageRows = Math.max(1, Math.floor(this.element.clientHeight / this.rowHeight) - 1);
     const moves = { ArrowDown: place + 1, ArrowUp: place - 1, PageDown: place + pageRows, PageUp: place - pageRows, Home: 0,

@@ -10,7 +10,8 @@ import { texts } from "./texts.js";
 import { Tray } from "./tray.js";
 import { clock, refreshTimes } from "./words.js";
 
-// The tray holds the edits that are not committed.
+// The parts of the page share this object. The tray holds the edits that are not committed. `caller` is null until the daemon
+// has said who the caller is.
 const app = { tray: new Tray(), caller: null, go, link,
   review: () => withModule("./review.js", ({ openReview }) => openReview(app)) };
 const main = document.getElementById("main");

@@ -1,4 +1,4 @@
-// The list of pending actions in the view of the service.
+// The list of pending actions in the view of the service. The stamp of a row is the JSON of its action.
 import { bdi, el } from "./dom.js";
 import { print } from "./exact.js";
 import { decisionButtons, whenDue } from "./pending.js";

@@ -1,4 +1,5 @@
-// The review of the edits before a commit.
+// The review of the edits before a commit. An edit of tray.js has `seen`, the setting when the person began to edit it,
+// and `other`, a newer setting of another caller, which makes a conflict.
 import { conflictChoice, editSides, tellCommit } from "./changes.js";
 import { difference } from "./difference.js";
 import { errorLine, bdi, button, drawnOnChange, el, field, openDialog, toast } from "./dom.js";

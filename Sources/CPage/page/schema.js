@@ -3,7 +3,7 @@ import { isNumber, typeOf } from "./exact.js";
 import { texts } from "./texts.js";
 import { shortText } from "./words.js";
 
-// Resolves `$ref` with the definitions in the schema of the key.
+// Resolves `$ref` with the definitions in the schema of the key, at most 16 times, because definitions can form a circle.
 export function resolveRefs(schema, root = schema) {
   let found = typeof schema === "object" && schema !== null ? schema : {};
   for (let depth = 0; typeof found.$ref === "string" && depth < 16; depth += 1) {
@@ -23,6 +23,7 @@ export function typesOf(schema) {
   return [];
 }
 
+// The pattern of a text such as #3457d5 or #fff.
 const colour = /^\^#\[[0-9a-fA-F-]{3,9}\](\{6\}|\{6,6\})\$$/;
 
 // The kind of editor for a schema. Without a schema, the value decides.
@@ -49,8 +50,8 @@ export function kindOf(schema, value) {
 
 const hasMembers = value => typeof value === "object" && value !== null && Object.keys(value).length > 0;
 
-// True if a form or a list can show a value. A large value is edited as JSON, because a browser is slow with thousands
-// of inputs.
+// True if a form or a list can show a value. A value with more than 500 parts is edited as JSON, because a browser is
+// slow with thousands of inputs.
 export function fitsForm(kind, value) {
   if (value === undefined) return true;
   if (typeOf(value) !== (kind === "list" ? "array" : "object")) return false;

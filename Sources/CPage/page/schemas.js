@@ -58,7 +58,7 @@ export function schemaView(app, store, onDraft) {
 
   const textOf = version => version.text ?? (mayEdit ? exampleSchema : "");
   const isEdited = () => text.value !== textOf(opened);
-  const hasConflict = () => opened.tag !== current.tag;
+  const isChangedElsewhere = () => opened.tag !== current.tag;
 
   function followScroll() {
     numbers.scrollTop = text.scrollTop;
@@ -87,7 +87,7 @@ export function schemaView(app, store, onDraft) {
     }
     messages.replaceChildren(...[...byLine].map(([line, lineTexts]) => {
       const element = el("p.error", lineTexts.join("\n"));
-      element.style.setProperty("--line", line);
+      element.style.setProperty("--line-number", line);
       return element;
     }));
     text.setAttribute("aria-invalid", "true");
@@ -101,8 +101,8 @@ export function schemaView(app, store, onDraft) {
   }
 
   function draw() {
-    apply.disabled = hasConflict() || text.value === current.text || !text.value.trim();
-    revert.disabled = !isEdited() && !hasConflict();
+    apply.disabled = isChangedElsewhere() || text.value === current.text || !text.value.trim();
+    revert.disabled = !isEdited() && !isChangedElsewhere();
     checkButton.disabled = !text.value.trim();
     remove.hidden = current.text === null;
     content.hidden = false;
@@ -166,7 +166,7 @@ export function schemaView(app, store, onDraft) {
   }
 
   function drawConflict() {
-    conflict.hidden = !hasConflict();
+    conflict.hidden = !isChangedElsewhere();
     if (conflict.hidden) return;
     conflict.replaceChildren(el("p", el("strong", texts.schemas.changedWhileEditing)),
       el("h3", texts.schemas.theirs), el("div", textDifference(opened.text, current.text)),
@@ -188,7 +188,7 @@ export function schemaView(app, store, onDraft) {
     const checked = text.value;
     const mistake = jsonMistake(checked, requestDepth);
     if (mistake) return showMistakes([mistake]);
-    let effects, hasConflicts = false;
+    let effects, valuesDoNotFit = false;
     try {
       const { body } = await send("PUT", target, { text: checked, query: { dryRun: true } });
       effects = [el("p.notice.good", body.changed === false ? texts.schemas.inForceAlready : body.changes.length
@@ -196,9 +196,9 @@ export function schemaView(app, store, onDraft) {
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
       const { errors, conflicts = [] } = problem.body;
-      hasConflicts = problem.code === "schema_conflict";
-      if (!hasConflicts && !errors?.length) return textField.fail(problem.message);
-      if (!hasConflicts) {
+      valuesDoNotFit = problem.code === "schema_conflict";
+      if (!valuesDoNotFit && !errors?.length) return textField.fail(problem.message);
+      if (!valuesDoNotFit) {
         return text.value === checked && showMistakes(errors.map(({ pointer = "", detail }) =>
           ({ message: detail, at: offsetOf(pointer, checked) })));
       }
@@ -206,7 +206,7 @@ export function schemaView(app, store, onDraft) {
     }
     // The effects of a text that the person has edited since are not shown.
     if (isGone || text.value !== checked) return;
-    if (isToApply) return askToApply(effects, hasConflicts);
+    if (isToApply) return askToApply(effects, valuesDoNotFit);
     report.append(...effects);
     report.scrollIntoView({ block: "nearest" });
   }
@@ -218,18 +218,18 @@ export function schemaView(app, store, onDraft) {
     return changedBefore;
   }
 
-  function askToApply(effects, hasConflicts) {
+  function askToApply(effects, valuesDoNotFit) {
     const choice = el("select", texts.schemas.conflictChoices.map(([value, label]) => el("option", { value }, label)));
     const note = el("input", { dir: "auto" });
     const key = newRequestKey();
     const applied = text.value;
     const dialog = confirm(texts.schemas.confirmApply,
       [el("h3", texts.schemas.changes), el("div", textDifference(current.text, applied)), el("h3", texts.schemas.effects), effects,
-        hasConflicts && field(texts.schemas.conflictChoice, choice), field(texts.common.note, note)],
-      texts.schemas.apply, hasConflicts ? "danger" : "primary", async () => {
+        valuesDoNotFit && field(texts.schemas.conflictChoice, choice), field(texts.common.note, note)],
+      texts.schemas.apply, valuesDoNotFit ? "danger" : "primary", async () => {
         try {
           const { tag, body } = await send("PUT", target, { text: applied, note: note.value.trim(), key,
-            query: { onConflict: hasConflicts ? choice.value : undefined },
+            query: { onConflict: valuesDoNotFit ? choice.value : undefined },
             match: opened.tag || undefined, noneMatch: opened.tag ? undefined : "*" });
           open({ text: applied, tag });
           showNotice(texts.schemas.applied);

@@ -66,6 +66,7 @@ export function searchView(app, route) {
 
   // Returns the settings of a suite that match, at most one more than the view shows.
   async function searchSuite({ suite, revision }, countRequest) {
+    // A suite that has changed has another revision, so its keys are read again.
     const id = `${suite} ${revision}`;
     const isMatch = ({ text }) => words.every(word => text.includes(word));
     if (readSuites.has(id)) return readSuites.get(id).filter(isMatch);

@@ -22,9 +22,11 @@ export const panelHead = (back, heading) => el("div.panel-head",
 export function settingPanel(app, store, key, { back }) {
   // The tray has the edits that are not committed.
   const { tray } = app;
-  // `editorInputs`: what the editor was made for; `pastRevision`: the revision of the setting whose history is shown.
+  // `editorInputs`: what the editor was made for; `shown`: the value that it shows; `pastRevision`: the revision of the
+  // setting whose history is shown.
   let editor = null, editorInputs = "", shown = noValue, isGone = false, pastRevision = null;
-  let isTextOpen = false;
+  let isDescriptionOpen = false;
+  // `task` has what the person decides before an edit, and `past` the last commits of the key.
   const pendingBox = el("div.task"), task = el("div.task"), editorBox = el("div.editor"), state = el("div.edit-state"),
     about = el("div.about"), past = el("div.past");
   // A browser offers the clipboard only to pages of a secure origin.
@@ -86,7 +88,7 @@ export function settingPanel(app, store, key, { back }) {
       deprecated && el("p.notice", texts.setting.deprecated),
       text && el("p", { dir: "auto", class: isLong && !isOpen && "clamped" }, text),
       isLong && button(isOpen ? texts.setting.less : texts.setting.more,
-        () => { isTextOpen = !isOpen; update(); }, { class: "link", "aria-expanded": String(isOpen) }),
+        () => { isDescriptionOpen = !isOpen; update(); }, { class: "link", "aria-expanded": String(isOpen) }),
       "default" in schema && el("p.facts", texts.setting.default,
         shownValue({ value: schema.default, source: "default", isSecret: isSecret(setting) })),
       setting.modified && el("p.facts", setting.source === "stored" ? texts.setting.setAt : texts.setting.since,
@@ -176,7 +178,7 @@ export function settingPanel(app, store, key, { back }) {
     drawEditor(setting);
     const edit = tray.at(store.suite, key);
     const canEdit = setting.writable || isUnlocked(setting);
-    drawAbout(setting, isTextOpen);
+    drawAbout(setting, isDescriptionOpen);
     drawTask(setting, edit, edit?.other, canEdit, app.caller);
     drawState(setting, edit, canEdit, tray.failure || tray.problem);
     if (edit && isUnlocked(setting) && !edit.overrides) tray.override(edit, true);

@@ -1,4 +1,5 @@
-// Editors for values of any structure: JSON, a choice of the type, and the choice between a form and JSON.
+// Editors for values of any structure: JSON, a choice of the type, and the choice between a form and JSON. editors.js
+// describes the `context` and the results of the makers.
 import { button, el, field } from "./dom.js";
 import { fill, errorText, makeEditor, singleInput } from "./editors.js";
 import { isSame, jsonMistake, parse, print, typeOf } from "./exact.js";

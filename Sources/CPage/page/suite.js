@@ -21,6 +21,8 @@ const transfer = (name, ...values) => withModule("./transfer.js", module => modu
 
 export function suiteView(app, firstRoute) {
   const { suite } = firstRoute;
+  // A part is the view of a tab. `settings`: the part with the settings, once it was shown; `isWaiting`: clients must be asked
+  // again.
   let route = firstRoute, part = null, settings = null, isGone = false, isCreating = false;
   let clientTimer = 0, isWaiting = true;
   const heading = el("h1", { tabindex: -1 }, bdi(suite));
@@ -181,6 +183,7 @@ function valueOrder(setting) {
 
 const switchMark = isOn => el("span.toggle", { "data-part": "switch", "data-on": isOn && "", "aria-hidden": "true" });
 
+// The part with the list of settings and the panel. The items of the list are rows of tree.js: `item.setting` or `item.group`.
 function settingsPart(app, store, firstRoute) {
   const { tray } = app;
   const closedGroups = new Set();
@@ -405,7 +408,7 @@ function settingsPart(app, store, firstRoute) {
   show(firstRoute);
   return {
     element,
-    focus: () => { if (firstRoute.key === null || !panel) list.focusQuietly(); },
+    focus: () => { if (firstRoute.key === null || !panel) list.focusWithoutMark(); },
     follow: show, pause,
     change: (keys, isReread) => {
       drawSoon();

@@ -7,6 +7,7 @@ import { texts } from "./texts.js";
 import { naturalSortKey } from "./tree.js";
 import { changeInfo } from "./words.js";
 
+// An element with `data-part` is the mark of invalid values: a click on it opens the suite with only these settings.
 export function suitesView(app) {
   let suites = [], watch = null, isGone = false;
   // The last commits of suites, by name and revision.
@@ -94,7 +95,7 @@ export function suitesView(app) {
     const cursor = await read();
     if (cursor === undefined || isGone) return;
     watch = new Watch("v1/observe", { suitePrefix: "" }, cursor, event => { if (event !== "state") reload(); });
-    if (!document.activeElement?.matches("input, button, a")) list.focusQuietly();
+    if (!document.activeElement?.matches("input, button, a")) list.focusWithoutMark();
   }
 
   function newSuite() {

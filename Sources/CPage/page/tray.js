@@ -20,7 +20,10 @@ export class Tray {
     this.failure = "";
     this.note = "";
     this.isSending = false;
+    // The number of commits that were sent.
     this.commits = 0;
+    // The content and the request key of a commit whose answer was lost.
+    this.lost = null;
     // True for an edit of a key on which the caller has the right `override`.
     this.mayOverride = () => true;
     this.check = debounced(250, () => this.#check());

@@ -19,7 +19,7 @@ export function naturalSortKey(name) {
 }
 
 // The rows for sorted settings. Settings whose names share the text before a dot form a group, which has a row of its own.
-// `isOpen(group)` says whether the rows of a group are shown.
+// `isOpen(group)` says whether the rows of a group are shown. The `id` of a row begins with "k:" for a key, "g:" for a group.
 export function treeRows(settings, isOpen) {
   const rows = [];
   // Adds the rows of some settings. `prefixLength` is the length of the name of their group.
