@@ -151,7 +151,7 @@ def merges(scale: Scale) -> Abuse:
 
 
 def bad_bodies(scale: Scale) -> Abuse:
-    """Bodies of 15 MB with an error at the end: an open array, a duplicate name, a number that is too large, an invalid escape"""
+    """Bodies of 15 MB with an error at the end: an open array, a duplicate name, a number that is too large, a bad escape, a comma"""
     size = scale.pick(15 * MB, MB)
     bodies = [
         b"[" * 120 + b"]" * 119 + b" " * size,

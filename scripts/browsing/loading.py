@@ -5,7 +5,7 @@ from browsing.api import API
 from browsing.editing import equal, open_setting
 from browsing.person import CTRL
 
-# How many modules the page has loaded since a view was opened.
+# How many modules the page has loaded since its start.
 LOADED = "performance.getEntriesByType('resource').filter(each => each.name.endsWith('.js')).length"
 
 

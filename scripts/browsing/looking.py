@@ -302,6 +302,7 @@ def first_view(trial, person):
             [...new Map(some.map(each => [each.name, each.encodedBodySize])).values()].reduce((sum, size) => sum + size, 0)))([
             ...performance.getEntriesByType('navigation'),
             ...performance.getEntriesByType('resource').filter(each => each.name.includes('/ui/'))])""")
+        # The limits in bytes of the files before the first row, and of all files.
         if first > 170_000 or every > 250_000:
             raise FlowFailed(f"the first view of {address or 'the suites'} loads {first} bytes of {every}")
     other_hosts = person.hosts - {"", trial.origin.split("//")[1]}

@@ -294,6 +294,7 @@ await test("kindOf chooses a form for a schema that describes the parts; fitsFor
   for (const [kind, value, fits] of [["form", {}, true], ["form", [], false], ["form", parse("1.0"), false], ["list", "a", false],
     ["list", Array(600).fill(1), false], ["form", { a: Array(600).fill({}) }, false], ["list", undefined, true]])
     equal(fitsForm(kind, value), fits, `${kind} ${JSON.stringify(value)}`);
+  // Numbers stand for schemas of members.
   const schema = { properties: { a: 1 }, patternProperties: { "^x-": 2, "(": 3 }, additionalProperties: false };
   equal(["a", "x-b", "b", "toString"].map(name => memberSchema(schema, name) ?? "none"), [1, 2, "none", "none"]);
 });

@@ -23,6 +23,7 @@ ACTIONS_LIMIT = 24
 JOURNAL_BYTES = 30_000
 # After the last start of a round, every action must end within this time.
 SETTLE_TIMEOUT_SECONDS = 30
+# The outcomes, and events in the history, of an action that the daemon has carried out.
 CARRIED_OUT = {"reverted", "carried_out"}
 
 

@@ -45,8 +45,8 @@ def own_suite(number):
 
 
 class Load:
-    """Sends requests to one run of the daemon. `expected` maps each setting of a client's own suite to its value after all
-    requests that the client has sent."""
+    """Sends requests to one run of the daemon. `values` yields numbers that no other write uses. `expected` maps each setting
+    of a client's own suite to its value after all requests that the client has sent."""
 
     def __init__(self, ledger, rng, values, expected):
         self.ledger = ledger

@@ -44,7 +44,7 @@ class Recovery:
                       for write in pending)
         self.ledger.restart_from(found)
         if COUNTERS[0] not in found:
-            self._create_numbers()
+            self._create_counters_and_balances()
         else:
             self._repeat_once(once, found[ONCE][1], max_revision)
         return {setting: value for setting, (_, value) in found.items()}, (len(pending), applied)
@@ -150,7 +150,7 @@ class Recovery:
         raise Broken(f"a connection sent {sent} in this order; a later write took effect, but an earlier write did not: "
                      f"{current}")
 
-    def _create_numbers(self):
+    def _create_counters_and_balances(self):
         """Sets the counters and the balances to 0."""
         settings = [*COUNTERS, ONCE, *BALANCES]
         sets = dict.fromkeys(settings, 0)

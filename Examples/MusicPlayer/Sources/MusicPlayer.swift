@@ -78,7 +78,8 @@ enum MusicPlayer {
     }
 
     /// A setter cannot throw. It restores the old value if it cannot store the new value, and reports an issue to
-    /// `Defaults.issues` and to the log on standard error. The async method `set` throws the error.
+    /// `Defaults.issues` and to the log on standard error. The async method `set` throws the error. `PlayerKeys` allows
+    /// volumes from 0 to 1.
     static func turnItTooLoud() async {
         var issues = Defaults.issues.makeAsyncIterator()
         Defaults.player.volume = 11

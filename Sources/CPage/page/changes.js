@@ -76,6 +76,7 @@ export function tellCommit(app, revision, what, pending) {
 function tellPending(app, content, action) {
   const about = el("p", content, el("span", whenDue(action)));
   const timer = about.querySelector("[data-deadline]");
+  // The view of a suite sets `app.endPending`, which takes the changes into the list of settings.
   toast(decisionButtons(app, action, { about, onEnd: changes => app.endPending?.(changes) }));
   const follow = async () => {
     if (!timer.isConnected) return;

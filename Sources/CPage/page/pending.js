@@ -49,7 +49,8 @@ export function whyNotEnded(problem) {
 export const hasEnded = ({ code }) => ["pending_ended", "unknown_pending"].includes(code);
 
 // The description `about` of an action, and the buttons that end the action if the caller may end it. If the action has
-// ended already, the reason replaces both. `onEnd` gets the changes of the settings.
+// ended already, the reason replaces both. `label` is the name of the action for screen readers, if a view has several
+// actions. `onEnd` gets the changes of the settings.
 export function decisionButtons(app, action, { about, label, onEnd }) {
   const failure = errorLine("p.error");
   const requestKey = newRequestKey();

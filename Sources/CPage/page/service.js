@@ -77,7 +77,7 @@ export function serviceView(app) {
     if (last) {
       const seconds = (time - last.time) / 1000;
       const rate = name => Math.max(0, (now.get(name) - last.now.get(name)) / seconds);
-      samples.push({ writes: rate("settingsd_commit_seconds_count"), watchers: now.get("settingsd_watchers") + 0 });
+      samples.push({ writes: rate("settingsd_commit_seconds_count"), watchers: now.get("settingsd_watchers") });
       if (samples.length > maxSamples) samples.shift();
     }
     last = { time, now };

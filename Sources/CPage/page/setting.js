@@ -100,10 +100,10 @@ export function settingPanel(app, store, key, { back }) {
   });
 
   // The pending revert stays the same element until it changes, so that a button keeps the focus.
-  let duePending;
+  let shownPending;
   function drawPending({ pending }) {
-    if (isSamePending(pending, duePending) || pendingBox.querySelector("[aria-busy=true]")) return;
-    duePending = pending;
+    if (isSamePending(pending, shownPending) || pendingBox.querySelector("[aria-busy=true]")) return;
+    shownPending = pending;
     // The reason why the action could not be ended stays.
     if (!pending && pendingBox.querySelector(".error:not([hidden])")) return;
     const hasFocus = pendingBox.contains(document.activeElement);

@@ -21,8 +21,8 @@ const transfer = (name, ...values) => withModule("./transfer.js", module => modu
 
 export function suiteView(app, firstRoute) {
   const { suite } = firstRoute;
-  // A part is the view of a tab. `settings`: the part with the settings, once it was shown; `isWaiting`: clients must be asked
-  // again.
+  // A part is the view of a tab. `settings`: the part with the settings, once it was shown; `isCreating`: the person creates the
+  // suite, as the parameter `create` of an address says; `isWaiting`: clients must be asked again.
   let route = firstRoute, part = null, settings = null, isGone = false, isCreating = false;
   let clientTimer = 0, isWaiting = true;
   const heading = el("h1", { tabindex: -1 }, bdi(suite));

@@ -22,7 +22,7 @@ export class Tray {
     this.isSending = false;
     // The number of commits that were sent.
     this.commits = 0;
-    // The content and the request key of a commit whose answer was lost.
+    // The content and the request key of a commit that has no answer yet, or whose answer was lost.
     this.lost = null;
     // True for an edit of a key on which the caller has the right `override`.
     this.mayOverride = () => true;
