@@ -126,6 +126,7 @@ class AnswerReader:
         status_line, *lines = head.split("\r\n")
         fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         self._answer = Answer(int(status_line.split(" ", 2)[1]), fields)
+        # An event stream is chunked, and has no end.
         is_stream = "transfer-encoding" in fields
         self._body_bytes_left = math.inf if is_stream else int(fields.get("content-length", 0))
 

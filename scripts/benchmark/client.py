@@ -25,7 +25,8 @@ RUN_TIME_KEYS = 50_000
 # another key, while it reads the same key) takes this time.
 READ_MILLISECONDS_PER_SECOND = 10
 # Names of two reads in the output of client-cost that get no rows: the first is the baseline, and the second mostly measures
-# the construction of the key. Remarks of other rows contain their times. "Limits" are the allowed values of a key.
+# the construction of the key. Remarks of other rows contain their times. "[key:]" is a read with a key object, as in
+# `Defaults[key: …]`, and "limits" are the allowed values of a key.
 VARIABLE, CONSTRUCTED_KEY_WITH_LIMITS = "a variable of the program", "[key:], constructed for the read, limits"
 SETUP = ("client-cost: release build; the keys and the reads are in different modules, and no read is inlined; times are "
          "medians")

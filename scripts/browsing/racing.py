@@ -1,5 +1,6 @@
 """The flows in which another caller changes settings while the page reads keys, commits, or edits a schema. `trial` has the
-daemon and its API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample suite."""
+daemon and its API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample suite.
+`person.holding(pattern)` delays the answers to requests of the page, and `held(n)` waits for n delayed answers."""
 
 import json
 import threading

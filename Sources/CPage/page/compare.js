@@ -25,6 +25,7 @@ async function compareSuites(from, to) {
     const unset = { value: null, source: "unset" };
     const [old, now] = [one.get(key) || unset, other.get(key) || unset];
     if (old.value === undefined || now.value === undefined) { hidden += 1; continue; }
+    // A stored value and an equal default are no difference, unlike an unset or invalid setting.
     if (isSame(old.value, now.value) && (old.source === now.source || ![old.source, now.source].some(source =>
       ["unset", "invalid"].includes(source)))) continue;
     changes.push({ key, old: old.value, oldSource: old.source, new: now.value, source: now.source,

@@ -12,7 +12,8 @@ const makers = { switch: switchEditor, number: numberEditor, choice: choiceEdito
 const formatKinds = ["colour", "file", "date-time", "date"];
 
 // Makes the editor for a value; the value of an unset key is undefined. `context`: `label`, `root` (the schema of the key),
-// `depth` in other editors, `isDisabled`, `isSecret`, `change`, and `done`, which is called when the person presses Enter.
+// `depth` (the number of editors around this editor), `isDisabled`, `isSecret`, `change`, and `done`, which is called when the
+// person presses Enter.
 export function makeEditor(keySchema, value, context) {
   const schema = resolveRefs(keySchema, context.root);
   if (context.isSecret) return secretEditor(schema, context);

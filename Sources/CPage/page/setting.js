@@ -56,6 +56,7 @@ export function settingPanel(app, store, key, { back }) {
     const edit = tray.at(store.suite, key);
     const isDisabled = !setting.writable && !(edit?.overrides || isUnlocked(setting));
     const value = edit && "value" in edit ? edit.value : edit?.remove ? schema.default : currentValue(setting);
+    // A text with a CR has another editor, because a text area would replace each CR.
     const inputs = [print(setting.schema), isDisabled, setting.schema || setting.source === "unset", isSecret(setting),
       /\r/.test(currentValue(setting))].join();
     if (inputs !== editorInputs || !editor) {

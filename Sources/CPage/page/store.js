@@ -204,6 +204,7 @@ export const stateOf = setting =>
 
 export const isSamePending = (one, other) => one === other || print([one]) === print([other]);
 
+// The setting after a change of the stream or of an answer. A change has no schema, so the schema stays the known schema.
 export function withChange(known, change) {
   const { key, suite, schema, writable } = known;
   const { new: value, source, revision, modified, by, note, secret, pending } = change;

@@ -166,6 +166,8 @@ export class Tray {
     this.notify();
   }
 
+  // Shows the errors of a refusal at the edits. An error names its edit by the pointer /do/INDEX/… into the request, or by suite
+  // and key.
   #show(problem, edits) {
     for (const edit of edits) edit.errors = [];
     this.problem = "";
@@ -245,6 +247,7 @@ export class Tray {
     }
   }
 
+  // `failed` has the conditions that did not hold, with the current settings. A current setting without a value lacks members.
   #findConflicts(edits, failed) {
     for (const { index, current } of failed) {
       const edit = edits[index];
