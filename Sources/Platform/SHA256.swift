@@ -32,9 +32,10 @@ package struct SHA256: Hashable, Sendable {
         guard digits.count == 64 else { return nil }
         var words = InlineArray<8, UInt32>(repeating: 0)
         for index in 0..<8 {
-            let text = String(decoding: digits[(8 * index)..<(8 * index + 8)], as: UTF8.self)
-            guard text.utf8.first != UInt8(ascii: "+"), let word = UInt32(text, radix: 16) else { return nil }
-            words[index] = word
+            for digit in digits[(8 * index)..<(8 * index + 8)] {
+                guard let value = Character(Unicode.Scalar(digit)).hexDigitValue else { return nil }
+                words[index] = words[index] << 4 | UInt32(value)
+            }
         }
         self.words = words
     }

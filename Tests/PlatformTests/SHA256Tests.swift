@@ -54,6 +54,7 @@ struct SHA256Tests {
         #expect(SHA256(hex: hex.uppercased()) == SHA256(hex: hex))
         for text in [
             "", String(hex.dropLast()), hex + "0", "x" + hex.dropFirst(), "+" + hex.dropFirst(), "-" + hex.dropFirst(),
+            "-" + String(repeating: "0", count: 63),
         ] {
             #expect(SHA256(hex: text) == nil, "\(text)")
         }

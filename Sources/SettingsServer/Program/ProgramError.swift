@@ -28,7 +28,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
         case .cannotListen: "an address to listen on is in use or does not exist"
         case .internalFailure: "an unexpected failure, or the daemon could not stop in time"
         case .cannotWrite:
-            "the data directory cannot be created, read or written; settingsd check: it is not a data directory"
+            "the data directory cannot be created, read or written, or (settingsd check) is not a data directory"
         case .locked: "another daemon uses the data directory"
         case .configuration: "the configuration is invalid"
         }

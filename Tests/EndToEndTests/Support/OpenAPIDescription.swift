@@ -121,7 +121,7 @@ extension OpenAPIDescription {
     private static let undescribedRules = [
         "at and wait cannot be combined", "name the suites to observe",
         "is for long polls; remove it for text/event-stream", "does not exist yet", "drop removes the whole suite",
-        "changed nothing in suite", "needs the parameter", "reason needs failed", "cannot be combined",
+        "changed nothing in suite", "needs the parameter", "must also have", "cannot be combined",
         "must have at most 1024 bytes", "must be 1 to 128 bytes", "does not have the commit",
         "belongs to another history", "does not match the schema", "deadline must be",
     ]

@@ -130,7 +130,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             folder.remove("snapshot-4.json")
         },
         .refused(
-            "the newest snapshot cut, a journal missing", ["snapshot-8.json, line", "is missing"], keptRevision: 4
+            "the newest snapshot cut, a journal missing", ["snapshot-8.json, line", "missing"], keptRevision: 4
         ) { folder in
             try folder.edit("snapshot-8.json") { $0.removeLast(9) }
             folder.remove("journal-4.jsonl")
