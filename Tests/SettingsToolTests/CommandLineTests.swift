@@ -248,6 +248,12 @@ struct CommandLineTests {
         ]
         + (3...30).map { "settings set app \($0 == 17 ? "limit" : "n.\($0)") \($0) --quiet" }
 
+    @Test("A write ends with exit code 7 if the daemon cannot store it")
+    func storageFailure() throws {
+        let end = try Shell().run("mv data data-elsewhere; settings set app theme dark")
+        #expect(end.code == 7, "\(end)")
+    }
+
     @Test("The examples in the help of each command succeed")
     func examplesOfHelp() throws {
         let shell = try Shell(Self.setupLines)

@@ -13,7 +13,7 @@ struct WriteDraft {
     enum RequestLocation {
         case path
         case body(JSONPointer)
-        /// No part: the key comes from stored data, for example from the commit that the request undoes.
+        /// Not in the request: the key comes from stored data, for example from the commit that the request undoes.
         case notInRequest
     }
 

@@ -63,6 +63,7 @@ enum WebPage {
             if !text.starts(with: "//".utf8) { result += text }
             result.append(UInt8(ascii: "\n"))
         }
+        result.removeLast()
         return result
     }
 

@@ -107,8 +107,9 @@ extension ExitCode {
         // The error for a quota has a limit, and the error for a full disk has no limit.
         case .insufficientStorage where problem.limit == nil: self = .unreachable
         case .unauthorized, .forbidden: self = .unauthorized
-        case .shuttingDown, .overloaded, .behind, .storageFailed, .tooManyRequests, .tooManyConnections:
-            self = .unreachable
+        case .shuttingDown, .overloaded, .behind, .tooManyRequests, .tooManyConnections: self = .unreachable
+        // The daemon could not store a write. Without an outcome, it could not read a stored file.
+        case .storageFailed where problem.outcome != nil: self = .unreachable
         default: self = (400..<500).contains(problem.status) || problem.status == 507 ? .refused : .failed
         }
     }
