@@ -3,6 +3,7 @@ import SettingsClient
 import TestSupport
 import Testing
 
+/// The types of values. `BackendKind` is the kind of server that stores the suite: memory, or a daemon.
 @Suite(.ownThread)
 struct ValueTypesTests {
     /// Stores each value as a value, as an optional, as an optional with a default, in an array and in a dictionary.

@@ -39,6 +39,7 @@ struct OutboxConflictTests {
         #expect(defaults.launchCount == 3 && defaults.loginTries == 2 && defaults.username == nil)
         #expect(fixture.stored("loginTries") == 2)
         let issues = fixture.drainIssuesOtherThanSchemaChecks()
+        // 4 is above the maximum, `+= 1` depends on the refused 4, and the schema does not have `username`.
         #expect(issues.map(\.key) == ["launchCount", "launchCount", "username"])
         #expect(issues.map(\.error.code) == [.invalidValue, .preconditionFailed, .unknownKey])
         #expect(issues.allSatisfy { $0.attempt == .write })
@@ -57,7 +58,8 @@ struct OutboxConflictTests {
         try await theirs.synchronize()
         one.link.disconnect()
         // In `ClientKeys`, `visits`, `meters`, `recent` and `tags` have merge rules, and `launchCount` has none. Untyped
-        // settings, such as `mine["text"]`, merge additions. The client tries to send only the first of these writes.
+        // settings, such as `mine["text"]`, merge additions. The client tries to send only the first of these writes,
+        // because it sends one write at a time.
         mine.visits += 1
         mine.visits += 1
         mine.meters += 2.5
@@ -161,6 +163,7 @@ struct OutboxConflictTests {
         one.defaults.launchCount = 1
         try await two.defaults.synchronize()
         one.link.disconnect()
+        // The method throws because the server is unreachable, and the transaction waits in the outbox.
         await #expect(throws: DefaultsError.self) {
             try await one.defaults.transaction { transaction in
                 transaction[\.launchCount] += 1
@@ -174,6 +177,7 @@ struct OutboxConflictTests {
         #expect(one.defaults.launchCount == 7 && one.defaults.loginTries == 1)
         #expect(fixture.stored("launchCount") == 7 && fixture.stored("loginTries") == nil)
         let issues = fixture.drainIssues()
+        // The transaction changes two keys, so its issue names no key.
         #expect(issues.map(\.key) == [nil] && issues.map(\.error.isConflict) == [true])
     }
 
@@ -218,6 +222,7 @@ struct OutboxConflictTests {
     @Test("After a refused merge, the value of the other program is visible at once")
     func refusedMerge() {
         let (one, two) = (fixture.program(), fixture.program())
+        // Until `reconnect()`, `one` learns of changes only from the answers to its own requests.
         one.link.delayNotifications()
         changeInPlace(&one.defaults.meters) { meters in
             // The sum of both changes is 101, and the maximum of `meters` is 100.

@@ -68,6 +68,7 @@ struct OutboxContentsTests {
             #expect(contents.writes.elementsEqual(expected.writes, by: ==) && contents.damagedCount == 0)
             numberLists.insert(contents.writes.map(\.number))
         }
+        // The last line, with the write 3, is never complete.
         #expect(numberLists == [[], [1], [1, 2], [2]])
     }
 
@@ -83,7 +84,7 @@ struct OutboxContentsTests {
                 let contents = try OutboxContents(damaged)
                 #expect(contents.damagedCount > 0, "byte \(offset)")
                 for write in contents.writes {
-                    // The write is the last version, or the version before the damaged line.
+                    // If a line that ends or replaces a write is damaged, the earlier version of the write remains.
                     #expect(
                         undamaged.writes.contains { $0 == write } || earlierVersions.contains(write.write),
                         "byte \(offset)")
@@ -111,6 +112,7 @@ struct OutboxContentsTests {
             #expect(throws: OutboxLineError.damaged, "\(text)") { try OutboxLine(line.dropLast()) }
             #expect(try OutboxContents(line).damagedCount == 1)
         }
+        // These lines have no valid checksum.
         for text in ["", "{", #"{"crc":"00000000","#, #"{"crc":"00000000",}"#, #"{"ended":1}"#, "\u{0}\u{0}\u{0}"] {
             #expect(throws: OutboxLineError.damaged, "\(text)") { try OutboxLine(ArraySlice(Array(text.utf8))) }
         }

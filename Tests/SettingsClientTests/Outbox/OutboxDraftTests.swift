@@ -46,6 +46,6 @@ struct OutboxDraftTests {
         harness.files.repair()
         var next = harness.store()
         #expect(try next.adoptAbandonedWrites().writes == [samples.set(1)])
-        #expect(harness.names.count == 1, "the abandoned draft is removed")
+        #expect(harness.names.count == 1, "the abandoned draft is removed, and the outbox file of `next` stays")
     }
 }

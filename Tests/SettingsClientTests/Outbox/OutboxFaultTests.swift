@@ -50,9 +50,10 @@ struct OutboxFaultTests {
         let name = try #require(names.first)
         var bytes = try harness.bytes(name)
         let lineEnds = bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }
-        // The first line is the head of the file, so the third line has the second write.
+        // The first line is the head of the file, so the third line has the second write. The changed byte is near its end.
         bytes[try #require(lineEnds.dropFirst(2).first) - 5] ^= 1
         try harness.write(bytes, to: name)
+        // Writes fail with ENOSPC, so `failing` cannot copy the writes to its own file.
         files.fail(.write)
         var failing: OutboxStore? = harness.store()
         let foundWithoutSpace = try harness.adoptAbandonedWrites(&failing)
@@ -99,7 +100,7 @@ struct OutboxFaultTests {
         #expect(try names.count == 2 && harness.bytes("0000000007-x.outbox") == later)
     }
 
-    @Test("Outbox files of another server and other files stay, and a draft that no program has locked is removed")
+    @Test("Files of another server and other files stay; drafts without a lock and empty outbox files are removed")
     func others() throws {
         let other = FileOwner(server: "http://other", suite: samples.suite)
         var foreign: OutboxStore? = harness.store(owner: other)
@@ -112,7 +113,7 @@ struct OutboxFaultTests {
         let found = store.adoptAbandonedWrites()
         #expect(found.writes == [] && found.problems == [])
         #expect(
-            names.count == 2 && names.contains("notes.txt"), "the other file is the outbox file of the other server")
+            names.count == 2 && names.contains("notes.txt"), "the second file is the outbox file of the other server")
         #expect(throws: Never.self) { try store.add(samples.set(1)) }
     }
 

@@ -57,7 +57,8 @@ final class OutboxFixture: Sendable {
     }
 
     /// Releases a program, and waits until its outbox file is unlocked: work in progress may retain the session for a
-    /// moment. Returns false after `Deadline.patience` seconds.
+    /// moment. Returns false after `Deadline.patience` seconds. If no outbox file is locked (`before == 0`), waits only
+    /// for the session.
     func end(_ program: inout Program?) -> Bool {
         let openFiles = OpenFiles(directory: directory.path)
         let before = openFiles.count

@@ -28,6 +28,7 @@ struct OutboxInheritanceTests {
         #expect(second.defaults.launchCount == 1 && second.defaults.username == nil)
         #expect(!second.defaults.isSet(\.username))
         second.defaults.launchCount += 1
+        // `second` has moved the writes of `first` into its own file.
         #expect(second.defaults.launchCount == 2 && fixture.fileCount == 1)
         var other: OutboxFixture.Program? = fixture.program(isServerUnreachable: true)
         other?.defaults.theme = .dark
@@ -102,6 +103,7 @@ struct OutboxInheritanceTests {
         #expect(second.defaults.launchCount == 0)
         #expect(fixture.drainIssuesOtherThanSchemaChecks().map(\.error.code) == [.invalidValue])
         #expect(fixture.leaveWaitingWrite(loginTries: 7))
+        // `setIfAbsent` returns whether it has set the value. A value that was already set is not an error.
         let third = fixture.program()
         #expect(try await third.defaults.setIfAbsent(\.launchCount) { 1 })
         #expect(fixture.leaveWaitingWrite(loginTries: 7))
@@ -115,6 +117,7 @@ struct OutboxInheritanceTests {
         #expect(fixture.leaveWaitingWrite(loginTries: 7))
         let program = fixture.program(timeout: .milliseconds(1))
         program.defaults.launchCount = 5
+        // The kept write and the write of the setter.
         #expect(program.link.waitForAnsweredWrites(2))
         #expect(fixture.stored("launchCount") == 5)
     }
@@ -126,6 +129,7 @@ struct OutboxInheritanceTests {
         let error = await #expect(throws: DefaultsError.self) {
             try await program.defaults.publishSchema { \.launchCount }
         }
+        // The server stores `loginTries` first, and a schema with the single key `launchCount` does not allow this value.
         #expect(error?.code == .schemaConflict && fixture.stored("loginTries") == 7)
         #expect(try await program.defaults.publishSchema { \.loginTries })
         #expect(program.defaults.loginTries == 7)

@@ -47,6 +47,7 @@ struct OutboxModelTests {
         let other = fixture.program()
         var program: OutboxFixture.Program? = fixture.program()
         var model = Model()
+        // The defaults of these keys in `ClientKeys`.
         var (visits, tags, recent) = (0, Set<String>(), ["start"])
         // If both programs write, no program removes all values, and `other` writes only keys with a merge rule.
         let hasSingleProgram = random.chance(oneIn: 2)
@@ -139,6 +140,7 @@ struct OutboxModelTests {
         let defaults = last.defaults
         #expect(defaults.launchCount == model.launchCount ?? 0 && defaults.username == model.username, comment)
         #expect(defaults.libraries == model.libraries ?? [] && defaults["log"].array == model.log, comment)
+        // The default of `nickname` is "anonymous".
         #expect(defaults.nickname == model.nickname ?? "anonymous", comment)
         #expect(defaults.visits == visits && defaults.tags == tags, comment)
         #expect(defaults.recent.filter { !$0.hasPrefix("other") } == recent, comment)

@@ -42,13 +42,16 @@ struct OutboxStoreTests {
         var store = harness.store()
         try store.add(samples.set(1))
         try store.replaceFirst(by: samples.set(2))
-        #expect(files.log.all.suffix(3) == ["write", "syncData", "syncDirectory"], "the rename is synced, too")
+        #expect(
+            files.log.all.suffix(3) == ["write", "syncData", "syncDirectory"],
+            "the rename from the draft, with which each outbox file begins, is synced, too")
         try store.replaceFirst(by: samples.set(3))
         #expect(files.log.all.suffix(2) == ["write", "syncData"])
         files.fail(.syncData)
         #expect(throws: FileError.self) { try store.replaceFirst(by: samples.set(4)) }
         files.fail(.write)
         #expect(throws: FileError.self) { try store.add(samples.set(5)) }
+        // After the failed write, the store replaces its file by a new file, whose rename is not yet synced.
         files.fail(.syncDirectory)
         #expect(throws: FileError.self, "a crash could restore the file that the store has replaced") {
             try store.replaceFirst(by: samples.set(4))
@@ -64,6 +67,7 @@ struct OutboxStoreTests {
             try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         }
         #expect(try mode("\(path)/\(#require(names.first))") == 0o600)
+        // The store has created all directories below `home`, from `state` to `path`.
         #expect(try mode(path) == 0o700 && mode(harness.home + "/state") == 0o700)
     }
 

@@ -29,8 +29,8 @@ struct OutboxTests {
         program.link.reconnect()
         defaults.launchCount = 1
         try await defaults.synchronize()
+        // The request keys of 40 writes of the loop and of 2 writes of `launchCount`.
         let answered = program.link.answeredWrites
-        // 40 writes of the loop and 2 writes of `launchCount`.
         #expect(answered.count == 42 && Set(answered).count == 42)
         #expect(fixture.stored("libraries") == .array((1...20).map { .string("\($0)") }))
     }
@@ -73,6 +73,7 @@ struct OutboxTests {
         let defaults = program.defaults
         defaults.launchCount = 1
         program.link.disconnect()
+        // The reason is the error of the disconnected `link`.
         let kept = DefaultsError.kept("nobody is there")
         await #expect(throws: kept) { try await defaults.set(\.launchCount, 2) }
         await #expect(throws: kept) { try await defaults.update(\.launchCount) { $0 += 1 } }

@@ -33,6 +33,7 @@ struct OutboxThreadTests {
         let old = DefaultsAdapter(keyStore: RenameTests.OldKeys(), session: SuiteSession(backend))
         try await old.set(\.folders, ["a"])
         let callsOutsideClientThread = EventLog()
+        // The closure runs before each call of the file system. With the result nil, the call does not fail.
         files.fail { call, _ in
             if !ClientThread.shared.isCurrent { callsOutsideClientThread.add("\(call)") }
             return nil

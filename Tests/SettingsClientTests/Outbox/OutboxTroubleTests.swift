@@ -87,7 +87,7 @@ struct OutboxTroubleTests {
         program.defaults["n"] += 3
         try await program.defaults.flush()
         #expect(fixture.stored("n") == 3 && fixture.drainIssues() == [])
-        // The log has an entry for each attempt to send the write.
+        // The log has an entry for each attempt to send the write. At most one attempt failed before the answered one.
         #expect(program.link.log.all.count <= 2)
     }
 
@@ -122,6 +122,7 @@ struct OutboxTroubleTests {
         next.link.reconnect()
         for _ in 0..<20 { next.defaults.launchCount += 1 }
         try await next.defaults.synchronize()
+        // The 20 increments of the outage are refused, because `other` has changed the value.
         #expect(fixture.drainIssues().count >= 20)
         box.withLock { $0 = nil }
     }

@@ -38,6 +38,7 @@ struct OutboxWaitingTests {
         #expect(log.wait(for: "written"))
         #expect(defaults.loginTries == 5 && fixture.stored("loginTries") == nil)
         for _ in 0..<1000 { gate.signal() }  // There are fewer requests than signals.
+        // The values 1 to 9 of `launchCount`, and the value of `loginTries`.
         #expect(link.waitForAnsweredWrites(10))
         #expect(fixture.stored("launchCount") == 9 && fixture.stored("loginTries") == 5 && fixture.drainIssues() == [])
     }

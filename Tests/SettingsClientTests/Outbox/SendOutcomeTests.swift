@@ -14,7 +14,8 @@ struct SendOutcomeTests {
         samples = try SampleWrites()
     }
 
-    /// Returns the setting of the sample key with a value and the revision of its last change.
+    /// Returns the setting of the sample key with a value and the revision of its last change. The revision has no
+    /// effect on the results.
     private func setting(_ value: JSONValue?, _ revision: Int64, source: Source? = nil) throws -> SettingState {
         SettingState(
             suite: samples.suite, key: samples.key, value: value, source: source ?? (value == nil ? .unset : .stored),
@@ -79,6 +80,7 @@ struct SendOutcomeTests {
     func proxy() throws {
         for status in [404, 403, 500, 502] {
             var problem = Problem(.badRequest, "a page")
+            // The body of a proxy has no error code of the daemon.
             (problem.status, problem.codeName) = (status, "")
             #expect(
                 SendOutcome(.failure(.refused(problem)), of: try samples.write(.set(1)))
@@ -99,6 +101,7 @@ struct SendOutcomeTests {
             try SendOutcome(.failure(.refused(failed)), of: guarded) == .conflict(failed, current: setting(9, 3)))
         let unset = Problem(.notSet, "no")
         #expect(SendOutcome(.failure(.refused(unset)), of: added) == .conflict(unset, current: nil))
+        // No conflict: an error that a `set` cannot have, a write of two changes, and a write without a merge plan.
         #expect(SendOutcome(.failure(.refused(unset)), of: guarded) == .refused(unset))
         let several = try samples.write(.set(1), .set(2), else: plan)
         #expect(SendOutcome(.failure(.refused(failed)), of: several) == .refused(failed))
@@ -184,6 +187,7 @@ struct SendOutcomeTests {
         if !sample.isGuarded {
             #expect(try next?.resolved(over: setting(sample.current, 4), requestKey: nextKey) == nil)
         }
+        // A value that the schema does not allow cannot be merged.
         #expect(try write.resolved(over: setting(nil, 3, source: .invalid), requestKey: nextKey) == nil)
     }
 }

@@ -33,6 +33,7 @@ struct KilledProcessesTests {
         for round in 0..<Self.rounds {
             if daemon == nil, generator.chance(oneIn: 2) { daemon = try startDaemon() }
             let first = history.next
+            // More numbers than the program can write before it is killed.
             let program = try startProgram(first, first + 10_000)
             let writesBeforeKill = generator.pick(Self.writeCounts)
             // The number of writes after which the daemon is killed, or started if it does not run.

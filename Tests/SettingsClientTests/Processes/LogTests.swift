@@ -35,6 +35,7 @@ struct LogTests {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys(), schema: schema, log: messages.log)
         defaults.volume = 2
         defaults.launchCount = -1
+        // The client itself refuses the volume, so this issue has no error code. The server refuses -1.
         let writeMessages = messages.all(of: defaults).filter { $0.metadata["attempt"] == "write" }
         #expect(writeMessages.map(\.level) == [.error, .error])
         #expect(
@@ -44,7 +45,7 @@ struct LogTests {
         #expect(writeMessages.last?.metadata["code"] == "invalid_value")
     }
 
-    @Test("A read without a daemon and a waiting write are warnings, and a failed write is an error")
+    @Test("An issue is an error if a write failed or the token is unusable, and otherwise a warning")
     func levels() throws {
         let suite = try SuiteName("app")
         let rows: [(issue: DefaultsIssue, level: DefaultsLog.Level, message: String)] = [
@@ -90,6 +91,7 @@ struct LogTests {
         release.signal()
         let report = "the log: 476 messages were dropped, because the log was too slow"
         try eventually { messages.withLock { $0.last?.contains(report) ?? false } }
+        // The 1,024 messages and the report.
         #expect(messages.withLock { $0.count } == 1025)
         defaults.volume = 2
         try eventually { messages.withLock { $0.count } == 1026 }

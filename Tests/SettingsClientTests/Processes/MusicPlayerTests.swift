@@ -70,6 +70,7 @@ struct MusicPlayerTests {
                         The volume is 0.5.
 
                         """, errors: Self.reportedIssue))
+        // A launch argument sets the value of a key for one run, and is not stored.
         let third = try run("-listener", "Miles", port: second.port)
         #expect(third.code == 0 && third.output.contains("Welcome back, Miles, for time 3."))
         let client = try DaemonClient("http://127.0.0.1:\(second.port)").blocking

@@ -47,6 +47,7 @@ struct WrittenNumbers {
             case ("started.", _): break
             case ("skipped", let number?): skipped.insert(number)
             case ("wrote", let number?), ("confirmed", let number?):
+                // Both lines may name the same number, which counts once.
                 if number > last, !skipped.contains(number) { returned.append(number) }
                 last = number
                 if words.first == "confirmed" { lastConfirmed = number }

@@ -94,7 +94,8 @@ struct BusyDaemonTests {
         done.waitForever()
     }
 
-    /// Answers that refuse a write, and the reason that the client reports for each answer.
+    /// Answers to a write that do not confirm the write, and the reason that the client reports for each answer. The
+    /// last three answers come from a proxy or another server.
     private static let refusals: [(answer: String, reason: String)] = [
         (
             ScriptedServer.answer(
@@ -208,6 +209,7 @@ struct BusyDaemonTests {
         #expect(issues.drain() == [])
         writeAnswer.acceptWrites()
         try await synchronizePatiently(defaults)
+        // The 49 writes, and at least one repetition of the first write.
         #expect(server.log.count("write") > 49 && issues.drain() == [])
     }
 }

@@ -158,6 +158,7 @@ struct ClientReportTests {
     func firstFailure() throws {
         let daemon = try ServedDaemon()
         try set(1, daemon)
+        // The first cursor of the program is later than the last change of its suite.
         try daemon.client().blocking.send(.set(names.launchCount, to: 1, in: names.otherSuite))
         let defaults = adapter(try daemon.address(), as: "web")
         #expect(defaults.launchCount == 1)
@@ -275,9 +276,11 @@ struct ClientReportTests {
     func newName() throws {
         var reporting = ClientReporting(ClientName("web"))
         let taken = SettingsError.problem(Problem(.forbidden, "taken"), revision: nil)
-        // True for each refusal after which the follower repeats its long poll at once.
+        // True for each refusal after which the follower repeats its long poll at once. After the first refusal, it
+        // reports under a new name, and after the second refusal under no name (nil).
         var repeats = [reporting.recoverFromRefusal(taken)]
         let name = try #require(reporting.client?.text)
+        // The suffix has eight random digits.
         #expect(name.hasPrefix("web-") && name.utf8.count == 12)
         let reasons = [reporting.removeNameChangeError(), reporting.removeNameChangeError()]
         #expect(reasons[0]?.description.contains("taken; this process reports as \(name)") == true && reasons[1] == nil)
@@ -329,13 +332,15 @@ struct ClientReportTests {
             #"{"suite":"app","key":"launchCount","old":null,"new":7,"oldSource":"stored","source":"stored","#
             + #""revision":2,"modified":"2026-01-01T00:00:00.000Z"}"#
         // The server sends the change when the program observes the key, and the handler ends when the server has the
-        // next long poll.
+        // next long poll. The log has the cursor of each long poll with the state that it reports (`-`: none), and the
+        // body of each PUT.
         let (isObserved, hasNextPoll) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let server = try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {
                 let applied = request.split(separator: "applied=").dropFirst().first?.prefix { $0 != "&" && $0 != " " }
                 if request.hasPrefix("PUT") {
                     log.add(String(request.split(separator: "\r\n").last ?? ""))
+                    // A client that gets this status sends no further report.
                     peer.send(ScriptedServer.answer(#"{"code":"not_found","detail":"no"}"#, status: 404))
                 } else if request.contains("since=e.1") {
                     log.add("e.1 \(applied ?? "-")")

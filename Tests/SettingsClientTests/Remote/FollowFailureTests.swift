@@ -41,6 +41,7 @@ struct FollowFailureTests {
 
     @Test
     func `A read with a new epoch fails at the deadline if no long poll delivers that epoch`() async throws {
+        // The server does not answer long polls.
         let server = try server { _ = $0.read() }
         let backend = RemoteBackend(
             suite: names.app, server: SharedServer(server.address), timeout: .seconds(1))

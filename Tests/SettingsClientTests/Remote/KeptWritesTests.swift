@@ -103,7 +103,9 @@ struct KeptWritesTests {
         defaults.visits += 1
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.visits) { $0 += 10 } }
         #expect(defaults.visits == 12)
-        #expect(try stored(try KeyName("visits"), daemon) == 2, "the daemon has stored the value")
+        #expect(
+            try stored(try KeyName("visits"), daemon) == 2,
+            "the daemon has done the first addition, and the second addition waits in the queue")
         proxy.dropAnswers(0)
         #expect(await waitUntilSynchronized(defaults))
         #expect(try stored(try KeyName("visits"), daemon) == 12)
@@ -138,6 +140,7 @@ struct KeptWritesTests {
         #expect(defaults.launchCount == 1 && defaults.loginTries == 1 && defaults.visits == 5)
         #expect(try stored(names.launchCount, last) == 1)
         // The client also reports that the keys of the program differ from the schema (`.check`).
+        // 100 is above the maximum, and the schema does not have `loginTries`.
         let found = issues.drain().filter { $0.attempt != .check }
         #expect(found.map(\.key) == ["launchCount", "loginTries"])
         #expect(found.map(\.error.code) == [.invalidValue, .unknownKey])
@@ -148,7 +151,8 @@ struct KeptWritesTests {
     func `The next program sends the kept writes of killed programs once and in order`(_ count: Int) async throws {
         let address = try ServerAddress("unix:\(directory.path)/socket")
         var written: [Int64] = []
-        // Each program finds the outbox files of the killed programs before it.
+        // `outbox-writer` appends the numbers from `first` on to the array `log`. Each program finds the outbox files of
+        // the killed programs before it.
         for round in 0..<3 {
             let first = Int64(round * 100_000)
             let child = try ChildProcess(

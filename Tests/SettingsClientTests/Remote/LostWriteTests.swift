@@ -7,7 +7,8 @@ import Testing
 @testable import SettingsClientCompatibility
 @testable import SettingsHTTP
 
-/// Writes that the daemon has carried out, and whose answers were lost.
+/// Writes that the daemon has carried out, and whose answers were lost: a `CuttingProxy` forwards each request to the
+/// daemon, and closes the connection instead of sending the next answers (`dropAnswers(COUNT, to: METHOD)`).
 @Suite(.ownThread)
 struct LostWriteTests {
     private let names: SampleNames
@@ -89,7 +90,7 @@ struct LostWriteTests {
         #expect(defaults.launchCount == 2 && fixture.drainIssues() == [], "the write waits in the queue")
         proxy.dropAnswers(0)
         defaults.loginTries = 1
-        #expect(log.wait(for: "1"))
+        #expect(log.wait(for: "1"))  // The value of `loginTries`.
         try daemon.client().blocking.send(.set(names.theme, to: "dark", in: names.app))
         #expect(log.wait(for: "\"dark\""))
         #expect(defaults.launchCount == 2)

@@ -10,7 +10,7 @@ private struct SecureKeys: DefaultsKeyStore {
     var count: DefaultsKey<Int> { .init("count", defaultValue: 0) }
 }
 
-/// Adapters over TLS.
+/// Adapters over TLS. `plainClient()` is a client of the same daemon without TLS.
 @Suite(.ownThread)
 struct SecureDefaultsTests {
     private func adapter(_ address: ServerAddress) throws -> DefaultsAdapter<SecureKeys> {

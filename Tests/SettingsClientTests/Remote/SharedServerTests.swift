@@ -72,9 +72,11 @@ struct SharedServerTests {
         adapters.removeFirst(2)
         try client.send(.set(names.theme, to: "light", in: names.app))
         #expect(log.wait(for: "2 \"light\"") && adapters[0].theme == .light)
-        // The proxy has one connection for long polls and one for other requests.
+        // Three adapters saw the first change, and one adapter the second change. The proxy has one connection for long
+        // polls and one for other requests.
         #expect(log.all.count == 4 && proxy.server.log.count("connection") == 2)
         adapters = []
+        // A new adapter after the release of all adapters can load the suite.
         #expect(adapter().theme == .light)
     }
 }

@@ -78,6 +78,7 @@ struct TokenTests {
 
     @Test("A confirmed setter with an unusable token does not wait for the whole timeout")
     func confirmedSetter() throws {
+        // A token cannot contain a space.
         let defaults = try adapter(.value("two words"), writes: .confirmed)
         let start = ContinuousClock.now
         defaults.launchCount = 1

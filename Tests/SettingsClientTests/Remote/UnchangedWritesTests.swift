@@ -52,6 +52,7 @@ struct UnchangedWritesTests {
             defaults["status"] = "ok"
             #expect(defaults["status"].string == "ok")
         }
+        // The replica retains one write that changed nothing until it has the revision of the answer.
         #expect(try pendingCount("status", in: defaults) <= 1)
         #expect(fixture.drainIssues() == [])
     }

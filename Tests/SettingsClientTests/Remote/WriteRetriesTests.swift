@@ -53,6 +53,8 @@ struct WriteRetriesTests {
         Row(problem(.tooManyConnections), first: .later, second: .later, .unknown),
         Row(.problem(Problem(status: 403, body: nil), revision: nil), first: .never, second: .never, .unknown),
         Row(problem(.storageFailed, .unknown), first: .later, second: .later, .unknown),
+        // A daemon that has carried out the first attempt would repeat its first answer, so these refusals mean that no
+        // attempt was carried out.
         Row(problem(.invalidValue), first: .never, second: .never, .notDone),
         Row(problem(.preconditionFailed), first: .never, second: .never, .notDone),
         Row(problem(.insufficientStorage), first: .never, second: .never, .notDone),

@@ -61,6 +61,7 @@ struct ApplyingStateTests {
         var applying = ApplyingState()
         apply(states[2], &applying)
         _ = applying.recordFailure("no")
+        // No state was applied before, so the report contains the beginning of the epoch.
         #expect(applying.report == ClientReport(applied: states[0], failed: states[2], reason: "no"))
         // A later cursor without a change of the suite does not end the failure.
         _ = applying.beginHandlers(of: states[3], handlers)
@@ -70,8 +71,9 @@ struct ApplyingStateTests {
         #expect(applying.report == ClientReport(applied: states[4]))
     }
 
-    @Test("Any text except the empty text gives a client name, and a reason has at most 1,024 bytes")
+    @Test("Any text except the empty text gives a client name of at most 128 bytes; a reason has at most 1,024 bytes")
     func texts() throws {
+        // A client name has no control characters, and `é` has two bytes.
         #expect(ClientName(anyText: "") == nil)
         #expect(ClientName(anyText: "a\tb\u{85}c")?.text == "a-b-c")
         #expect(ClientName(anyText: String(repeating: "é", count: 100))?.text == String(repeating: "é", count: 64))

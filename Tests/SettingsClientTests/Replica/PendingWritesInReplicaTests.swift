@@ -53,6 +53,7 @@ struct PendingWritesInReplicaTests {
     @Test("An increment is applied to the confirmed value, even if the confirmed value arrives later")
     mutating func laterBase() throws {
         state.beginWrite(first, [operation(.change(.add(1)))])
+        // Without a confirmed value, the sum is unknown. The key is known because the program has written it.
         #expect(value == nil && state.isKnown(key))
         state.beginWrite(second, [operation(.change(.add(10)))])
         state.adopt(try observed(5, [key: 5]))

@@ -97,7 +97,7 @@ struct HandshakeTests {
         #expect(fixture.drainIssues() == [])
     }
 
-    @Test("A new schema is compared before the next read of each key", arguments: BackendKind.allCases)
+    @Test("After synchronize, a new schema is compared by the next read of each key", arguments: BackendKind.allCases)
     func changing(_ kind: BackendKind) async throws {
         let fixture = try kind.fixture()
         let defaults = fixture.adapter(Keys())
@@ -121,7 +121,9 @@ struct HandshakeTests {
             "the difference is reported again after a schema without the difference")
     }
 
-    @Test("A schema of another program is compared when the client receives it", arguments: BackendKind.allCases)
+    @Test(
+        "A schema of another program is compared in later reads, without a call of synchronize",
+        arguments: BackendKind.allCases)
     func schemaOfAnotherProgram(_ kind: BackendKind) async throws {
         let fixture = try kind.fixture()
         let defaults = fixture.adapter(Keys())

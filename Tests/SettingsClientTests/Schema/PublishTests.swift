@@ -6,6 +6,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
+/// `publishSchema` returns true if it has stored a new schema, and false if the suite already has this schema.
 @Suite(.ownThread)
 struct PublishTests {
     struct StoredKeys: DefaultsKeyStore {
@@ -114,6 +115,7 @@ struct PublishTests {
                 \.loginTries; \.theme
             })
         #expect(defaults.theme == .light && !defaults.isSet(\.theme) && defaults.loginTries == 3)
+        // `reset` has removed `theme`, whose value is invalid, and `unknown` and `username`, which the schema lacks.
         #expect(try await fixture.storedKeys() == ["loginTries"])
     }
 
@@ -171,6 +173,7 @@ struct PublishTests {
     func defaults(_ kind: BackendKind) async throws {
         let fixture = try kind.fixture()
         let (one, two) = (fixture.adapter(StoredKeys()), fixture.adapter(StoredKeys()))
+        // A read of a key by its name does not use the default that the program declares.
         #expect(two["count"].int == nil)
         try await one.publishSchema()
         #expect(one["count"].int == 1)

@@ -141,6 +141,7 @@ struct RenameTests {
         "A read returns the value that another program moves, changes or removes at the same time",
         arguments: BackendKind.allCases)
     func races(_ kind: BackendKind) async throws {
+        // The function of `beforeNextCommit` runs when the first program sends the write that moves the value.
         let fixture = try fixture(kind)
         let (secondMover, secondBackend) = fixture.interruptibleAdapter(NewKeys())
         #expect(secondMover.other == 0)

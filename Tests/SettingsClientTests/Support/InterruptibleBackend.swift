@@ -27,7 +27,7 @@ final class InterruptibleBackend: SuiteBackend {
         self.backend = backend
     }
 
-    /// True if all requests fail.
+    /// True if all requests fail, except `follow`.
     var isServerUnreachable: Bool {
         get { state.withLock { $0.isServerUnreachable } }
         set { state.withLock { $0.isServerUnreachable = newValue } }
@@ -41,7 +41,7 @@ final class InterruptibleBackend: SuiteBackend {
 
     var counts: Counts { state.withLock { $0.counts } }
 
-    /// The schema that the backend returns instead of the schema of the suite.
+    /// The schema that the backend returns instead of the schema of the suite. Nil: the schema of the suite.
     var answeredSchema: JSONValue? {
         get { schemaOverride.withLock { $0 } }
         set { schemaOverride.withLock { $0 = newValue } }

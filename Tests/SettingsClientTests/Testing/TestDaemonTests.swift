@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The conditions of a `TestDaemon`, and their effects on a program. The tests use only the public names of the
-/// library.
+/// library. `clock.waitForPause()` waits until the client waits for the clock, so that `advance(by:)` ends the wait.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct TestDaemonTests {
     struct Keys: DefaultsKeyStore {

@@ -84,6 +84,7 @@ enum Shelf {
 
 @Suite(.ownThread)
 struct ArchiveTests {
+    /// The bridge of a class with `NSSecureCoding` (`ValueTableTests.swift`).
     private let bridge = Bookmark.defaultsBridge
 
     @Test("NSCoding and NSSecureCoding values are stored as archives in Base64 that Foundation reads")
