@@ -34,7 +34,8 @@ struct GrantTests {
         #expect { try Grant(text) } throws: { "\($0)".contains(hint) }
     }
 
-    // The scope `some` stands for at least one key of the suite, and `all` for the suite and all of its keys.
+    // The scope `some` stands for at least one key of the suite, and `all` for the suite and all of its keys. The rights
+    // `write`, `schema`, `secrets` and `override` include `read`, and `admin` includes `metrics` and `reload`.
     static let matching: [(grants: [String], right: Rights, suite: String, scope: Grants.Scope, isAllowed: Bool)] = [
         (["app:read"], .read, "app", .all, true), (["app:read"], .read, "app.x", .some, false),
         (["app.*:read"], .read, "app.x", .all, true), (["app.*:read"], .read, "app", .some, false),
@@ -51,7 +52,7 @@ struct GrantTests {
         (["*:metrics,reload"], .admin, "app", .some, false), (["*:metrics,reload"], .read, "app", .some, false),
     ]
 
-    @Test("Grants allow only the rights on suites and keys that they name", arguments: matching)
+    @Test("Grants allow only the rights that they name or include, on their suites and keys", arguments: matching)
     func matches(grants: [String], right: Rights, suite: String, scope: Grants.Scope, isAllowed: Bool) throws {
         #expect(Grants(try grants.map { try Grant($0) }).allows(right, on: suite, scope) == isAllowed)
     }

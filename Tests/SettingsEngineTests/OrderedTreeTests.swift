@@ -128,6 +128,7 @@ struct OrderedTreeTests {
         for absent in ["", "player", "player.volume.1", "player.volume.1000001", "player.volume.200000", "q"] {
             #expect(tree.find(absent) == nil)
         }
+        // A few of the names.
         for number in [0, 63, 64, 4_095, 12_345] {
             var first: Int?
             tree.forEach(startingAt: name(number)) { item in

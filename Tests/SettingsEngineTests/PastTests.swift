@@ -193,6 +193,7 @@ struct PastTests {
         for random in FuzzBudget.generators(shareOfRounds: 0.02) {
             var limits = History.Limits()
             limits.age = 20_000
+            // The protection of the newest commits of a suite (here, none or the default) has no effect on the age limit.
             limits.suiteCommits = random.seed % 2 == 0 ? 0 : 256
             let run = try Run(random, commits: 80, limits: limits)
             var time = AgreedTime()

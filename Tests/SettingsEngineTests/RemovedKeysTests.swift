@@ -7,7 +7,8 @@ import Testing
 
 /// A tombstone is the record of a removed key, with the revision of the removal. `RemovedKeys` has two
 /// generations of tombstones. When the new generation is full, the old generation is discarded. At least the last
-/// `generationCapacity` tombstones remain, and at most twice as many.
+/// `generationCapacity` tombstones remain, and at most twice as many. `unknownKeyRevision` is the revision of a key
+/// without a tombstone.
 @Suite(.ownThread)
 struct RemovedKeysTests {
     @Test("The newest tombstones are kept, and unknownKeyRevision is at least the revision of each discarded tombstone")

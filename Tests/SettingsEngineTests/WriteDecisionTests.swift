@@ -128,6 +128,7 @@ struct WriteDecisionTests {
         for value: JSONValue in [1, 2] {
             let operation = Transaction.Operation(suite: app, key: try KeyName("a"), .set(value))
             let commit = try #require(try run.write(.setting(operation)))
+            // Only the second commit replaces a value. In the state `before`, no value is stored.
             if value == 2 { #expect(throws: CommitMismatch.self) { try commit.writtenToJournalAndRead(on: before) } }
         }
     }
@@ -184,6 +185,8 @@ struct WriteDecisionTests {
         let first = try #require(try run.write(.setting(operation)))
         let next = try #require(Revision(2))
         let time = Timestamp(milliseconds: 0)
+        // In this order: the revision of `first` is not higher, the suite `app` exists, the suite `net` does not exist, a
+        // schema must have `additionalProperties`, and a value needs a suite.
         let commits = [
             first, Commit(revision: next, time: time, suiteChanges: [SuiteChange(suite: app, kind: .created)]),
             Commit(

@@ -31,6 +31,7 @@ struct AccessTokenTests {
         #expect(caller.grants == ["*:read,write,schema,admin"])
         // The right `admin` includes the right `reload`.
         #expect(try client.blocking.send(.reload).needsRestart == [])
+        // A copy of the client with another timeout has the same token.
         #expect(try client.withTimeout(.seconds(5)).blocking.send(.caller).name == "token:one")
         #expect { try DaemonClient(address).blocking.send(.caller) } throws: {
             ($0 as? SettingsError)?.code == .unauthorized

@@ -57,6 +57,7 @@ struct ConnectingTests {
         // The address is not used, because the client already has the path of the socket.
         let server = try serve(socket, as: "localhost", port: 1)
         #expect(try await patientRequest.value == "settingsd")
+        // The connections of `fillBacklog` and of the patient request.
         #expect(server.log.count("connection") >= 2)
     }
 

@@ -97,6 +97,7 @@ struct HostAddressesTests {
         let addresses = try ["http://127.0.0.1", "http://[::1]", "http://127.0.0.2"].map {
             try #require(HostAddresses.fixed(of: ServerAddress($0))?.first)
         }
+        // `fixed` has the addresses that are known without a lookup, and `known` the addresses that need no lookup now.
         for fixed in [addresses, nil] {
             let host = HostAddresses(fixed: fixed) { .success(addresses) }
             #expect(try host.lookUp().get() == addresses && host.known == addresses)
