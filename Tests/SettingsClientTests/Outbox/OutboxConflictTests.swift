@@ -8,7 +8,8 @@ import Testing
 @testable import SettingsClientCompatibility
 
 /// Conflicts of kept writes. A kept write is a write that waits in the outbox for an answer of the daemon. `link` is
-/// the connection of a program to the server, and `fixture.stored(KEY)` is the value on the server.
+/// the connection of a program to the server, and `fixture.stored(KEY)` is the value on the server. The programs use the
+/// keys `ClientKeys`, where the default of `loginTries` is 1.
 @Suite(.ownThread)
 struct OutboxConflictTests {
     private let fixture: OutboxFixture

@@ -32,7 +32,8 @@ struct OutboxContentsTests {
 
     @Test("The lines of an outbox file have the documented form")
     func form() throws {
-        // An increment from 5 to 6. If another program removes the value, the increment starts from 0 (`start`).
+        // An increment from 5 to 6. If another program removes the value, the increment starts from 0 (`start`). The
+        // parameter `else` says what the client does if the condition fails.
         let plan = PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 0)
         let condition = Transaction.Condition.setting(samples.suite, samples.key, .value(5))
         let write = try samples.write(.set(6), if: [condition], else: .merge(plan), as: "abc-1")

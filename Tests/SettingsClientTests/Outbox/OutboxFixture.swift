@@ -31,7 +31,8 @@ final class OutboxFixture: Sendable {
         server = InMemoryBackend(suite: suite, schema: schema)
     }
 
-    /// Starts another program, which loads the suite unless the server is unreachable.
+    /// Starts another program, which loads the suite unless the server is unreachable. With the default interval, it
+    /// searches for the files of ended programs only when it starts.
     func program(
         isServerUnreachable: Bool = false, limits: OutboxStore.Limits = .init(), timeout: Duration = .seconds(20),
         writes: WriteMode = .confirmed,

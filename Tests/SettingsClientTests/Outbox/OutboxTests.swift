@@ -7,7 +7,8 @@ import Testing
 @testable import SettingsClientCompatibility
 
 /// Kept writes: writes that wait in the outbox until the daemon has answered them. `link` is the connection of a
-/// program to the server, and `fixture.stored(KEY)` is the value on the server.
+/// program to the server, and `fixture.stored(KEY)` is the value on the server. The programs use the keys `ClientKeys`,
+/// where the default of `loginTries` is 1.
 @Suite(.ownThread)
 struct OutboxTests {
     private let fixture: OutboxFixture

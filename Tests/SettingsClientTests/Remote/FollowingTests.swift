@@ -336,6 +336,7 @@ struct FollowingTests {
             \.launchCount; \.loginTries
         }
         try client.send(.setSchema(schema.document, of: names.app))
+        // The default of `loginTries`, which the schema now contains.
         #expect(log.wait(for: "loginTries 1"))
         #expect(!defaults.isSet(\.loginTries))
         defaults.launchCount += 5

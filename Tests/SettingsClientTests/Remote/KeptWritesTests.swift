@@ -14,7 +14,8 @@ import Testing
 
 /// Kept writes with a daemon in this process. A kept write is a write that waits in the outbox for an answer of the
 /// daemon. A second `ServedDaemon` in the same directory is the daemon after a restart. With port 0, the kernel chooses
-/// its port.
+/// its port. A `CuttingProxy` forwards requests to a daemon. After `dropAnswers(count)`, it closes the connection instead
+/// of sending the next `count` answers.
 @Suite(.ownThread)
 struct KeptWritesTests {
     private let names: SampleNames
@@ -137,6 +138,7 @@ struct KeptWritesTests {
         #expect(defaults.launchCount == 100 && defaults.loginTries == 2)
         let last = try ServedDaemon(in: directory, port: 0)
         #expect(await waitUntilSynchronized(defaults))
+        // The default of `loginTries` is 1.
         #expect(defaults.launchCount == 1 && defaults.loginTries == 1 && defaults.visits == 5)
         #expect(try stored(names.launchCount, last) == 1)
         // The client also reports that the keys of the program differ from the schema (`.check`).

@@ -6,7 +6,8 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// Connections and followers that all adapters of one server share.
+/// Connections and followers that all adapters of one server share. Here, a `CuttingProxy` forwards all requests and
+/// answers, and its log has `connection` for each connection.
 @Suite(.ownThread)
 struct SharedServerTests {
     private let names: SampleNames

@@ -32,6 +32,7 @@ struct ConfirmedStateTests {
     }
 
     @Test func `After random writes, the replica equals the server, and each change has a new version`() throws {
+        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
         for var random in FuzzBudget.generators(shareOfRounds: 0.05) {
             let server = InMemoryBackend(suite: suite)
             var replica = ReplicaState()

@@ -11,6 +11,7 @@ struct PendingWritesInReplicaTests {
     private let suite: SuiteName
     private let key: KeyName
     private let other: KeyName
+    /// The request keys of two writes.
     private let first: RequestKey
     private let second: RequestKey
     private var state = ReplicaState()
@@ -110,7 +111,7 @@ struct PendingWritesInReplicaTests {
         #expect(value == nil)
         state.adopt(try observed(6, [key: "a", other: "b"]))
         #expect(state.visible(other).value == nil)
-        state.endRemovalOfAll(first, nil)
+        state.endRemovalOfAll(first, nil)  // Without an answer, the removal is refused.
         #expect(value == "a" && state.visible(other).value == "b")
     }
 

@@ -105,6 +105,7 @@ struct ReplicaStateTests {
     mutating func sources() throws {
         state.adopt(try observed(5, "a", schema: #require(Revision(2))))
         #expect(state.visible(key).source == nil)
+        // The answer to a read, which may be older than the replica (`isNewest: false`).
         let setting = SettingState(
             suite: suite, key: key, value: "a", source: .default, revision: .zero, modified: nil)
         state.record(setting, isNewest: false)
