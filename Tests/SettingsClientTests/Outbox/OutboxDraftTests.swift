@@ -6,7 +6,8 @@ import Testing
 
 @testable import SettingsClient
 
-/// Drafts: a new outbox file has the suffix `.outbox.new` until it is locked and renamed.
+/// Drafts: a new outbox file has the suffix `.outbox.new` until it is locked and renamed. Each `harness.store()` is the
+/// outbox of another program, which ends with `harness.close`.
 @Suite(.ownThread)
 struct OutboxDraftTests {
     private let harness: StoreHarness

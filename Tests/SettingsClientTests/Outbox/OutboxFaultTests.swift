@@ -8,7 +8,9 @@ import Testing
 @testable import SettingsClient
 
 /// Outbox files that are damaged, cannot be read or cannot be written. The name of an outbox file is a number and a
-/// random text, such as `0000000007-x.outbox`.
+/// random text, such as `0000000007-x.outbox`. Each `harness.store()` is the outbox of another program, which ends with
+/// `harness.close`. `adoptAbandonedWrites` moves the writes of ended programs to the store. `samples.set(N)` is a write
+/// with the request key `request N`.
 @Suite(.ownThread)
 struct OutboxFaultTests {
     private let harness: StoreHarness
@@ -162,6 +164,7 @@ struct OutboxFaultTests {
 
     @Test("A line with the greatest number, Int64.max, is reported, and later writes get valid numbers")
     func hugeNumbers() throws {
+        // Valid numbers are smaller, so that the next number cannot overflow. The line therefore counts as damaged.
         let huge = CheckedLine.line(of: Array(#"{"write":9223372036854775807,"requestKey":"a","do":[]}"#.utf8))
         try harness.write(huge, to: "9223372036854775807-x.outbox")
         var store = harness.store()

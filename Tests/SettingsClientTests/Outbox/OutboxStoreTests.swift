@@ -7,7 +7,9 @@ import Testing
 
 @testable import SettingsClient
 
-/// An `OutboxStore` is the queue of the writes that the daemon has not answered, in memory and in a file.
+/// An `OutboxStore` is the queue of the writes that the daemon has not answered, in memory and in a file. Each
+/// `harness.store()` is the store of another program, which ends with `harness.close`. `adoptAbandonedWrites` moves the
+/// writes of ended programs to the store. `samples.set(N)` is a write with the request key `request N`.
 @Suite(.ownThread)
 struct OutboxStoreTests {
     private let harness: StoreHarness

@@ -24,6 +24,7 @@ struct SendOutcomeTests {
 
     @Test("A success or a permanent refusal ends a write; after another failure, the write waits")
     func permanentAndTemporary() throws {
+        // `isAnswer` is true if the server has answered, and false if it is unreachable.
         let write = try samples.write(.set(1))
         let summary = WriteSummary(revision: .zero, changed: false, changes: [])
         #expect(SendOutcome(.success(summary), of: write) == .done(summary))

@@ -123,8 +123,8 @@ struct FollowingTests {
         #expect(log.wait { Set($0) == ["first e.6", "second e.6"] })
         #expect(server.log.wait(for: "waiting", times: 2))
         let third = try join("third", at: "d.9")
-        // Only the third subscriber gets the state. The other subscribers get the changes up to the revision of the
-        // state.
+        // Only the third subscriber gets the state. Then all subscribers get the changes up to the revision of the state,
+        // so the log has `third e.7` twice.
         #expect(log.wait { Set($0.suffix(4)) == ["first e.7", "second e.7", "third e.7"] })
         #expect(server.log.wait(for: "waiting", times: 3))
         let fourth = try join("fourth", at: "e.8")

@@ -141,8 +141,8 @@ struct KeptWritesTests {
         // The default of `loginTries` is 1.
         #expect(defaults.launchCount == 1 && defaults.loginTries == 1 && defaults.visits == 5)
         #expect(try stored(names.launchCount, last) == 1)
-        // The client also reports that the keys of the program differ from the schema (`.check`).
-        // 100 is above the maximum, and the schema does not have `loginTries`.
+        // 100 is above the maximum, and the schema does not have `loginTries`. The client also reports that the keys of
+        // the program differ from the schema (`.check`).
         let found = issues.drain().filter { $0.attempt != .check }
         #expect(found.map(\.key) == ["launchCount", "loginTries"])
         #expect(found.map(\.error.code) == [.invalidValue, .unknownKey])

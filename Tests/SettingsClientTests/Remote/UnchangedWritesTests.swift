@@ -37,7 +37,7 @@ struct UnchangedWritesTests {
         }
     }
 
-    /// Returns the number of unconfirmed writes of a key in the replica.
+    /// Returns the number of unconfirmed writes of a key in the replica, to which `change` gives access.
     private func pendingCount(_ name: String, in defaults: DefaultsAdapter<ClientKeys>) throws -> Int {
         let key = try KeyName(name)
         return defaults.core.session.change { $0.entries[key]?.pending.count ?? 0 }

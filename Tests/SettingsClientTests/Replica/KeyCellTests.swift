@@ -12,6 +12,7 @@ import Testing
 struct KeyCellTests {
     @Test("A log handler that reads and increments settings for each issue does not deadlock", .timeLimit(.minutes(10)))
     func countingLog() throws {
+        // `counter` has the adapter that the log handler uses.
         let (log, counter) = (EventLog(), Shared<DefaultsAdapter<ClientKeys>>())
         let defaults = DefaultsAdapter(
             keyStore: ClientKeys(), session: SuiteSession(InMemoryBackend(suite: try SuiteName("app"))),

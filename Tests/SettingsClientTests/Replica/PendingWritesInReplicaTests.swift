@@ -111,7 +111,7 @@ struct PendingWritesInReplicaTests {
         #expect(value == nil)
         state.adopt(try observed(6, [key: "a", other: "b"]))
         #expect(state.visible(other).value == nil)
-        state.endRemovalOfAll(first, nil)  // Without an answer, the removal is refused.
+        state.endRemovalOfAll(first, nil)  // Nil: the daemon has refused the removal.
         #expect(value == "a" && state.visible(other).value == "b")
     }
 

@@ -72,6 +72,7 @@ struct RenameTests {
             try await write(defaults)
             #expect(try await fixture.waits(forStoredKeys: ["libraries"]))
             #expect(defaults.libraries == [])
+            // If the former value were still stored, it would now be visible again.
             defaults.remove(\.libraries)
             #expect(fixture.adapter(NewKeys()).libraries == [])
         }
@@ -141,7 +142,8 @@ struct RenameTests {
         "A read returns the value that another program moves, changes or removes at the same time",
         arguments: BackendKind.allCases)
     func races(_ kind: BackendKind) async throws {
-        // The function of `beforeNextCommit` runs when the first program sends the write that moves the value.
+        // The closure of `beforeNextCommit` acts as another program, just before `secondMover`, `program` or `last` sends
+        // the write that moves the value.
         let fixture = try fixture(kind)
         let (secondMover, secondBackend) = fixture.interruptibleAdapter(NewKeys())
         #expect(secondMover.other == 0)

@@ -59,6 +59,7 @@ struct EndpointTests {
         let replaced = try client.send(.replace(names.app, with: ["a.x": 1, "c": .null]))
         #expect(Set(replaced.changes.map(\.key.text)) == ["a.y", "c"])
         #expect(try client.send(.suite(names.app, prefix: "a.")).contents.values.map(\.key.text) == ["a.x"])
+        // The suite has no schema, so it has no defaults.
         #expect(try client.send(.suite(names.app, view: .default)).contents.values.isEmpty)
         let past = try client.send(.suite(names.app, view: .stored, at: .revision(merged.revision)))
         #expect(past.contents.values.count == 2 && past.cursor.revision == merged.revision)

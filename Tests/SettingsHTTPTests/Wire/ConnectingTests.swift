@@ -64,6 +64,7 @@ struct ConnectingTests {
     @Test("A socket that is connected to itself counts as refused") func selfConnection() throws {
         // While the daemon does not run, the kernel can choose the destination port of a client as its source port.
         // Then the socket connects to itself.
+        // This socket is closed at once, so no program listens at its port.
         let port = try ListeningSocket(.ipv4(0), backlog: 1).port
         let address = try #require(HostAddresses.fixed(of: ServerAddress("http://127.0.0.1:\(port)"))?.first)
         let socket = try Socket(for: address)

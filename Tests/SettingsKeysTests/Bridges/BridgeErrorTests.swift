@@ -61,6 +61,7 @@ struct BridgeErrorTests {
         Case(Decimal.self, 1.5, "must be decimal digits in a string (got a floating-point number)"),
         Case([Int].self, [1, [2]], "at /1: must be an integer (got an array)"),
         Case([[String: Int]].self, [["a/b": 1], ["a/b": "x"]], "at /1/a~1b: must be an integer (got a string)"),
+        // As an integer, 1.0 is 1.
         Case(Set<Int>.self, [1, 2, 1.0], "at /2: must not repeat an earlier element"),
         Case([Fruit: Int].self, ["plum": 1], "at /plum: has a name that is not a valid key of type Fruit"),
         // Two spellings of é are the same Swift string.
