@@ -70,10 +70,10 @@ struct OutboxModelTests {
             case 6 where !hasSingleProgram:
                 other.defaults.visits += 1000
                 other.defaults.tags.insert("other \(step)")
+                // The position of this element is not known, so the last comparison omits it.
                 other.defaults.recent.append("other \(step)")
                 visits += 1000
                 tags.insert("other \(step)")
-                // The position of the element in `recent` is not known, so the last comparison omits it.
             case 6:
                 defaults.removeAll()
                 if isDone(fixture, comment) {

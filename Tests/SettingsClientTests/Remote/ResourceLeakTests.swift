@@ -88,7 +88,8 @@ struct ResourceLeakTests {
             guard use(address, suite, round: round) else { return false }
         }
         guard before.waitUntilReached() else { return false }
-        // 100 adapters at the same time share the client thread and the connection for writes.
+        // 100 adapters at the same time share the client thread and the connection for writes. The launch argument
+        // `-loginTries` sets the value of this key in one adapter.
         do {
             let many = (0..<100).map { number in
                 DefaultsAdapter(

@@ -22,6 +22,7 @@ struct ConnectingTests {
 
     @Test("A host whose first address refuses connections is reached at its second address")
     func firstAddressRefuses() async throws {
+        // No socket listens at 127.0.0.1.
         let socket = try ListeningSocket(.ipv6(0), backlog: 128)
         let server = try serve(socket, as: "localhost", port: socket.port)
         #expect(try server.client().blocking.send(.service).name == "settingsd")
@@ -63,8 +64,7 @@ struct ConnectingTests {
 
     @Test("A socket that is connected to itself counts as refused") func selfConnection() throws {
         // While the daemon does not run, the kernel can choose the destination port of a client as its source port.
-        // Then the socket connects to itself.
-        // This socket is closed at once, so no program listens at its port.
+        // Then the socket connects to itself. Here, the listening socket is closed at once, so its port is free.
         let port = try ListeningSocket(.ipv4(0), backlog: 1).port
         let address = try #require(HostAddresses.fixed(of: ServerAddress("http://127.0.0.1:\(port)"))?.first)
         let socket = try Socket(for: address)
