@@ -187,7 +187,8 @@ struct PastTests {
     }
 
     /// The daemon computes the ages of commits from the agreed time, an estimate of the present time, because a clock
-    /// that runs ahead would make recent commits look old. `AgreedTime` computes it from the times of the commits.
+    /// that runs ahead would make recent commits look old. `AgreedTime` computes the agreed time from the times of the
+    /// commits.
     @Test("With a maximum age, the history keeps the commits up to that age before the agreed time")
     func age() throws {
         for random in FuzzBudget.generators(shareOfRounds: 0.02) {
@@ -206,10 +207,14 @@ struct PastTests {
         }
     }
 
+    /// A day in milliseconds.
     private static let day: Int64 = 86_400_000
 
     @Test(
-        "A commit time becomes the agreed time when a later commit is a day newer and no commit in between is older",
+        """
+        A commit time becomes the agreed time when a later commit is a day newer and no commit in between is older, or \
+        when it is before the agreed time
+        """,
         arguments: [
             ("No commit", [], nil), ("Commits within less than a day", [0, day - 1], nil),
             ("Two commits a day apart", [0, day], 0), ("A third commit after another day", [0, day, 2 * day], day),
@@ -257,6 +262,7 @@ struct PastTests {
             hour += 1
             try write()
         }
+        // The history may also have the three commits with a wrong time.
         #expect((10 * 24...12 * 24 + 3).contains(staged.state.history.count))
     }
 

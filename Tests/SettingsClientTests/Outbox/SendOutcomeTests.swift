@@ -171,6 +171,7 @@ struct SendOutcomeTests {
         "After a conflict, the client computes the next change from the merge plan and the current value",
         arguments: cases)
     func plans(_ sample: Case) throws {
+        // The refused write. Only its plan has an effect on the next change.
         let write = try samples.write(
             .set(6), if: [.setting(samples.suite, samples.key, .stored(true))], else: .merge(sample.plan))
         let nextKey = try #require(RequestKey("next"))

@@ -35,7 +35,8 @@ struct LogTests {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys(), schema: schema, log: messages.log)
         defaults.volume = 2
         defaults.launchCount = -1
-        // The client itself refuses the volume, so this issue has no error code. The server refuses -1.
+        // The client itself refuses the volume, so this issue has no error code. The server refuses -1. Other messages say
+        // that the keys differ from the schema. The suite of an adapter in memory has the name `memory`.
         let writeMessages = messages.all(of: defaults).filter { $0.metadata["attempt"] == "write" }
         #expect(writeMessages.map(\.level) == [.error, .error])
         #expect(

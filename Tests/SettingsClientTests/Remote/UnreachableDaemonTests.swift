@@ -110,6 +110,7 @@ struct UnreachableDaemonTests {
         let spent = ContinuousClock.now - start
         #expect(spent >= .milliseconds(200) && spent < .seconds(20))
         #expect(defaults.launchCount == 1 && fixture.drainIssues() == [])
+        // Async methods throw an error, because their writes wait in the queue.
         await #expect(throws: DefaultsError.self) { try await defaults.set(\.launchCount, 1) }
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.launchCount) { $0 += 1 } }
     }
@@ -126,6 +127,7 @@ struct UnreachableDaemonTests {
         let defaults = fixture.adapter()
         for _ in 0..<1000 { #expect(defaults.launchCount == 0 && defaults["theme"].value == nil) }
         let issues = fixture.drainIssues()
+        // The 2,000 reads cause far fewer requests.
         #expect(issues.count == server.log.count("request") && issues.count < 100)
         #expect(issues.allSatisfy { $0.error.code == .misdirected })
     }

@@ -197,6 +197,7 @@ struct HandshakeTests {
         backend.isSchemaUnreachable = true
         #expect(defaults.volume == 0.5)
         #expect(fixture.drainIssues() == [])
+        // The reason is the error of `backend`.
         await #expect(throws: DefaultsError.unreachable("nobody answers")) {
             try await defaults.checkSchema { \.volume }
         }

@@ -163,6 +163,7 @@ struct PublishTests {
     func withoutServer() async throws {
         let (defaults, backend) = try BackendKind.memory.fixture().interruptibleAdapter(StoredKeys())
         backend.isServerUnreachable = true
+        // The reason is the error of the unreachable `backend`.
         await #expect(throws: DefaultsError.unreachable("nobody answers")) { try await defaults.publishSchema() }
         backend.isServerUnreachable = false
         #expect(try await defaults.publishSchema())

@@ -72,6 +72,7 @@ struct RenameDuringOutageTests {
         backend.isServerUnreachable = false
         try await defaults.synchronize()
         #expect(defaults.libraries == ["b"])
+        // If the former value were still stored, it would be moved now.
         defaults.remove(\.libraries)
         #expect(fixture.adapter(NewKeys()).libraries == [])
     }
