@@ -128,6 +128,7 @@ struct HistoryModel {
             for suite in entry.suites where !protects(suite, entry) { logs[suite]?.evictedThrough = entry.revision }
             if isInLog(entry) { entries[firstRecent].isInOlderList = true } else { entries.remove(at: firstRecent) }
         } else {
+            // The commits that only their protection keeps exceed their share, so the oldest of them is evicted.
             let entry = entries.removeFirst()
             for suite in entry.suites where (logs[suite]?.evictedThrough ?? entry.revision) < entry.revision {
                 logs[suite]?.evictedThrough = entry.revision

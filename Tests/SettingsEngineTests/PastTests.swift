@@ -211,10 +211,7 @@ struct PastTests {
     private static let day: Int64 = 86_400_000
 
     @Test(
-        """
-        A commit time becomes the agreed time when a later commit is a day newer and no commit in between is older, or \
-        when it is before the agreed time
-        """,
+        "A commit time becomes the agreed time if a day follows without an older commit, or if it is before the agreed time",
         arguments: [
             ("No commit", [], nil), ("Commits within less than a day", [0, day - 1], nil),
             ("Two commits a day apart", [0, day], 0), ("A third commit after another day", [0, day, 2 * day], day),

@@ -45,6 +45,7 @@ struct SuiteHistoryTests {
         limits.bytes = 600 + random.below(4_000)
         limits.suiteCommits = random.below(7)
         limits.suiteBytes = random.below(400)
+        // The default, 50, is tested twice as often.
         limits.newestPercent = random.pick([0, 50, 50, 30, 100])
         return limits
     }

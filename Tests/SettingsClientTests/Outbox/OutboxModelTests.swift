@@ -172,7 +172,7 @@ struct OutboxModelTests {
         return isDone
     }
 
-    @Test("A crash after any call of the file system loses no write and repeats no write")
+    @Test("A crash after any call of the file system loses no accepted write and repeats no write")
     func everyStep() async throws {
         var calls = 0
         while try await reachesFailure(afterCalls: calls) { calls += 1 }

@@ -35,7 +35,8 @@ struct WrittenNumbers {
     /// Adds a run of the program.
     ///
     /// - Parameters:
-    ///   - output: The lines that the program has printed, such as `started.`, `wrote 17.` and `confirmed 17.`.
+    ///   - output: The lines that the program has printed, such as `started.`, `wrote 17.`, `confirmed 17.` and
+    ///     `skipped 17.` (a call that wrote nothing).
     ///   - first: The first number of the run.
     ///   - isKilled: True if the test has killed the program.
     mutating func add(_ output: String, from first: Int, isKilled: Bool) {
