@@ -52,7 +52,7 @@ struct OutboxTroubleTests {
         defaults.removeAll()
         #expect(defaults.launchCount == 3)
         let codes = fixture.drainIssues().map(\.error.code)
-        #expect(codes == [.insufficientStorage, .insufficientStorage])
+        #expect(codes == [.insufficientStorage, .insufficientStorage], "the write of 4 and `removeAll`")
         program.link.reconnect()
         try await defaults.synchronize()
         #expect(fixture.stored("launchCount") == 3)

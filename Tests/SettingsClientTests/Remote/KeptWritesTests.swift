@@ -175,6 +175,7 @@ struct KeptWritesTests {
         let stored = (try stored(try KeyName("log"), daemon)?.array ?? []).compactMap(\.integer)
         #expect(stored == stored.sorted() && Set(stored).count == stored.count)
         let missing = Set(written).subtracting(stored)
+        // Each of the three programs has written at least the numbers from `first` to `first + count`.
         #expect(missing == [] && written.count >= 3 * (count + 1))
         // Each of the three programs may have been killed after it stored its last write and before it printed the
         // write.

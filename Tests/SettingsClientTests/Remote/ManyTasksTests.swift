@@ -32,6 +32,7 @@ struct ManyTasksTests {
         }
         for program in programs {
             try await program.synchronize()
+            // Each of the eight tasks has made 50 increments and 10 updates.
             #expect(program.visits == 400 && program.launchCount == 80)
             for task in 0..<8 { #expect(program["task\(task)"].int == 49) }
         }

@@ -74,6 +74,7 @@ struct HandshakeTests {
             Issue.record("\(String(describing: error))")
             return
         }
+        // `count` has another type and another default, and the schema does not have `nickname`.
         #expect(differences.map(\.key) == ["player.volume", "count", "count", "nickname"])
         #expect(differences.map(\.aspect) == [.limits, .type, .defaultValue, .key])
         #expect(fixture.drainIssues() == [])

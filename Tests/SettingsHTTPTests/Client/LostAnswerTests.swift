@@ -70,6 +70,7 @@ struct LostAnswerTests {
         #expect(server.log.count("dropped") == 1)
         let error = #expect(throws: SettingsError.self) { try client.send(.reset(names.app)) }
         #expect(error == .unreachable("\(server.address): the connection ended", outcome: .unknown))
+        // The write was not repeated on a third connection.
         #expect(server.log.count("dropped") == 2 && server.log.count("connection") == 2)
         _ = try client.send(.service)
         // The repeat reaches a new connection. The server sends an answer that does not fit a write, which does not

@@ -129,6 +129,7 @@ struct BridgeRoundTripTests {
         try RoundTrip.checkAloneAndNested(
             randomValues(50) { generator in Set((0..<generator.below(20)).map { _ in generator.below(100) }) },
             seedComment)
+        // The canonical order is the order of the numbers, or of the bytes of the texts.
         #expect(try Set([10, 9, -1]).json == [-1, 9, 10])
         #expect(try Set(["b", "a", "B", "é"]).json == ["B", "a", "b", "é"])
         try RoundTrip.checkAloneAndNested([Set(["a", "b"]), []])
