@@ -46,7 +46,7 @@ struct LogTests {
         #expect(writeMessages.last?.metadata["code"] == "invalid_value")
     }
 
-    @Test("An issue is an error if a write failed or the token is unusable, and otherwise a warning")
+    @Test("Unreachable reads, waiting writes and unusable files are warnings; failed writes and tokens are errors")
     func levels() throws {
         let suite = try SuiteName("app")
         let rows: [(issue: DefaultsIssue, level: DefaultsLog.Level, message: String)] = [
