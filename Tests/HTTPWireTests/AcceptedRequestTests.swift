@@ -1,6 +1,7 @@
 import HTTPWire
 import Testing
 
+/// Requests that the parser accepts. The parser stores only the fields in `FieldName`, so `fields` lacks unknown fields.
 struct AcceptedRequestTests {
     struct Accepted: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -109,6 +110,7 @@ struct AcceptedRequestTests {
         Accepted("colons in a value", get("/", "Origin: http://b:80\r\n")) { $0.fields[.origin] == "http://b:80" },
     ]
 
+    /// The fields that accept any value.
     static let everyField: [Accepted] = FieldName.allCases
         .filter { ![.host, .contentLength, .transferEncoding, .expect].contains($0) }
         .map { name in

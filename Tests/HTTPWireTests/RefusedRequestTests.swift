@@ -23,6 +23,7 @@ struct RefusedRequestLineTests {
         RefusedRequest("JSON", "{\"a\":1}", "begin with a method"),
     ]
 
+    /// The parser searches a target eight bytes at a time, so one forbidden byte is far from the start.
     static let targets: [RefusedRequest] = [
         RefusedRequest("no target", "GET HTTP/1.1\r\n", "must end with a version"),
         RefusedRequest("two spaces", "GET  / HTTP/1.1\r\n", "exactly one space and a target"),

@@ -160,7 +160,7 @@ struct FieldBlockTests {
 
 struct HTTPDateTests {
     @Test(
-        "A time in seconds since 1970 has its HTTP date",
+        "A time in seconds since 1970 has its HTTP date, and a time outside 1970 to 9999 has the nearest date",
         arguments: [
             (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
             (-1, "Thu, 01 Jan 1970 00:00:00 GMT"), (.min, "Thu, 01 Jan 1970 00:00:00 GMT"),

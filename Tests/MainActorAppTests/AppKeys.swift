@@ -21,6 +21,7 @@ nonisolated extension DefaultsKeys {
 
 nonisolated struct PlayerKeys: DefaultsKeyStore {
     static let prefix = "player"
+    // `Self["volume"]` is the name with the prefix: `player.volume`.
     var volume: DefaultsKey<Double> { .init(Self["volume"], defaultValue: 0.5, in: 0...1) }
 }
 

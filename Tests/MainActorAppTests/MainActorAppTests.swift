@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// The module has the main actor as its default isolation, as the module of an app (`Package.swift`). The tests share
-/// the settings of the global `Defaults`, so they run one after the other.
+/// the settings of the global `Defaults`, so they run one after the other. The global `launches` is a `Setting` of the
+/// key `launchCount`.
 @Suite(.serialized)
 struct MainActorAppTests {
     init() {

@@ -36,6 +36,7 @@ struct ShellCommandTests {
     @Test
     func `The captured output of a command that prints much is the end of its output`() throws {
         let (code, output) = try ShellCommand("seq 100000").runCapturingOutput(for: .seconds(600))
+        // The limit of captured output is 4096 bytes.
         #expect(code == 0 && output.count == 4096)
         #expect(String(decoding: output, as: UTF8.self).hasSuffix("\n99999\n100000\n"))
     }

@@ -117,7 +117,7 @@ struct ClusterTests {
         }
         for _ in 0..<20 { try write() }
         if journalBytes < 10_000 {
-            // Writes until the log no longer has the commits that the paused daemon missed.
+            // Writes until the log no longer has the commits that the paused daemon missed, such as batch 5.
             try eventually {
                 try write()
                 return try firstBatch() > 5
@@ -143,6 +143,7 @@ struct ClusterTests {
         #expect(wasReset == isReset)
         if !isReset { #expect(revisions == cursors.map { String($0.split(separator: ".")[1]) }) }
         #expect(try paused.sendOK("GET app/keys/a").body == one.sendOK("GET app/keys/a").body)
+        // The resumed daemon also accepts writes again.
         try paused.sendOK("PUT app/keys/a 1")
     }
 
@@ -175,6 +176,8 @@ struct ClusterTests {
             let events = commits.flatMap { $0["pending"]?.array ?? [] }.map { event in
                 "\(event["id"]?.string ?? "") \(event["event"]?.string ?? "")"
             }
+            // A commit that creates a scheduled write changes no setting, so the history of `app` does not have it.
+            // `moved`: the daemon has carried out the write, and the action now waits to revert it.
             let expected = [
                 "\(ids[0]) created", "\(ids[0]) reverted", "\(ids[1]) carried_out", "\(ids[2]) moved",
                 "\(ids[2]) reverted",
@@ -206,6 +209,7 @@ struct ClusterTests {
         for daemon in daemons {
             try eventually { try daemon.clientStates() == "web-1:current web-2:current web-3:current" }
         }
+        // `sources` lists the other daemons. A client that reports to the asked daemon itself has no member `daemon`.
         let listing = try daemons[0].send("GET app/clients").json
         #expect(listing?["sources"]?.array?.count == 2, "\(listing ?? .null)")
         for source in listing?["sources"]?.array ?? [] { #expect(source["ageMs"]?.integer.map { $0 < 5000 } ?? false) }
@@ -276,7 +280,7 @@ struct ClusterTests {
         func cluster(_ words: String...) throws -> ChildProcess.End {
             try ChildProcess.run(["cluster"] + words + ["--etcd.endpoints", endpoint, "--etcd.prefix", "p"])
         }
-        // Exit codes: 68: no commit log in etcd; 64: an invalid command line; 73: the directory cannot be used.
+        // Exit codes: 68: no commit log in etcd; 64: a refused command; 73: the directory cannot be used.
         #expect(try cluster("status").code == 68)
         let imported = try cluster("import", directory.path + "/alone")
         #expect(imported.code == 0, "\(imported)")

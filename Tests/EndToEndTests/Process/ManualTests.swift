@@ -89,7 +89,8 @@ struct ManualTests {
         let second = try DaemonProcess(data: data)
         try write(to: second)
         try second.killAtOnce()
-        // A crash can leave a torn line in the journal and an incomplete snapshot.
+        // A crash can leave a torn line in the journal and an incomplete snapshot. Zeros follow the last line of a
+        // journal, because its space is preallocated. The text `torn` replaces the first four.
         let journals = try FileManager.default.contentsOfDirectory(atPath: data).filter { $0.hasPrefix("journal-") }
         let journal = "\(data)/\(try #require(journals.max { $0.count < $1.count || $0 < $1 }))"
         var bytes = [UInt8](try Data(contentsOf: URL(filePath: journal)))
@@ -178,6 +179,7 @@ struct ManualTests {
         let source = try Self.source(of: Self.daemonTargets)
         let calls = ["warning(", "error(", "warn("].flatMap { source.components(separatedBy: $0).dropFirst() }
         let messages = calls.map { $0.prefix(500).drop { $0.isWhitespace } }.filter { $0.first == "\"" }.map { call in
+            // Each interpolation becomes `…`, as in the reference.
             call.dropFirst().replacing(/\\\((?:[^()]|\([^()]*\))*\)/, with: "…").prefix { $0 != "\"" }
         }
         #expect(messages.count > 40)

@@ -14,9 +14,10 @@ struct MemoryTests {
     }
 
     /// The second burst reuses the memory of the first burst, usually between two checks of the freed memory.
-    @Test("The memory that a burst has freed returns to the system, also after a second burst")
+    @Test("At least half of the memory that a burst takes returns to the system, also after a second burst")
     func burst() throws {
         let directory = try TemporaryDirectory()
+        // The history must not keep the values of the dropped suites in memory.
         let configuration = try directory.file("c", #"{"history":{"bytes":65536,"suiteBytes":0}}"#)
         let daemon = try DaemonProcess(data: directory.path + "/data", options: ["--config", configuration])
         let process = try #require(try daemon.process.line(containing: ", process ").split(separator: " ").last)
@@ -96,6 +97,7 @@ struct OpenFileLimitTests {
         try write(0, first)
 
         var clients: [RawClient] = []
+        // The option `limits.connections` is 20,000 by default.
         for number in 1...(min(limit, 20_000) + 300) {
             clients.append(try RawClient(address))
             if number % 100 == 0 { try write(number, first) }

@@ -42,6 +42,7 @@ struct SchemaFileTests {
     func setsOnce() throws {
         try writeSchemaFile("app.json", Self.schema(of: "integer"))
         try writeSchemaFile("com.example.player.json", Self.schema(of: "string"))
+        // The daemon ignores a hidden file, and a file that is not `.json`.
         try writeSchemaFile(".app.json", "{")
         try writeSchemaFile("notes.txt", "{")
         let first = try start()

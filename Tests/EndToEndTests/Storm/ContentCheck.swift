@@ -131,6 +131,7 @@ extension TranscriptCheck {
             return
         }
         let count = expected.reduce(0) { $0 + $1.changes.count }
+        // The daemon does not split a commit, so a single commit may exceed the limit.
         if count > limit && expected.count > 1 { recordViolation("\(count) changes, over the limit of \(limit)") }
         guard content.hasMore else { return }
         guard let next = watchedCommits[(watcher.position + expected.count)...].first, let last = expected.last else {

@@ -9,12 +9,14 @@ import TestSupport
 /// result lists every inconsistency in the answers that they received.
 final class Storm: Sendable {
     let seed: UInt64
+    /// Starts and restarts the daemon or the daemons. A life is the time from a start to the next kill or stop.
     let lives: DaemonLives
     let progress = WriteProgress()
     /// The number of commits in the daemon's history.
     let history: Int
     /// True if the writers write so much that the daemon disconnects slow readers.
     let hasLargeWrites: Bool
+    /// The time at which the writers stop, in nanoseconds of the monotonic clock `HistoryClient.now`.
     private let end: UInt64
     private let seconds: Double
     private let configuration: TemporaryDirectory

@@ -102,6 +102,7 @@ final class StormReader {
         let answer = try client.readResponse()
         if answer.field("Connection") != "close" { connection = (client, reading.life) }
         guard let cursor = answer.field("Settings-Cursor").flatMap({ Cursor($0) }) else {
+            // A stopping daemon answers 503 without a cursor, which the check treats like a disconnection.
             return answer.status == 503
                 ? .disconnected : .unexpected("\(answer.status) \(answer.fields) \(answer.text)")
         }
@@ -212,7 +213,8 @@ struct ReadingCheck {
             return nil
         }
         let isModified = tag != nil && tag != reading.sentTag && (status == 200 || reading.sentTag != nil)
-        // A drop of the suite during the wait also changes the answer.
+        // A drop of the suite during the wait also changes the answer. The daemon does not wait for a key that the schema
+        // excludes (`unknown_key`).
         let isDropped = code == "unknown_suite" && commits.contains { $0.drops(readings.suite) }
         return isModified || isDropped || code == "unknown_key" ? nil : "the answer came before the end of the wait"
     }

@@ -67,6 +67,7 @@ struct TranscriptCheckTests {
     func twice(history: Int, faultCount: Int) {
         var record = Handmade.record
         record.history = history
+        // The commits 2 and 5.
         for index in [1, 4] { record.journal.commits[index].requestKey = RequestKey("once") }
         #expect(record.faults(in: []).count == faultCount)
     }
@@ -79,7 +80,8 @@ struct TranscriptCheckTests {
 }
 
 /// The answer to a read of the key `a`, written by hand, with the expected result of the check. The daemon has the
-/// commits of `Handmade`.
+/// commits of `Handmade`: `a` is 1 at revision 1, 2 at revision 2, and unset at revision 5. Revision 7, the last, drops
+/// the suite.
 struct ReadingCase: CustomTestStringConvertible {
     let name: String
     let isCorrect: Bool
@@ -133,5 +135,6 @@ struct ReadingCase: CustomTestStringConvertible {
         return Readings(suite: Handmade.app, key: key, all: [reading])
     }
 
+    /// The name `a`, from a change whose other parts are unused.
     private var key: KeyName { Handmade.change("a", nil, nil, 0).key }
 }

@@ -31,6 +31,7 @@ final class StormWatcher {
         readsRemainder = true
         var hasMore = true
         while hasMore {
+            // With several daemons, `wait` gives the daemon time to get the commits of the other daemons.
             let request = WatcherRequest(
                 life: 0, since: cursor.map { .cursor($0) },
                 kind: .poll(wait: storm.lives.daemonCount > 1 ? 1 : 0, limit: nil, isLatest: false),
@@ -136,7 +137,8 @@ extension StormWatcher {
         if let wait { target += "wait=\(wait)&" }
         if let limit { target += "limit=\(limit)&" }
         if isLatest { target += "latest&" }
-        // With Settings-Fresh, the daemon first gets the commits of the other daemons of the cluster.
+        // With Settings-Fresh, the daemon first gets the commits of the other daemons of the cluster. The target ends with
+        // `?` or `&`, which the request omits.
         let client = try send(&request, String(target.dropLast()), readsRemainder ? ["Settings-Fresh: true"] : [])
         guard let client else { return true }
         let longest = request.wait * 1000 + Int(Patience.maximumDelivery / 1_000_000)
@@ -226,6 +228,7 @@ extension StormWatcher {
         guard let client = try send(&request, String(target.dropLast()), fields) else { return }
         let end = HistoryClient.now + UInt64(disconnectsAfter) * 1_000_000
         do {
+            // The daemon waits up to 30 s for the creation of a suite. The other 6 s are for a busy machine.
             guard waitForData(client, milliseconds: 36_000, continuesAfterStorm: false) else {
                 record(storm.progress.isOver ? .disconnected : .noAnswer, request)
                 return disconnect(client)

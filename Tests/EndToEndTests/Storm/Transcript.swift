@@ -78,7 +78,7 @@ struct WatcherRequest: Sendable {
     /// True if the watcher reads slowly.
     var isSlow = false
 
-    /// The requested duration of the wait in seconds.
+    /// The requested duration of the wait in seconds, 30 by default.
     var wait: Int {
         if case .poll(let wait?, _, _) = kind { wait } else { 30 }
     }
@@ -115,7 +115,8 @@ struct StormLife: Sendable {
     var last: Revision
 }
 
-/// The commits of a storm according to the journals, and the lives of the daemon. The number of a life is its index.
+/// The commits of a storm according to the journals, and the ended lives of the daemon. The number of a life is its
+/// index in `lives`, which lacks the last life.
 struct StormRecord: Sendable {
     var journal: JournaledCommits
     var lives: [StormLife]

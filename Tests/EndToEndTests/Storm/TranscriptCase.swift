@@ -4,12 +4,13 @@ import Testing
 
 /// A transcript written by hand, and the expected result of its check. A transcript has the requests and the answers of
 /// one watcher in a storm, a test that kills the daemon while clients write and watch. Times are nanoseconds since the
-/// start of the storm.
+/// start of the storm. A poll waits for two seconds. The check demands that a change arrives within 4 seconds
+/// (`Patience`), and a keep-alive only after 15 seconds without an event.
 struct TranscriptCase: CustomTestStringConvertible {
     let name: String
     /// A part of the expected violation; nil if the transcript is correct.
     let fault: String?
-    /// The number of commits in the daemon's history.
+    /// The number of commits in the daemon's history. The check expects only half of them to be kept.
     var history = 100
     var watched = Handmade.allOfApp
     /// True if the transcript must reach the last commit.
@@ -48,7 +49,8 @@ enum Handmade {
             [SuiteChange(suite: app, kind: .dropped, oldRevision: revision(6))]),
     ]
 
-    /// One life of the daemon, which was killed after 1000 s.
+    /// One life of the daemon, which was killed after 1000 s. The check measures the delivery of revision 2 only, because
+    /// only its time of acknowledgement is known: 100 ms.
     static let record = StormRecord(
         journal: JournaledCommits(epoch: epoch, commits),
         lives: [StormLife(endedAt: 1_000_000_000_000, isKilled: true, last: revision(7))], history: 100,

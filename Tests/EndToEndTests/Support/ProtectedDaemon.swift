@@ -36,7 +36,7 @@ final class ProtectedDaemon {
         }
     }
 
-    /// Makes a token and returns its text.
+    /// Makes a token and returns its text. The token `expired` expires at once.
     static func makeToken(_ name: String, _ grants: [String], in file: String) throws -> String {
         let grants = try grants.map { try Grant($0) }
         let expires = name == "expired" ? Timestamp.now() : nil

@@ -50,7 +50,7 @@ struct StoredConflictsTests {
         #expect(found.keys.first?.errors.map(\.sentence) == ["token: must have at most 3 characters"])
     }
 
-    @Test("Rules about the suite are checked against the effective values, including defaults")
+    @Test("A rule about several keys, such as dependentRequired, is checked, and the conflict names the missing key")
     func suite() throws {
         let found = try conflicts(["token": "abc"])
         #expect(found.keys.isEmpty)

@@ -67,7 +67,7 @@ struct ChangeTests {
 
     @Test("A change that is concealed from a caller without the right to read secrets has its source, but no values")
     func concealed() throws {
-        var change = try Self.change(old: "old password", new: "new password", 9)
+        var change = try Self.change(old: "old password", new: "new password", at: 9)
         change.record.oldInvalidValue = "older password"
         let text = change.concealed().jsonText()
         #expect(!text.contains("password"))
@@ -79,8 +79,8 @@ struct ChangeTests {
 
     @Test("Two changes of a key merge into a change from the first old value to the last new value")
     func mergedChanges() throws {
-        let first = try Self.change(old: 1, new: 2, 10)
-        let last = try Self.change(old: 2, new: 3, 12)
+        let first = try Self.change(old: 1, new: 2, at: 10)
+        let last = try Self.change(old: 2, new: 3, at: 12)
         let merged = last.merged(withEarlier: first)
         #expect(merged.old == 1)
         #expect(merged.new == 3)
@@ -93,7 +93,7 @@ struct ChangeTests {
 
     @Test("A change has the stored value even if the schema does not allow it")
     func invalidValue() throws {
-        var change = try Self.change(old: 1, new: nil, 10)
+        var change = try Self.change(old: 1, new: nil, at: 10)
         change.source = .invalid
         change.record.invalidValue = 1
         #expect(change.oldStored == 1)
@@ -136,7 +136,7 @@ struct ChangeTests {
     func journaled() throws {
         var commit = Commit(
             revision: try #require(Revision(9)), time: Timestamp(milliseconds: 9),
-            changes: [try Self.change(old: "old", new: "new", 9)])
+            changes: [try Self.change(old: "old", new: "new", at: 9)])
         commit.changes[0].record.oldRevision = Revision(8)
         func line() throws -> String {
             var writer = JSONWriter()
@@ -180,7 +180,7 @@ struct ChangeTests {
         try body.expectRefusal(as: Commit.self)
     }
 
-    static func change(old: JSONValue?, new: JSONValue?, _ revision: Int64) throws -> Change {
+    static func change(old: JSONValue?, new: JSONValue?, at revision: Int64) throws -> Change {
         Change(
             suite: try SuiteName("app"), key: try KeyName("k"), old: old, new: new, oldSource: .stored,
             source: .stored, revision: try #require(Revision(revision)), modified: Timestamp(milliseconds: revision))

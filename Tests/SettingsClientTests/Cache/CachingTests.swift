@@ -55,7 +55,7 @@ struct CachingTests {
     }
 
     /// Waits until the cache file was saved this many times. A save writes a draft, a file with the suffix `.new`, and
-    /// renames the draft. Returns false after `Deadline.patience` seconds.
+    /// renames the draft. In the log of the files, `rename` is an attempt, and `renamed` its success. Returns false after `Deadline.patience` seconds.
     private func waitUntilSaved(times: Int) -> Bool {
         files.log.wait(for: "renamed", times: times)
     }
@@ -88,6 +88,7 @@ struct CachingTests {
         #expect(defaults.isSet(\.username) && !defaults.isSet(\.loginTries))
         #expect(issues.all == [])
         let error = await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
+        // The texts are the errors of `FlakyBackend`.
         #expect(error == .unreachable(state == .unreachable ? "nobody is there" : "not now"))
         // When the server is available, the program follows the suite from the cached state.
         let other = DefaultsAdapter(
@@ -152,6 +153,7 @@ struct CachingTests {
         let issues = EventLog()
         let link = FlakyBackend(server)
         link.disconnect()
+        // Without a cached state, the client reports that the server is unreachable.
         #expect(adapter(link, issues).launchCount == 0)
         #expect(issues.wait { $0.count == 1 })
     }

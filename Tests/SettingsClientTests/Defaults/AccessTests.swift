@@ -191,6 +191,7 @@ struct AccessTests {
     @Test("A key with the name of an adapter member is reached by its key path", arguments: BackendKind.allCases)
     func shadowedNames(_ kind: BackendKind) throws {
         let defaults = try kind.fixture().adapter()
+        // An adapter has a method `value`.
         defaults[\.value] += 1
         #expect(defaults[\.value] == 8)
     }
@@ -200,20 +201,17 @@ struct AccessTests {
         struct Inner: DefaultsKeyStore {
             static let prefix = "inner"
             var core: DefaultsKey<Int> { .init(Self["core"], defaultValue: 1) }
-            var keeper: DefaultsKey<Int> { .init(Self["keeper"], defaultValue: 2) }
+            var instance: DefaultsKey<Int> { .init(Self["instance"], defaultValue: 2) }
         }
         struct Outer: DefaultsKeyStore {
             var core: DefaultsKey<Int> { .init("core", defaultValue: 3) }
-            var keepers: DefaultsKey<Int> { .init("keepers", defaultValue: 4) }
             var inner: Inner { Inner() }
         }
         let defaults = DefaultsAdapter.inMemory(keyStore: Outer())
         defaults.core += 10
-        defaults.keepers += 10
         defaults.inner.core += 10
-        defaults.inner.keeper += 10
-        #expect(defaults.core == 13 && defaults.keepers == 14)
-        #expect(defaults.inner.core == 11 && defaults.inner.keeper == 12)
+        defaults.inner.instance += 10
+        #expect(defaults.core == 13 && defaults.inner.core == 11 && defaults.inner.instance == 12)
     }
 
     @Test("A function that takes some KeyedAccess accepts an adapter and the scope of a nested store")

@@ -79,14 +79,14 @@ struct AsyncFormsTests {
         await #expect(throws: DefaultsError.self) {
             try await defaults.transaction { t in
                 t[\.launchCount] = 9
-                t[\.volume] = 9
+                t[\.volume] = 9  // The maximum of the key is 1.
             }
         }
         #expect(defaults.launchCount == 2)
         try await defaults.transaction { t in
             t[\.username] = nil
             t.libraries = t.libraries
-            t[\.loginTries] += 0
+            t[\.loginTries] += 0  // A change in place that changes nothing stores nothing.
         }
         #expect(!defaults.isSet(\.username) && !defaults.isSet(\.loginTries))
         #expect(fixture.drainIssues() == [])

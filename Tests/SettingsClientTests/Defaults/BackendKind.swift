@@ -104,7 +104,8 @@ final class SuiteFixture: Sendable {
             from: DefaultsAdapter(keyStore: keys, session: session, arguments: arguments, writes: writes, log: log))
     }
 
-    /// Returns another adapter for the suite, with the keys of these tests.
+    /// Returns another adapter for the suite, with the keys of these tests. With `.confirmed`, a setter waits for the
+    /// answer of the backend.
     func adapter(
         arguments: [String] = [], timeout: Duration? = nil, writes: WriteMode = .confirmed
     ) -> DefaultsAdapter<ClientKeys> {

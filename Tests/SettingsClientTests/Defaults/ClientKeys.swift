@@ -43,11 +43,13 @@ struct ClientKeys: DefaultsKeyStore {
     var limited: LimitedKeys { LimitedKeys() }
 }
 
+/// `Self["volume"]` adds the prefix: `limited.volume`.
 struct LimitedKeys: DefaultsKeyStore {
     static let prefix = "limited"
     var volume: DefaultsKey<Double> { .init(Self["volume"], defaultValue: 0.5, in: 0...1) }
 }
 
+/// `player.volume` is also the setting of `ClientKeys.volume`, but without its limits.
 struct PlayerKeys: DefaultsKeyStore {
     static let prefix = "player"
     var volume: DefaultsKey<Double> { .init(Self["volume"], defaultValue: 0.5) }

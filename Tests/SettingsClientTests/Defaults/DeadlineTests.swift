@@ -138,6 +138,7 @@ struct DeadlineTests {
         #expect(runs == 2 && defaults.launchCount == 8)
     }
 
+    /// A restore never enters the outbox, too. The backend reports "nobody answers" while its server is unreachable.
     @Test func `A change with a deadline fails while an earlier write waits, and never enters the outbox`() async throws
     {
         let (defaults, backend) = try BackendKind.memory.fixture().interruptibleAdapter(ClientKeys())

@@ -112,6 +112,7 @@ struct EffectiveValueTests {
         #expect(fixture.drainIssues().map(\.key) == ["", "launchCount"], "reported once, not at each read")
         defaults.launchCount += 1
         #expect(defaults.launchCount == 1, "the invalid registered default does not prevent writes")
+        // A launch argument also overrides a stored value of another type.
         defaults["launchCount"] = "many"
         let withArgument = fixture.adapter(arguments: ["-launchCount", "3"])
         #expect(withArgument.launchCount == 3)

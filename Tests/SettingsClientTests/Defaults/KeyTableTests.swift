@@ -67,7 +67,7 @@ struct KeyTableTests {
             #expect(defaults[key: DefaultsKey<Int>("n", defaultValue: index, in: 0...index)] == index)
         }
         // `count` is the number of keys and of last reads of key paths, each at most `capacity`. The replica also keeps
-        // an entry for each key of the table.
+        // an entry for each key of the table, and for the key that was added when the table was full.
         #expect(defaults.core.keys.count <= 2 * KeyTable.capacity)
         #expect(defaults.core.session.state.withLock { $0.replica.entries.count } <= KeyTable.capacity + 1)
         defaults[\.[default: 1]] = 70

@@ -61,6 +61,7 @@ struct PastTests {
         defaults["launchCount"] = "many"
         defaults.remove(\.launchCount)
         let changes = try await defaults.history(of: \.launchCount)
+        // Nil stands for `many`, which is not an integer. The value of the key without a stored value is 0.
         #expect(changes.map(\.newValue) == [0, nil, 3, 2, 1])
         #expect(changes.map(\.oldValue) == [nil, 3, 2, 1, 0])
         #expect(changes.allSatisfy { $0.key == "launchCount" && abs($0.time.timeIntervalSinceNow) < 600 })
@@ -147,6 +148,7 @@ struct PastTests {
         #expect(new.look == .dark)
         try await new.set(\.look, .light)
         #expect(try await new.value(\.look, at: then) == .dark)
+        // From the newest: the new value, the move from `theme` to `look` (two changes), and the first value.
         #expect(try await new.history(of: \.look).map(\.key) == ["look", "look", "theme", "theme"])
         try await new.restore(\.look, to: then)
         #expect(new.look == .dark)

@@ -101,7 +101,7 @@ struct ScopeTests {
             let defaults = DefaultsAdapter.inMemory(keyStore: keys)
             for _ in 1...100 { _ = (defaults.color, defaults[\.color], defaults.desk.height) }
         }
-        // `defaults.color` and `defaults[\.color]` have the same key path.
+        // Once for each of the two adapters: `defaults.color` and `defaults[\.color]` have the same key path.
         #expect(keys.evaluations.all.filter { $0 == "color of joe" }.count == 2)
         #expect(keys.evaluations.all.filter { $0 == "desk of joe" }.count == 2)
     }

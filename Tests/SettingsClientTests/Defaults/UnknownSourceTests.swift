@@ -45,6 +45,7 @@ struct UnknownSourceTests {
         // The first operator sends a request. The other operators send no request during the pause after its failure.
         defaults.theme ?= .light
         defaults.loginTries ?= 1
+        // The value 7 is not the default of the schema, so it is stored.
         defaults.launchCount ?= 5
         #expect(defaults.launchCount == 7)
         backend.isServerUnreachable = false

@@ -54,6 +54,7 @@ struct BeginningTests {
             observations.withLock { $0.append(observation) }
         }
         backend.isServerUnreachable = false
+        // Without this call, the client repeats the load in the background.
         if synchronizes { try await defaults.synchronize() }
         #expect(await log.waits(for: "0", times: 4))
         defaults.launchCount = 1
@@ -68,6 +69,7 @@ struct BeginningTests {
         let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 5)])
         let fixture = try kind.fixture(schema: schema)
         let (one, two) = (fixture.adapter(), fixture.adapter())
+        // The registered default overrides the default of the schema.
         one.register(defaults: ["launchCount": 7])
         try await one.ready()
         let updates = one.updates(of: \.launchCount, options: [.initial, .old])

@@ -123,6 +123,7 @@ struct ManyThreadsTests {
         #expect(await log.waits(for: "1"))
         one.launchCount += 1
         #expect(await log.waits(for: "2"))
+        // The two tasks of the handler may run in either order.
         #expect(window.received.sorted() == [1, 2])
         for await update in updates where update.newValue == 2 { break }
         withExtendedLifetime(observation) {}

@@ -53,6 +53,7 @@ struct ObserveTests {
         defaults.nickname = nil
         defaults.username = "me"
         defaults.remove(\.username)
+        // The next four writes and the repeated 1 do not change the effective value, so they cause no update.
         defaults.loginTries = 9
         defaults.remove(\.loginTries)
         defaults.launchCount = 0
@@ -97,7 +98,7 @@ struct ObserveTests {
     }
 
     @Test(
-        "Several handlers get the updates of all writers in the order of revisions",
+        "Several handlers get the updates of another program in the order of revisions",
         arguments: BackendKind.allCases)
     func order(_ kind: BackendKind) async throws {
         let fixture = try kind.fixture()
@@ -234,6 +235,7 @@ struct ObserveTests {
             log.add("\(update.key) \(text(update.oldValue))→\(text(update.newValue))")
         }
         two.theme = .dark
+        // The launch argument hides the changes of `nickname`.
         two.nickname = "ann"
         two["anything"] = [1]
         two.launchCount = 2

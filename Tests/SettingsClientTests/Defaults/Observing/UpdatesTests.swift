@@ -45,9 +45,11 @@ struct UpdatesTests {
         var volumes = defaults.player.updates(of: \.volume).makeAsyncIterator()
         var all = defaults.updates(options: .old).makeAsyncIterator()
         defaults.username = "me"
+        // The launch argument hides this write.
         defaults.loginTries = 1
         defaults.player.volume = 1
         defaults.remove(\.username)
+        // A number is not a valid `username`, so it is reported and causes no update of the key.
         defaults["username"] = 5
         defaults.register(defaults: ["username": "guest"])
         defaults.remove(\.username)
@@ -86,6 +88,7 @@ struct UpdatesTests {
         #expect(received == ["count 0→1", "theme light→dark", "count 1→2", "bass 0→3"])
         received = []
         for await update in inner {
+            // The key, the summary for `volume` and the summary for `bass`. One of the summaries is empty.
             received.append(
                 "\(update.key) \(update[\.volume]?.summary ?? "") \(update[\.equalizer.bass]?.summary ?? "")")
             if !update.isInitial { break }
