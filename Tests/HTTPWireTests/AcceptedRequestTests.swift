@@ -147,6 +147,7 @@ struct AcceptedRequestTests {
 }
 
 struct FieldLinesTests {
+    /// The lines of a head, the name of a field, and the values that the lines give the field.
     struct Case: Sendable, CustomTestStringConvertible {
         let lines: [String]
         let name: FieldName

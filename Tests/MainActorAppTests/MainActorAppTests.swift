@@ -40,9 +40,9 @@ struct MainActorAppTests {
     func properties() async throws {
         let log = EventLog()
         var model: AppModel? = AppModel { log.add("shown") }
-        #expect(await isLogged("shown", 1, in: log))
+        #expect(await isLogged("shown", times: 1, in: log))
         model?.theme = .dark
-        #expect(await isLogged("shown", 2, in: log))
+        #expect(await isLogged("shown", times: 2, in: log))
         #expect(model?.themes == [.light, .dark] && Defaults.theme == .dark && AppModel.sharedTheme == .dark)
         Defaults.launchCount = 4
         launches.value += 1
@@ -75,7 +75,7 @@ struct MainActorAppTests {
     }
 
     /// Waits in a detached task, because the handler that logs the event needs the main actor.
-    private func isLogged(_ event: String, _ times: Int, in log: EventLog) async -> Bool {
+    private func isLogged(_ event: String, times: Int, in log: EventLog) async -> Bool {
         await Task.detached { log.wait(for: event, times: times) }.value
     }
 }

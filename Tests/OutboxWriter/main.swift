@@ -17,6 +17,7 @@ guard arguments.count >= 5, let first = Int(arguments[3]), let last = Int(argume
 let writer = DefaultsAdapter(
     suite: try SuiteName("app"), keyStore: WriterKeys(), server: try ServerAddress(arguments[1]),
     timeout: .milliseconds(100), outbox: .directory(arguments[2]), arguments: [],
+    // A write that waits in the outbox has not failed.
     log: DefaultsLog(issues: { issue in
         if issue.attempt == .write, !issue.error.isKept { say("failed: \(issue)") }
     }))

@@ -314,6 +314,7 @@ struct ClusterTests {
                 #expect(file[.ownerAccountID] as? Int == 1, "\(name)")
             }
         }
+        // No daemon has used the exported data yet.
         let exported = try ChildProcess.run(["check", directory.path + "/back"])
         #expect(exported.code == 0 && exported.output.contains("never run here"), "\(exported)")
         let back = try TestDaemon(ownProcessIn: directory, data: directory.path + "/back")

@@ -145,6 +145,7 @@ struct ManualTests {
     @Test("The files of programs in the reference are the files of the client")
     func filesOfPrograms() throws {
         let source = try Self.source(of: ["SettingsClient"])
+        // `~`, `SERVER` and `SUITE` stand for parts of a path.
         let names = try #require(tables("file", of: "files").last).flatMap { $0.split(separator: "/") }.flatMap {
             name in
             Self.parts(of: String(name)).filter { $0 != "~" && $0 != "SERVER" && $0 != "SUITE" }

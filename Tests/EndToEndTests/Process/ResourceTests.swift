@@ -66,7 +66,8 @@ struct MemoryTests {
 @Suite(.ownThread, .serialized)
 struct OpenFileLimitTests {
     /// Three fixed limits, and one random limit for each 2,000 rounds in `FUZZ_ITERATIONS` beyond 2,000. The largest
-    /// limit is the limit in the systemd unit, or less if the test itself may not open so many connections.
+    /// limit is the limit in the systemd unit, or less if the test itself may not open so many connections. The
+    /// test leaves 4096 open files to other tests.
     static let limits: [Int] = {
         var own = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &own)
@@ -94,16 +95,16 @@ struct OpenFileLimitTests {
         _ = try daemon.line(containing: "listening on unix:")
         let address = RawAddress.unix(socket)
         let first = try RawClient(address)
-        try write(0, first)
+        try write(0, over: first)
 
         var clients: [RawClient] = []
         // The option `limits.connections` is 20,000 by default.
         for number in 1...(min(limit, 20_000) + 300) {
             clients.append(try RawClient(address))
-            if number % 100 == 0 { try write(number, first) }
+            if number % 100 == 0 { try write(number, over: first) }
         }
         // After the refusals, the daemon still writes.
-        for number in 1...20 { try write(-number, first) }
+        for number in 1...20 { try write(-number, over: first) }
 
         let refused = try #require(RawClient.indicesOfReadable(among: clients).first)
         #expect(try clients[refused].readResponse().json?["code"] == "too_many_connections")
@@ -121,12 +122,12 @@ struct OpenFileLimitTests {
     private static let closeInherited =
         "for file in /proc/$$/fd/*; do n=${file##*/}; if (( n > 2 )); then exec {n}>&-; fi; done;"
 
-    private func write(_ number: Int, _ peer: RawClient) throws {
+    private func write(_ number: Int, over peer: RawClient) throws {
         let answer = try peer.ask(Request("PUT app/keys/a \"\(number) \(String(repeating: "x", count: 200))\""))
         #expect(answer.status < 300, "\(answer.text)")
     }
 
-    @Test("A daemon whose limit of open files is too low for itself reports the number that it needs")
+    @Test("A daemon whose limit of open files is too low for itself ends with an error that names the limit")
     func tooFew() throws {
         let directory = try TemporaryDirectory()
         let end = try ChildProcess(

@@ -111,7 +111,7 @@ struct SchemaFileTests {
     }
 
     @Test(
-        "A file without a valid schema is reported with its position, and the reload changes nothing",
+        "A file without a valid schema, or with an invalid name, is reported, and the reload changes nothing",
         arguments: [
             ("app.json", "{\n  \"properties\": }", "/schemas/app.json: line 2, column 17"),
             (

@@ -95,7 +95,8 @@ final class Storm: Sendable {
         }
     }
 
-    /// Kills the daemon several times and stops it once, with a restart after each. Returns the ended lives.
+    /// Stops the daemon once, and in a short storm also kills it one to three times, with a restart after each. Returns
+    /// the ended lives.
     private func endDaemons(_ random: SeededGenerator) throws -> [StormLife] {
         var random = random
         var ends: [StormLife] = []

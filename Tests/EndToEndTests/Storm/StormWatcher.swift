@@ -49,6 +49,7 @@ final class StormWatcher {
     private func runIteration() throws {
         if random.chance(oneIn: 12) {
             connection = nil
+            // The longest pause lets the history lose the cursor of the watcher.
             storm.progress.wait(forMore: random.pick([5, 30, storm.history + 20]))
         }
         switch random.below(40) {
@@ -68,6 +69,7 @@ final class StormWatcher {
             random.chance(oneIn: 5) ? .revision(cursor.revision) : .cursor(cursor)
         }
         let disconnectsAfter = random.chance(oneIn: 2) ? random.pick([0, 1, 5, 30, 100, 400]) : nil
+        // `send` sets `life` and `at`.
         var request = WatcherRequest(life: 0, since: since, kind: .stream, at: 0)
         if random.chance(oneIn: 3) {
             request.isSlow = random.chance(oneIn: hasLargeWrites ? 2 : 4)

@@ -87,6 +87,7 @@ final class StormWriter {
 
     private static func read(_ answer: RawResponse) -> StormAnswer.Content {
         guard answer.status < 300 else {
+            // The refusals that a random write can get.
             return [404, 409, 422, 503].contains(answer.status)
                 ? .refused(answer.status) : .unexpected("\(answer.status) \(answer.text)")
         }
@@ -132,6 +133,7 @@ extension StormRecord {
 extension StormAnswer {
     /// True if the answer describes the commit.
     fileprivate func describes(_ commit: Commit) -> Bool {
+        // An answer lacks the record, which has the members that only the journal has.
         let changes = commit.changes.map { change in
             var change = change
             change.record = Change.Record()

@@ -37,7 +37,7 @@ struct Received: Sendable {
         case state(ObservedState)
         case changes(ObservedChanges)
         case commit(StreamCommit)
-        /// The stream sent a cursor without an event.
+        /// The stream sent a cursor without an event: a keep-alive, or, if `isLast`, the end of the stream.
         case cursorOnly(Cursor, isLast: Bool = false)
         /// The suite does not exist at this cursor.
         case absent(Cursor)

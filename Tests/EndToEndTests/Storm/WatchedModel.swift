@@ -64,7 +64,7 @@ struct WatchedModel {
     /// The watched suites that do not exist.
     var missing: [SuiteName] { watched.suites.filter { suites[$0] == nil } }
 
-    /// The revision of each suite's schema; zero for a suite without a schema.
+    /// The commit that last set or removed the schema of each suite; zero if the suite never had a schema.
     var schemas: [SuiteName: Revision] { suites.mapValues(\.schema) }
 }
 

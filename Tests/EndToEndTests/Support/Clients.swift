@@ -4,7 +4,7 @@ import Testing
 
 /// Reports of clients about the suite `app`, and the clients of a suite.
 extension TestDaemon {
-    /// Sends a report of the client with this name.
+    /// Sends a report of the client with this name. The report `{}` says only that the client is present.
     @discardableResult
     func report(_ name: String, _ body: String = "{}") throws -> RawResponse {
         try sendOK(Request("PUT app/clients/\(name) \(body)"))

@@ -148,6 +148,7 @@ extension JournaledCommits {
     }
 
     private struct Entry {
+        /// The commit before this commit.
         let after: Revision
         let commit: JSONValue
     }

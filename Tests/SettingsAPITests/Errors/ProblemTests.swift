@@ -115,7 +115,7 @@ struct ProblemTests {
         }
     }
 
-    @Test("Each error type of the module converts to a problem")
+    @Test("An error of a JSON text, of a body, of an operation or of a name converts to a problem")
     func conversions() throws {
         let parseError = #expect(throws: JSONParseError.self) { try JSONValue(parsing: "{\n\"a\" 1}") }
         let parseProblem = Problem(try #require(parseError))

@@ -79,6 +79,7 @@ struct CachingTests {
         let link = FlakyBackend(server)
         switch state {
         case .unreachable: link.disconnect()
+        // The server asks the client to try again at once.
         case .busy: link.setFate { .unavailable(.zero) }
         }
         let issues = EventLog()
@@ -100,7 +101,7 @@ struct CachingTests {
         #expect(defaults.username == "you" && issues.all == [])
     }
 
-    @Test("A changed state is saved at most once per interval, and at the end of the program")
+    @Test("A changed state is saved at most once per interval, and when the adapter is released")
     func interval() throws {
         do {
             let defaults = adapter(server, interval: .seconds(1000))

@@ -15,6 +15,7 @@ struct DeadlineTests {
         try await defaults.set(\.launchCount, 1)
         try await defaults.ready()
         let updates = defaults.updates(of: \.launchCount)
+        // The client rounds the duration up to one second, the minimum.
         let pending = try #require(try await defaults.set(\.launchCount, 2, .confirm(within: .milliseconds(900))))
         #expect(pending.id.hasPrefix("p") && pending.deadline.timeIntervalSinceNow < 60)
         var values: [Int] = []

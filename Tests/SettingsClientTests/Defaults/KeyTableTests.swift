@@ -49,6 +49,7 @@ struct KeyTableTests {
     @Test("Keys whose names differ in one byte are distinct, and keys with one name and different types read one value")
     func names() {
         let defaults = DefaultsAdapter.inMemory(keyStore: Keys())
+        // The table compares bytes: two spellings of é, and names that begin with equal eight bytes.
         let names = ["n", "na", "\u{E9}", "e\u{301}", "12345678", "123456789", "1234567812345678"]
         for (number, name) in names.enumerated() { defaults[key: DefaultsKey<Int?>(name)] = number }
         for (number, name) in names.enumerated() {

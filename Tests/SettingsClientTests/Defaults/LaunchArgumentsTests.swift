@@ -5,7 +5,8 @@ import Testing
 @testable import SettingsClient
 
 /// Settings on the command line of a program. `-key value` and `-key=value` give text, and `--set key=JSON` gives JSON.
-/// A value after `-key` may begin with a hyphen only if it is a number. All arguments after `--` are ignored.
+/// A value after `-key` may begin with a hyphen only if it is a number. All arguments after `--` are ignored. Only the
+/// last argument for a key counts, even if it is invalid.
 @Suite(.ownThread)
 struct LaunchArgumentsTests {
     /// The launch arguments of a program, and a key.

@@ -78,7 +78,7 @@ struct ReadyMadeTests {
         }
     }
 
-    @Test("An invalid suite name in the source ends the program with the reason, the file and the line")
+    @Test("An invalid suite name in the source ends the program with the reason and the file")
     func wrongLiteral() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = DefaultsAdapter(suite: "my app", keyStore: DefaultsKeys(), writes: .confirmed)
@@ -168,6 +168,7 @@ struct ReadyMadeTests {
         environment.client = "web\n1"
         #expect(environment.clientName(nil)?.text == "web-1")
         #expect(environment.clientName("two")?.text == "two")
+        // With an empty requested name, the program reports nothing to the daemon.
         #expect(environment.clientName("") == nil)
         let long = ProgramEnvironment(program: String(repeating: "x", count: 200))
         let name = try #require(long.clientName(nil)?.text)

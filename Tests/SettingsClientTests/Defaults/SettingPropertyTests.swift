@@ -185,6 +185,7 @@ struct SettingPropertyTests {
                 }
             }
         }
+        // Four of the threads add 200 each.
         #expect(visits.value == 800 && defaults.visits == 800)
     }
 }
