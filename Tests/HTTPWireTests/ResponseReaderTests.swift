@@ -103,6 +103,7 @@ struct ResponseReaderTests {
         }
         let length = bytes.count - row.rest.utf8.count
         for position in 0...bytes.count {
+            // The second part completes the response if the first part is shorter than the response.
             try check(
                 [bytes[..<position], bytes[position...]],
                 hasExcess: position < length ? length < bytes.count : position > length,

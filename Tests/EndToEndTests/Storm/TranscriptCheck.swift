@@ -25,7 +25,7 @@ struct TranscriptCheck {
     private var lastReceived: UInt64 = 0
     /// The index of the checked step.
     private var step = 0
-    /// True if the last event of the stream reported the suite as missing.
+    /// True if the last event of the stream reported the suite as missing. A keep-alive is not an event.
     var isMissing = false
 
     /// A commit with its watched changes.
@@ -181,6 +181,7 @@ extension TranscriptCheck {
     /// An answer without changes must not come before the end of the wait.
     mutating func checkWaitDuration(_ received: Received) {
         let took = received.at &- received.request.at
+        // The daemon does not let a half-closed request wait, but answers it soon.
         guard !received.request.isHalfClosed else {
             if took > Patience.maximumDelivery {
                 recordViolation("the half-closed request was answered after \(took / 1_000_000) ms")

@@ -18,7 +18,7 @@ struct Row: Sendable, CustomTestStringConvertible {
     /// text that contains `a` and then `b`, and `$n` is the revision of the daemon after the n-th request of the test,
     /// where `$0` is the revision before the first request.
     var body: String
-    /// The exact text of the body.
+    /// The exact text of the body, without the newline at the end of a JSON answer.
     var text: String?
     /// Members whose values must be equal to these values, without further members inside a value. The body may have
     /// other members.

@@ -9,7 +9,7 @@ import Testing
 /// Scopes. A scope, such as `defaults.player`, accesses the keys of a store that is nested in the adapter's store.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ScopeTests {
-    @Test("A scope reads, changes and observes keys with the same members as an adapter", arguments: BackendKind.allCases)
+    @Test("A scope reads, changes and observes keys with the members of an adapter", arguments: BackendKind.allCases)
     func members(_ kind: BackendKind) async throws {
         let fixture = try kind.fixture()
         let defaults = fixture.adapter()
