@@ -1,7 +1,7 @@
 import HTTPWire
 import Testing
 
-/// Requests that the parser accepts. The parser stores only the fields in `FieldName`, so `fields` lacks unknown fields.
+/// Requests that the parser accepts. It stores only the fields in `FieldName`, so `fields` lacks unknown fields.
 struct AcceptedRequestTests {
     struct Accepted: Sendable, CustomTestStringConvertible {
         let testDescription: String

@@ -5,8 +5,8 @@ struct RequestLimitTests {
     private static let small = MessageLimits(
         maximumTargetLength: 12, maximumHeadLength: 80, maximumFieldCount: 3, maximumBodyLength: 10)
 
-    /// Requests that exceed a limit. The sizes of chunks are hexadecimal: `b` is 11. The limit of a head, 80 bytes, also
-    /// holds for the trailers together.
+    /// Requests that exceed a limit. The sizes of chunks are hexadecimal: `b` is 11. The limit of a head, 80 bytes,
+    /// also holds for the trailers together.
     static let excesses: [RefusedRequest] = [
         RefusedRequest(
             "a target of 13 bytes", "GET /123456789012 HTTP/1.1\r\n", status: 414, "at most 12 bytes", limits: small),

@@ -88,8 +88,8 @@ struct InsightTests {
         }
         try daemon.sendOK("PUT app/keys/a 2")
         #expect(try staying.readResponse().status == 200)
-        // The metrics do not count the request that asks for them. The successes are the request of `before`, the polls of
-        // `watcherCount`, the write and the answered long poll.
+        // The metrics do not count the request that asks for them. The successes are the request of `before`, the polls
+        // of `watcherCount`, the write and the answered long poll.
         #expect(try successes() == before + polls + 2)
         // Only the metrics of durations contain the route, and no duration of the long polls is measured.
         #expect(try !metrics().contains("observe"))

@@ -213,8 +213,8 @@ struct ReadingCheck {
             return nil
         }
         let isModified = tag != nil && tag != reading.sentTag && (status == 200 || reading.sentTag != nil)
-        // A drop of the suite during the wait also changes the answer. The daemon does not wait for a key that the schema
-        // excludes (`unknown_key`).
+        // A drop of the suite during the wait also changes the answer. The daemon does not wait for a key that the
+        // schema excludes (`unknown_key`).
         let isDropped = code == "unknown_suite" && commits.contains { $0.drops(readings.suite) }
         return isModified || isDropped || code == "unknown_key" ? nil : "the answer came before the end of the wait"
     }

@@ -139,8 +139,8 @@ extension StormWatcher {
         if let wait { target += "wait=\(wait)&" }
         if let limit { target += "limit=\(limit)&" }
         if isLatest { target += "latest&" }
-        // With Settings-Fresh, the daemon first gets the commits of the other daemons of the cluster. The target ends with
-        // `?` or `&`, which the request omits.
+        // With Settings-Fresh, the daemon first gets the commits of the other daemons of the cluster. The target ends
+        // with `?` or `&`, which the request omits.
         let client = try send(&request, String(target.dropLast()), readsRemainder ? ["Settings-Fresh: true"] : [])
         guard let client else { return true }
         let longest = request.wait * 1000 + Int(Patience.maximumDelivery / 1_000_000)

@@ -49,8 +49,8 @@ enum Handmade {
             [SuiteChange(suite: app, kind: .dropped, oldRevision: revision(6))]),
     ]
 
-    /// One life of the daemon, which was killed after 1000 s. The check measures the delivery of revision 2 only, because
-    /// only its time of acknowledgement is known: 100 ms.
+    /// One life of the daemon, which was killed after 1000 s. The check measures the delivery of revision 2 only,
+    /// because only its time of acknowledgement is known: 100 ms.
     static let record = StormRecord(
         journal: JournaledCommits(epoch: epoch, commits),
         lives: [StormLife(endedAt: 1_000_000_000_000, isKilled: true, last: revision(7))], history: 100,

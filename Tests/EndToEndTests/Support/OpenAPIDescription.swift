@@ -127,8 +127,8 @@ extension OpenAPIDescription {
     ]
 
     func checkRequest(_ request: Request, _ operation: DescribedOperation, _ answer: RawResponse, of name: String) {
-        // The description does not constrain the values of fields, so only requests without fields, or with Content-Type
-        // alone, are compared.
+        // The description does not constrain the values of fields, so only requests without fields, or with
+        // Content-Type alone, are compared.
         let isPlain = request.fields.allSatisfy { $0.hasPrefix("Content-Type:") }
         guard isPlain, request.version == "HTTP/1.1", let deviations = deviations(of: request, operation) else {
             return
