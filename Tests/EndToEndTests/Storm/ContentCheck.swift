@@ -92,6 +92,7 @@ extension TranscriptCheck {
         switch content.scope {
         case .one(let schema, let isDropped):
             check(schemas: [schema.suite: schema.revision], absentAsZero: true, at: revision)
+            // `dropped` must be true exactly if a commit drops the suite.
             if isDropped == drops.isEmpty { recordViolation("dropped is \(isDropped) up to \(revision)") }
         case .several(let schemas, let dropped, let missing):
             check(

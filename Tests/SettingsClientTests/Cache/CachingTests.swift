@@ -55,8 +55,8 @@ struct CachingTests {
     }
 
     /// Waits until the cache file was saved this many times. A save writes a draft, a file with the suffix `.new`, and
-    /// renames the draft. In the log of the files, `rename` is an attempt, and `renamed` its success. Returns false after
-    /// `Deadline.patience` seconds.
+    /// renames the draft. In the log of the files, `rename` is an attempt, and `renamed` its success. Returns false
+    /// after `Deadline.patience` seconds.
     private func waitUntilSaved(times: Int) -> Bool {
         files.log.wait(for: "renamed", times: times)
     }

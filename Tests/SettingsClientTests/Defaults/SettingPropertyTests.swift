@@ -185,7 +185,7 @@ struct SettingPropertyTests {
                 }
             }
         }
-        // Four of the threads add 200 each.
+        // Four of the threads add 200 each. No increment is lost, because `visits` has the merge rule `.sum`.
         #expect(visits.value == 800 && defaults.visits == 800)
     }
 }

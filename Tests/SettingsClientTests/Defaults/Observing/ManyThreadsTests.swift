@@ -7,6 +7,7 @@ import Testing
 
 @testable import SettingsClient
 
+/// Observers while many threads write. The key `visits` has the merge rule `.sum`, so no increment of a thread is lost.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ManyThreadsTests {
     /// The updates that an observer has received for one key. The old value of each update must be the new value of the
@@ -63,6 +64,7 @@ struct ManyThreadsTests {
             #expect(chains[index].isUnbroken && chainsOfSingleWriter[index].isUnbroken)
             #expect(chainsOfSingleWriter[index].log.all == (1...rounds).map { "\($0)" })
         }
+        // Each program has its two observations. The observations of thread 1 are cancelled.
         #expect(programs.map(\.core.observers.count) == [2, 2])
         withExtendedLifetime(observations) {}
         #expect(fixture.drainIssues() == [])
