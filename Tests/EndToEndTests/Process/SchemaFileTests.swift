@@ -100,7 +100,7 @@ struct SchemaFileTests {
         for name in names { try writeSchemaFile("\(name).json", Self.schema(of: "integer")) }
         let daemon = try TestDaemon(in: directory, data: directory.path + "/data") {
             $0.schemas = directory.path + "/schemas"
-            // 20 ms, in nanoseconds.
+            // 20 ms, in nanoseconds. The daemon writes one schema after the other, so no write waits long.
             $0.writes.queueTimeout = 20_000_000
         }
         #expect(try condition(daemon) == "ok")

@@ -139,7 +139,7 @@ struct DeadlineTests {
         #expect(runs == 2 && defaults.launchCount == 8)
     }
 
-    /// A restore never enters the outbox, too. The backend reports "nobody answers" while its server is unreachable.
+    /// A restore does not enter the outbox either. The backend reports "nobody answers" while its server is unreachable.
     @Test func `A change with a deadline fails while an earlier write waits, and never enters the outbox`() async throws
     {
         let (defaults, backend) = try BackendKind.memory.fixture().interruptibleAdapter(ClientKeys())
@@ -149,6 +149,7 @@ struct DeadlineTests {
             try await defaults.set(\.theme, .dark, .until(.seconds(60)))
         }
         #expect(unsent == .unreachable("nobody answers") && defaults.theme == .light)
+        // This write waits in the queue.
         await #expect(throws: DefaultsError.self) { try await defaults.set(\.launchCount, 1) }
         for attempt in [
             { _ = try await defaults.set(\.theme, .dark, .until(.seconds(60))) },

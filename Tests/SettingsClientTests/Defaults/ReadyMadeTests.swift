@@ -96,7 +96,7 @@ struct ReadyMadeTests {
         let environment: ProgramEnvironment
         /// The expected name of the suite.
         let suite: String
-        /// The reason why the environment is invalid. Nil if the environment is valid.
+        /// The reason why the environment is invalid, with which all requests fail. Nil if the environment is valid.
         let refusal: String?
 
         init(
