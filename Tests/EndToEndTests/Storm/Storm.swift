@@ -5,8 +5,8 @@ import SettingsModel
 import Synchronization
 import TestSupport
 
-/// A randomized test: for some seconds, writers, watchers and readers use a daemon that is killed repeatedly. The
-/// result lists every inconsistency in the answers that they received.
+/// A randomized test: for some seconds, writers, watchers and readers use a daemon that is stopped and, in a short
+/// storm, also killed. The result lists every inconsistency in the answers that the clients received.
 final class Storm: Sendable {
     let seed: UInt64
     /// Starts and restarts the daemon or the daemons. A life is the time from a start to the next kill or stop.
@@ -63,6 +63,7 @@ final class Storm: Sendable {
         let seeds = (0..<(writers + watchers + readers)).map { _ in random.next() }
         progress.begin(writers: writers)
         let parts = try await ConcurrentClients.run(seeds.count + 1) { [self] number -> [ParticipantResult] in
+            // The last call ends and restarts the daemon while the clients run.
             guard number < seeds.count else { return [.lives(try endDaemons(SeededGenerator(seed: seed &+ 2)))] }
             let random = SeededGenerator(seed: seeds[number])
             switch number {
