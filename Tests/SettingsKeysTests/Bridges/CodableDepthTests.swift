@@ -6,7 +6,8 @@ import Testing
 @testable import SettingsKeys
 
 /// Tests of the limit of nesting in encoded and decoded values. `Chain` and `Shell` (`Specimens.swift`) are recursive
-/// types: a `Chain` has one level of JSON for each link, and a `Shell` adds no level of JSON.
+/// types: a `Chain` has one level of JSON for each link, and a `Shell` adds no level of JSON. `Script`
+/// (`CodingSupport.swift`) is a value that a closure encodes. `encodingOutcome` and `decodingOutcome` return the error.
 struct CodableDepthTests {
     static let tooDeep = "is nested more than 128 levels deep"
 

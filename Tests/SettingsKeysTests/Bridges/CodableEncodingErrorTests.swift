@@ -4,9 +4,10 @@ import Testing
 @testable import SettingsKeys
 
 /// Tests of the errors of encoding `Codable` types. `Script` (`CodingSupport.swift`) is a value that a closure encodes,
-/// and `encodingOutcome` returns the description of the error.
+/// and `encodingOutcome` returns the description of the error; without an error, `encoded: ` and the JSON.
 struct CodableEncodingErrorTests {
-    /// Encoding calls that cause an error, and the description of the error.
+    /// Encoding calls that cause an error, and the description of the error. The error is reported even if the closure
+    /// ignores it with `try?`.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let error: String

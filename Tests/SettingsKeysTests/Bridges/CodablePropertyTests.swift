@@ -90,8 +90,7 @@ extension Float {
     }
 }
 
-/// Tests of the coder with random values of the types in `Specimens.swift`. With the trait `ownThread`, each test has its
-/// own thread.
+/// Tests of the coder with random values of the types in `Specimens.swift`.
 @Suite(.ownThread)
 struct CodablePropertyTests {
     @Test(
@@ -128,7 +127,7 @@ struct CodablePropertyTests {
     }
 
     @Test(
-        "Random values have the same JSON as with the coders of Foundation", arguments: 1...100 as ClosedRange<UInt64>)
+        "Random shapes have the same JSON as with the coders of Foundation", arguments: 1...100 as ClosedRange<UInt64>)
     func likeFoundation(seed: UInt64) throws {
         var parts = RandomParts(generator: SeededGenerator(seed: seed))
         let shapes = parts.list { $0.shape() }

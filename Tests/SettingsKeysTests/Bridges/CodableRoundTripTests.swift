@@ -13,6 +13,7 @@ struct CodableRoundTripTests {
         // `==` treats two spellings of é, and 0.0 and -0.0, as equal, so the bytes and the bits are compared, too.
         #expect(back.name.utf8.elementsEqual(Account.sample.name.utf8))
         #expect(back.raw == Account.sample.raw)
+        // The first shape of the sample is a circle with the radius -0.0.
         let firstRadiusBits = { (account: Account) -> UInt64? in
             if case .circle(let radius)? = account.shapes.first { radius.bitPattern } else { nil }
         }
@@ -52,6 +53,7 @@ struct CodableRoundTripTests {
         #expect(try encoded([1, nil, 3]) == [1, .null, 3])
         #expect(try encoded(Theme.highContrast) == "high-contrast")
         #expect(try encoded(Level.high) == 9)
+        // Swift encodes a dictionary with keys of such a type as an array of alternating keys and values.
         #expect(try encoded([Theme.dark: 1]) == ["dark", 1])
         #expect(try afterRoundTrip([Theme.dark: 1, .light: 2]) == [.dark: 1, .light: 2])
         #expect(try afterRoundTrip([Int?.none, 1]) == [nil, 1])

@@ -72,11 +72,13 @@ struct DateTextTests {
         Instant(seconds: -5.5, text: "2001-01-01T00:00:00Z-5.5s"),
     ]
 
-    @Test("Other RFC 3339 spellings of an instant are read as this instant", arguments: spellings)
+    @Test("Other spellings of an instant, in RFC 3339 or as seconds, are read as this instant", arguments: spellings)
     func otherSpellings(_ instant: Instant) {
         #expect(DateText.date(from: instant.text)?.timeIntervalSinceReferenceDate == instant.seconds)
     }
 
+    // A leap second is only the last second of a day in UTC. A number of seconds has up to 17 digits before and after the
+    // point, and an exponent with a plus sign.
     @Test(
         "Text in any other form is not read as an instant",
         arguments: [
@@ -193,7 +195,8 @@ struct InstantRoundTripTests {
             let text = try #require(DateText.text(for: Date(timeIntervalSinceReferenceDate: seconds)))
             let digits = try #require(text.split(separator: ".").last).dropLast()
             let stem = text.dropLast(digits.count + 1)
-            // The nearest fractions with one digit less, below and above.
+            // The nearest fractions with one digit less, below and above. `Int` loses leading zeros: such a fraction is
+            // skipped.
             for shorter in [Int(digits.dropLast()), Int(digits.dropLast()).map { $0 + 1 }] {
                 guard let shorter, String(shorter).count == digits.count - 1 else { continue }
                 let other = DateText.date(from: "\(stem)\(shorter)Z")

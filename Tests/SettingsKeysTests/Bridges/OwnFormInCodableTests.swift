@@ -25,6 +25,7 @@ struct OwnFormInCodableTests {
         "Values with their own form keep this form as members, optionals, elements, and values and keys of dictionaries"
     )
     func everywhere() throws {
+        // `keyed` is an array of alternating keys and values.
         let json: JSONValue = [
             "one": "0x1", "maybe": "0x2", "list": ["0xff", .null], "map": ["a": "0xa"], "keyed": ["0x3", "0x4"],
             "set": ["0x5"],
@@ -60,6 +61,7 @@ struct OwnFormInCodableTests {
         let value = Foundations(
             data: [Data([1, 2, 255])], url: URL(string: "https://example.com/a"), id: [id: 1], price: ["a": price],
             size: [.max, 1])
+        // `id` is an array of alternating keys and values. An integer beyond Int64 is a string.
         #expect(
             try encoded(value) == [
                 "data": ["AQL/"], "url": "https://example.com/a", "id": ["123E4567-E89B-12D3-A456-426614174000", 1],

@@ -2,7 +2,7 @@ import SettingsKeys
 import SettingsModel
 import Testing
 
-/// Tests of values that JSON cannot represent, or that the daemon would not accept.
+/// Tests of values that JSON cannot represent, that the daemon would not accept, or that have the same JSON as others.
 struct UnrepresentableValueTests {
     @Test(
         "Encoding a JSON value with a number that is not finite is an error",

@@ -2,6 +2,7 @@ import SettingsKeys
 import SettingsModel
 import Testing
 
+/// Tests of keys with ranges, and of keys whose types have the same short name.
 struct KeyRangeTests {
     private func document<Value>(_ key: DefaultsKey<Value>) throws -> String {
         JSONValue.object(try key.schemaDocument()).text()
@@ -20,6 +21,7 @@ struct KeyRangeTests {
     @Test("For a type with values beyond Int64, the limits apply to the values within Int64")
     func unsigned() throws {
         #expect(try document(DefaultsKey<UInt?>("n", in: 1...9)) == #"{"type":"integer","minimum":1,"maximum":9}"#)
+        // An integer beyond Int64 is stored as a string.
         let atLeastTen = try KeyCodec(DefaultsKey<UInt64?>("n", in: 10...))
         #expect(try atLeastTen.encode(.max) == "18446744073709551615")
         #expect(try atLeastTen.encode(10) == 10)

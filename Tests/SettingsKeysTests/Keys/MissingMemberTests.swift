@@ -85,6 +85,7 @@ struct MissingMemberTests {
         #expect(throws: InvalidValue.self) { try decode(["proxy": 1]) }
     }
 
+    /// A type whose schema requires all members.
     struct Shape: Codable, DefaultsSerializable, Equatable {
         static var defaultsBridge: CodableBridge<Shape> {
             CodableBridge(schema: .object(exactly: ["sides": .integer, "color": .string]))

@@ -20,8 +20,8 @@ struct NamespaceTests {
 
     @Test("The name of a key of a store begins with the prefix of the store")
     func names() {
+        // `EqualizerKeys` (`SampleKeys.swift`) has the prefix `player.equalizer`, and `SampleKeys` has no prefix.
         #expect(EqualizerKeys().bass.name == "player.equalizer.bass")
-        // The store `SampleKeys` has no prefix.
         #expect(SampleKeys["x"] == "x")
     }
 }

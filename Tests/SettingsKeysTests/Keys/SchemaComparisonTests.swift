@@ -68,7 +68,8 @@ struct SchemaComparisonTests {
         #expect(try differences(key) == [])
     }
 
-    /// Keys, documents with another meaning, and the sentences that report the differences.
+    /// Keys, documents with another meaning, and the sentences that report the differences. A sentence says `stores`
+    /// instead of `allows` if no value has both types. A `UInt64` beyond Int64 is stored as a string.
     static let differing: [(any AnyDefaultsKey, JSONValue, [String])] = [
         (
             DefaultsKey<Double>("player.volume", defaultValue: 0.5, in: 0...1),

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of the schema that is made from keys. `SampleKeys.swift` declares the sample keys.
 struct SchemaOfKeysTests {
-    @Test("Each key becomes the property that follows from its type, limits, default and traits")
+    @Test("A key becomes the property that follows from its type, limits, default and traits")
     func documents() throws {
         let keys = SampleKeys()
         func document<Value>(_ key: DefaultsKey<Value>) throws -> String {

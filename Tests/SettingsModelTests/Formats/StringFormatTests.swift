@@ -21,6 +21,7 @@ struct StringFormatTests {
         #expect(format.accepts(String(example)))
     }
 
+    // Many of these texts are valid regular expressions.
     @Test(
         "Each format refuses each unusual text that is not valid in the format",
         arguments: StringFormat.allCases.filter { $0 != .regex })
@@ -36,7 +37,8 @@ struct StringFormatTests {
         #expect(accepted == validTexts[format, default: []])
     }
 
-    /// A validator that takes quadratic time would need billions of steps for texts of this size.
+    /// A validator that takes quadratic time would need billions of steps for texts of this size. `PatternSyntaxTests`
+    /// has long regular expressions.
     @Test(
         "Each format checks a long text in linear time", .timeLimit(.minutes(1)),
         arguments: [

@@ -81,6 +81,7 @@ indirect enum SamplePattern {
     case notWordBoundary
     case sequence([SamplePattern])
     case choice([SamplePattern])
+    /// The suffix is `?` for a lazy quantifier, which matches the same texts.
     case repeated(SamplePattern, minimum: Int, maximum: Int?, suffix: String)
 
     var source: String {

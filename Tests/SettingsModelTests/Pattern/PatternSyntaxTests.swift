@@ -139,6 +139,7 @@ struct PatternSyntaxTests {
         #expect(error.offset == sample.offset)
     }
 
+    // A pattern may have 65,536 bytes of UTF-8, and 200 nested groups.
     @Test(
         "The syntax check also refuses a pattern that is too long or nested too deep",
         arguments: [
@@ -154,6 +155,7 @@ struct PatternSyntaxTests {
 
     static let manyNamedGroups = (0..<4_000).map { "(?<n\($0)>)" }.joined()
 
+    // A pattern may have 4,000 states.
     @Test(
         "The largest allowed patterns are compiled and matched",
         arguments: [

@@ -14,6 +14,7 @@ struct HostileSchemaTests {
         sourceLocation: SourceLocation = #_sourceLocation
     ) -> [Violation] {
         var validator = SchemaValidator(nodes: schema.nodes, steps: steps)
+        // The first node is the whole schema.
         expectLinearTime(sourceLocation: sourceLocation) { validator.validate(value, against: [0]) }
         let violations = validator.findings.map(\.violation)
         #expect(violations.reduce(0) { $0 + $1.detail.utf8.count } < 10_000_000, sourceLocation: sourceLocation)
@@ -39,6 +40,7 @@ struct HostileSchemaTests {
     @Test("References that triple at each level exceed the budget", arguments: ["allOf", "anyOf", "oneOf"])
     func exponentialReferences(keyword: String) throws {
         let schema = try Self.exponentialSchema(keyword, levels: 28, width: 3, end: ["type": "string"])
+        // Valid for `allOf` and invalid for the other keywords, so that no sub-schema determines the result early.
         let value: JSONValue = keyword == "allOf" ? "x" : 1
         #expect(Self.expectBounded(schema, value).map(\.detail) == [Self.tooComplex])
     }
@@ -78,6 +80,7 @@ struct HostileSchemaTests {
             "properties": .object(try #require(JSONObject(known))), "additionalProperties": false,
         ])
         let violations = Self.expectBounded(schema, .object(try #require(JSONObject(unknown))))
+        // A validation lists at most 1,000 violations.
         #expect(violations.count == 1_000)
         // Only some of the many names are compared, so the test does not check which similar name is suggested.
         #expect(

@@ -46,6 +46,8 @@ struct NumberRuleTests {
         #expect(try KeySchema(JSONValue(parsing: schema)).allows(JSONValue(parsing: value)) == isValid)
     }
 
+    // A double counts as the decimal number that JSON writes for it: 3e-324 as 5e-324, and the double 2⁶³ as
+    // 9.223372036854776e18.
     @Test(
         "multipleOf compares the written decimal numbers, not the nearest doubles",
         arguments: [

@@ -132,6 +132,7 @@ struct ReferenceTests {
             "#/$defs/é", "#/$defs/%20%22", "#/$defs/", "#/$defs/list/prefixItems/1", "#%2F$defs%2Fp%25q",
         ])
     func pointers(reference: String) throws {
+        // Each reference must find `const`. The last definition has another Unicode form of the name é.
         let schema = try KeySchema([
             "properties": ["x": ["$ref": .string(reference)]],
             "$defs": [

@@ -87,6 +87,7 @@ struct SecretTests {
                 #expect(!violations.isEmpty, "\(sample.schema) on \(template)")
                 for violation in violations {
                     #expect(violation.key == "password")
+                    // A pointer into the value would contain the names of its members.
                     #expect(violation.pointer == .root)
                     #expect(violation.actual == nil)
                     secret.expectAbsence(from: violation)
@@ -191,7 +192,7 @@ private struct Secret {
             parsing: template.split(separator: "§", omittingEmptySubsequences: false).joined(separator: digits))
     }
 
-    /// Expects that no text of the violation contains the secret.
+    /// Expects that no text of the violation contains the secret or the beginning of the secret.
     func expectAbsence(from violation: Violation, sourceLocation: SourceLocation = #_sourceLocation) {
         let texts = [
             violation.sentence, violation.detail, violation.pointer.description, violation.actual?.text() ?? "",

@@ -82,6 +82,7 @@ struct SuiteKeyTests {
 
     @Test("A name is not an allowed key if the schema that applies to the name is false")
     func refused() throws {
+        // The schema of the pattern `^no` is false.
         #expect(try Self.schema().key("nothing") == nil)
         let closed = try Schema(["properties": ["a": [:]], "additionalProperties": false])
         #expect(closed.key("a") != nil)

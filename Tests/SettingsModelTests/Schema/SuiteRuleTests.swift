@@ -53,6 +53,7 @@ struct SuiteRuleTests {
             "allOf": [["additionalProperties": ["maximum": 1]], ["properties": ["a": ["maximum": 1]]]],
         ])
         #expect(schema.newSuiteViolations(before: ["y": 1], after: ["x": 1]).map(\.key) == ["y"])
+        // The key `a` violates both rules of `allOf`, and `b` violated its rule before.
         let before: JSONObject = ["x": 1, "y": 1, "b": 5]
         #expect(
             schema.newSuiteViolations(before: before, after: ["x": 1, "y": 1, "b": 6, "a": 2]).map(\.key) == ["a", "a"])
@@ -63,6 +64,7 @@ struct SuiteRuleTests {
         let schema = try Schema(["additionalProperties": true, "allOf": [["additionalProperties": ["maximum": 1]]]])
         let new = schema.newSuiteViolations(before: ["\u{e9}": 2], after: ["\u{e9}": 2, "e\u{301}": 2])
         #expect(new.count == 1)
+        // The form with a combining accent has three bytes.
         #expect(new.first?.key?.utf8.count == 3)
     }
 
@@ -112,7 +114,7 @@ struct SuiteRuleTests {
     func everyKeyword(text: String, key: String?, keyword: String) throws {
         var document: JSONObject = ["additionalProperties": true]
         for member in try #require(JSONValue(parsing: text).object) { document[member.name] = member.value }
-        // Defaults alone would violate some of these rules, so the schema has no defaults.
+        // The defaults, here none, would violate some of these rules, so the rules apply only to a suite with a key.
         if ["not", "const", "enum", "anyOf", "oneOf"].contains(keyword) {
             document = ["additionalProperties": true, "if": ["minProperties": 1], "then": .object(document)]
         }

@@ -5,6 +5,8 @@ import Testing
 struct NameSuggestionTests {
     static let names = ["launchCount", "launchDate", "player.volume", "theme", "username", "e\u{301}t\u{E9}"]
 
+    // A misspelt name without a dot is also compared with the last part of each name, so `Volme` has a suggestion, and
+    // `audio.volume` has none.
     @Test(
         "The suggestion for a misspelt name is the intended name, and a different name gets no suggestion",
         arguments: [
@@ -118,7 +120,7 @@ struct NameSuggestionTests {
 
     @Test("A name is suggested if and only if its distance is at most a third of the length, or one")
     func distance() {
-        // One seed, which is another seed in each run.
+        // A share of 0 gives one seed, which is another seed in each run. The letters of the names are a, b and c (97 to 99).
         var generator = SeededGenerator(seed: FuzzBudget.randomSeeds(shareOfRounds: 0)[0])
         for round in 0..<3_000 {
             // A name of more than 64 bytes gets no suggestion.

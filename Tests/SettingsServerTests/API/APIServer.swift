@@ -24,6 +24,9 @@ final class APIServer {
     private var isParsingBlocked = false
     private var isStopped = false
 
+    /// - Parameters:
+    ///   - peers: the other daemons of a cluster; nil for a single daemon.
+    ///   - warn: receives the warnings of the server, such as refused credentials.
     init(
         log: ScriptedLog = ScriptedLog(), clock: MonotonicClock = .system, peers: Peers? = nil,
         history limits: History.Limits = History.Limits(), warn: @escaping @Sendable (String) -> Void = { _ in }

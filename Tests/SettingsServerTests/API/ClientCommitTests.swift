@@ -53,7 +53,7 @@ struct ClientCommitTests {
     }
 
     @Test(
-        "A client has applied a revision if no commit after its report concerns it, also if commits were evicted",
+        "A client has applied a revision if no commit from its report up to the revision concerns the client",
         arguments: 0..<20)
     func randomHistory(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)

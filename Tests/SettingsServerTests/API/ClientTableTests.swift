@@ -111,6 +111,7 @@ struct ClientTableTests {
                     failed: try failed.map { try Self.cursor($0) })
                 let startsWatch = random.chance(oneIn: 2)
                 var index = clients.firstIndex { $0.suite == suite && $0.name == name }
+                // While a client is present, no other caller may report under its name.
                 let isRefused = index.map { isPresent(clients[$0]) && clients[$0].caller != caller } ?? false
                 let (received, suiteName) = (try Self.receivedReport(name, caller, report), try SuiteName(suite))
                 do throws(ClientNameConflict) {
@@ -258,6 +259,7 @@ struct ClientTableTests {
         try report(as: "token:x", to: registry)
         let age = Duration.nanoseconds(Int64(time.clock.now())) + .seconds(60)
         other.receive([(daemon: "b", records: registry.records(on: state), age: age)], on: state)
+        // The registry knows that the caller `token:x` uses the name `a`, so it has accepted the records.
         #expect(throws: Problem.self) { try report(as: "token:y", to: other) }
     }
 

@@ -61,6 +61,7 @@ struct TopicIndexTests {
                 let (topic, position) = try index.add(ticket, try subject(&random))
                 watchers.append(IndexedWatcher(ticket: ticket, topic: topic, position: position))
             } else {
+                // The last watcher of the topic moves to the position of the removed watcher.
                 let removed = watchers.remove(at: random.below(watchers.count))
                 if let moved = index.remove(removed.topic, removed.position) {
                     let position = try #require(watchers.firstIndex { $0.ticket == moved })

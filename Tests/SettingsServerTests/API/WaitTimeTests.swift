@@ -7,7 +7,8 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// The time limits of waits and the keep-alive messages of streams, with a clock that the test moves.
+/// The time limits of waits and the keep-alive messages of streams, with a clock that the test moves. The epoch of an
+/// `APIServer` is `e0`.
 @Suite(.ownThread)
 struct WaitTimeTests {
     private let time = ManualClock()
@@ -148,7 +149,7 @@ struct WaitTimeTests {
         let length = stream.received.count
         let key = try KeyName("a")
         let write = WriteRequest(.setting(Transaction.Operation(suite: try SuiteName("app"), key: key, .set(2))))
-        // Receives the result of the write.
+        // Receives the result of the write. `wait(for: 1)` waits for one result.
         let replies = CollectedResults()
         server.whileLoopIsBlocked {
             // The loop handles the commit and the end of the silent interval in the same iteration.
@@ -164,6 +165,7 @@ struct WaitTimeTests {
         #expect(!String(decoding: stream.received[length...], as: UTF8.self).contains("\n\nid: "))
     }
 
+    // The status is that of a read at the end of the wait: the key `a` exists and matches `*`, and the key `zz` is missing.
     @Test(
         "A GET with `wait` that sees no change is answered in the last tenth of the wait",
         arguments: [

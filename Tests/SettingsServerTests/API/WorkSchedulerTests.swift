@@ -86,6 +86,7 @@ struct WorkSchedulerTests {
         let scheduler = scheduler()
         let other = budget.charge(300)
         scheduler.submit(work("a", bytes: 500))
+        // `isShort` is true while work waits for memory.
         try eventually { budget.isShort }
         scheduler.submit(work("b", bytes: 100))
         #expect(log.all.isEmpty && scheduler.count == 2)
@@ -126,6 +127,7 @@ struct WorkSchedulerTests {
         let other = budget.charge(600)
         scheduler.submit(work("a", bytes: 200))
         scheduler.submit(work("b", bytes: 200, isMandatory: true))
+        // This job needs no memory, but waits behind the other jobs.
         scheduler.submit(work("c"))
         try eventually { budget.isShort }
         time.advance(seconds: 9)

@@ -46,6 +46,7 @@ struct WriteAnswerTests {
         try client.send(LargeBodyTests.put("app/keys/a", "2"))
         log.releaseFlush()
         let refusal = try client.readResponse()
+        // 507 says that the disk is full and that the write is certainly not done.
         #expect(refusal.status == (outcome == .unknown ? 503 : 507))
         #expect(!refusal.text.contains("value"))
         #expect(try client.exchange(LargeBodyTests.get("app/keys/a?raw")).text == "1")

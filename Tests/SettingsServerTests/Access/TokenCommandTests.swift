@@ -90,6 +90,7 @@ struct TokenCommandTests {
         rows = try list()
         #expect(isRecent(rows["first"]) && isRecent(rows["second"]) && rows["third"]?["lastUsed"] == .null, "\(rows)")
         #expect(try ChildProcess.run(["check", data]).code == 0)
+        // A new token with the name of a revoked token is unused.
         _ = try runTokenCommand("revoke", "first")
         _ = try runTokenCommand("create", "first", "--grant", "*:read")
         #expect(try list()["first"]?["lastUsed"] == .null)
@@ -128,6 +129,7 @@ struct TokenCommandTests {
         #expect(refused.errors.contains("is open to the network") && refused.errors.contains("--open-to-network"))
         #expect(refused.errors.contains("settingsd token create NAME"))
         #expect(try runTokenCommand("create", "a", "--grant", "*:read").code == 0)
+        // Without access control, the daemon warns of the open address; with access control, it says that TLS is missing.
         for more in [["--open-to-network"], ["--access.tokens", file, "--log", "info"]] {
             let process = try ChildProcess(addressAndData + more)
             _ = try process.line(containing: more.count == 1 ? "warning 0.0.0.0:" : "has no TLS")

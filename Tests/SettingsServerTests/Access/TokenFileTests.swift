@@ -145,6 +145,7 @@ struct TokenFileTests {
             unlink(folder + "/tokens.json.new")
             symlink(victim, folder + "/tokens.json.new")
         }
+        // The command gives a new file the owner of the directory, and must not give the victim this owner.
         var status = stat()
         #expect(stat(victim, &status) == 0)
         #expect(status.st_uid == 0)

@@ -54,6 +54,7 @@ final class ClusterNode: Sendable {
     ) throws -> WriteResult {
         let results = CollectedResults()
         let immediateResult = try enqueue(action, to: key, guards: guards, requestKey: requestKey, results)
+        // Waits for one result, and takes the result of the write with the number 1.
         return try #require(immediateResult ?? results.wait(for: 1)[1])
     }
 
@@ -68,7 +69,9 @@ final class ClusterNode: Sendable {
         request.requestKey = requestKey.flatMap { RequestKey($0) }
         // The store compares the digests of requests with the same key. All writes with one key count as equal here.
         request.digest = requestKey
+        // Any size.
         request.size = 100
+        // Each `results` gets the result of one write, so all writes have the number 1.
         return store.enqueue(WriteID(low: 1), request, for: results)
     }
 

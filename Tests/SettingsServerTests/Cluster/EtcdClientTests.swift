@@ -48,6 +48,7 @@ struct EtcdClientTests {
     func large() throws {
         let etcd = try EtcdCluster()
         var client = Self.client(etcd.endpoints)
+        // `partSize` is 1 MiB.
         let large = [UInt8](repeating: 7, count: LogKeys.partSize)
         _ = try client.call(EtcdTransaction(success: [.put("k", large)]), by: deadline())
         let read = EtcdTransaction(success: [.range(EtcdRange(key: "k"))])
@@ -108,6 +109,7 @@ struct EtcdClientTests {
     func leaders() throws {
         let etcd = try EtcdCluster(members: 3)
         var client = Self.client(etcd.endpoints)
+        // The client accepts a leader of this term or of a later term.
         var term: Int64 = 0
         for _ in 1...2 {
             var leader: EtcdLeader?

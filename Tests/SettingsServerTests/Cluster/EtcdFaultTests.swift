@@ -13,7 +13,7 @@ import Testing
 @Suite(.ownThread)
 struct EtcdFaultTests {
     /// One writer for each element of `nodes`, which may contain a daemon several times. A writer writes one key after
-    /// another, and records the outcome of each write.
+    /// another from its creation on, and records the outcome of each write.
     private final class Writers: Sendable {
         enum Outcome: Equatable {
             case acknowledged, refused, unknown

@@ -11,7 +11,8 @@ import Testing
 
 @testable import SettingsCluster
 
-/// Stores that share a log in etcd.
+/// Stores that share a log in etcd. `CollectedResults` has the results of queued writes by the number of the write, which
+/// is 1 for each write of a `ClusterNode`.
 @Suite(.ownThread)
 struct EtcdLogTests {
     private let etcd: EtcdCluster
@@ -210,6 +211,7 @@ struct EtcdLogTests {
         ])
         _ = try client.call(restore, by: deadline())
         try eventually { one.store.state.epoch != epoch && other.store.state.epoch == one.store.state.epoch }
+        // A new epoch skips `epochRevisionGap` revisions.
         #expect(one.store.state.revision.number >= revision.number + Recovery.epochRevisionGap)
         #expect(try one.value("a") == 1)
         try eventually { try other.write(.set(7), to: "a").problem == nil }
@@ -234,6 +236,7 @@ struct EtcdLogTests {
             value += 1
             #expect(try one.write(.set(.integer(value)), to: "a").problem == nil)
             one.store.performMaintenance()
+            // Until the snapshot has replaced the first batch.
             return try client.call(read, by: deadline()).ranges[0].first?.key != keys.batch(LogHead.firstBatch)
         }
         let other = try node(1)

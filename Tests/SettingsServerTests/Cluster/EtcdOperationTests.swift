@@ -85,6 +85,7 @@ struct EtcdOperationTests {
         let proxy = try TCPProxy(to: etcd.ports[0])
         defer { proxy.stop() }
         let node = try ClusterNode(["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory())
+        // The proxy forwards the write to etcd, and replaces etcd's answer by this refusal.
         let refusal = #"{"error":"etcdserver: mvcc: database space exceeded","code":8}"#
         proxy.set(
             .replacing(

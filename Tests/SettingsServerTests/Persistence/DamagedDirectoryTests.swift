@@ -10,7 +10,7 @@ import Testing
 /// Starts, checks and repairs directories that the test has damaged.
 @Suite(.ownThread)
 struct DamagedDirectoryTests {
-    /// Fills a directory, and damages it. Returns the states before the damage by revision.
+    /// Fills a directory with the commits 1 to 12, and damages it. Returns the states before the damage by revision.
     private func damagedFolder(_ damage: DamageCase) throws -> (DataFolder, [Int64: State]) {
         let folder = DataFolder()
         let states = try folder.fill(damage.durability)
@@ -31,6 +31,7 @@ struct DamagedDirectoryTests {
             let notesFound = recovered.notes.map(\.description).joined(separator: "\n")
             for note in notes { #expect(notesFound.contains(note), "\(notesFound)") }
             #expect(recovered.beganEpoch == isNewEpoch)
+            // A new epoch skips `epochRevisionGap` revisions.
             #expect(recovered.state.revision.number == revision + (isNewEpoch ? Recovery.epochRevisionGap : 0))
             #expect(StateDescription(recovered.state).content == states[revision].map { StateDescription($0).content })
             // The next start finds no damage, because this start has repaired it.

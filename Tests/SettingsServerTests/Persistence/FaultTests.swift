@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Makes each call of the file system fail with each kind of fault. Then simulates a crash or a power loss, and starts
-/// again.
+/// again. A `LogHarness` writes to a log on a simulated disk, and records which commits the log acknowledged.
 @Suite(.ownThread)
 struct FaultTests {
     static let faults: [SimulatedDisk.Fault] = [.error(EIO), .errorsFromHere(ENOSPC), .shortWrite, .powerLoss]
@@ -38,7 +38,7 @@ struct FaultTests {
         }
     }
 
-    /// Alternates between the kinds of survival, so that the runs test each kind.
+    /// Alternates between the kinds of data that a simulated crash leaves on the disk, so that the runs test each kind.
     private static func survival(_ number: Int) -> SimulatedDisk.Survival {
         SimulatedDisk.Survival.allCases[number % SimulatedDisk.Survival.allCases.count]
     }
@@ -224,6 +224,7 @@ struct FaultTests {
         if before.revision == .zero && found.revision == .zero { return }
         #expect(durability != .always, "\(title): a new epoch")
         #expect(found.epoch != before.epoch && found.revision > before.revision, "\(title): \(found.cursor)")
+        // A new epoch skips `epochRevisionGap` revisions.
         let revision = found.revision.advanced(by: -Recovery.epochRevisionGap)
         let content = (acknowledged + possible).last { $0.revision == revision }.map { StateDescription($0).content }
         #expect(content == StateDescription(found).content, "\(title): found \(found.cursor)")

@@ -7,6 +7,7 @@ import Testing
 
 @testable import SettingsStorage
 
+/// Tests of reading snapshots, and of the line reader for journals.
 @Suite(.ownThread)
 struct JournalTests {
     @Test("A snapshot with a changed byte or a cut end is always refused")

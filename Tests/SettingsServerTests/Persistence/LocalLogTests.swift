@@ -68,6 +68,7 @@ struct LocalLogTests {
         for _ in 0..<3 { try harness.writeBatch() }
         try harness.close()
         let before = try #require(harness.newestState)
+        // The first daemon stops while the disk is unwritable, and the second daemon runs until the disk is writable.
         for closes in [true, false] {
             harness.crash(.everything)
             for call in disk.calls { harness.disk.fail(call, with: disk.code) }
@@ -133,6 +134,7 @@ struct LocalLogTests {
     func failedSnapshot() throws {
         let harness = try harness(setupWithLargeJournal())
         try harness.writeBatch()
+        // The call `writeBack` is a part of writing a snapshot. A snapshot is due after 300 seconds.
         harness.disk.fail(.writeBack, with: EIO)
         harness.disk.fail(.rename, with: ENOSPC)
         harness.performMaintenance(after: .seconds(400))

@@ -39,7 +39,7 @@ final class LogHarness {
     private(set) var acknowledgedStates: [State] = []
     /// The states after each commit whose outcome is unknown. Emptied when a later commit is acknowledged.
     private(set) var statesWithUnknownOutcome: [State] = []
-    /// The acknowledged commits by epoch and revision.
+    /// The acknowledged commits as JSON, by epoch and revision.
     private(set) var known: [String: String] = [:]
     /// True after a clean stop.
     private(set) var isStopped = false

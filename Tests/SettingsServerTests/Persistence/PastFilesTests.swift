@@ -10,6 +10,7 @@ import Testing
 @testable import SettingsStorage
 
 /// Compares a log with past files and a short history in memory with a history that keeps every commit.
+/// `FuzzBudget.includes` leaves out some seeds if `FUZZ_ITERATIONS` is small.
 @Suite(.ownThread)
 struct PastFilesTests {
     private static let names = ["app", "editor", "net"]
@@ -116,6 +117,7 @@ struct PastFilesTests {
         for _ in 0..<60 { try run.writeBatch() }
         let (view, reference) = (try run.view, run.reference)
         for name in try Self.names.map({ try SuiteName($0) }) {
+            // All commits, and the commits of one of the random callers.
             for by in [nil, "user:alice"] {
                 var (commits, before): ([String], Revision?) = ([], nil)
                 repeat {
@@ -270,9 +272,11 @@ struct PastFilesTests {
         for _ in 0..<5 { try run.writeBatch() }
         let lastWithWrongTime = run.reference.revision
         run.harness.shiftClock(by: -years)
+        // The time of the oldest commit in the past files. They still have commits of the maximum age.
         let oldest = try #require(past.list.first?.commitLines.first).earliest
         #expect(time.milliseconds - oldest.milliseconds >= 15_000)
         for _ in 0..<100 { try run.writeBatch() }
+        // The files of the commits with the wrong time are removed.
         #expect(try #require(past.list.first).from >= lastWithWrongTime)
         #expect(run.harness.disk.names.filter { $0.hasPrefix("past-") }.count == past.list.count)
     }
