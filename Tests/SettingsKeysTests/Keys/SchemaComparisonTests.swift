@@ -62,6 +62,7 @@ struct SchemaComparisonTests {
         let definitions: JSONValue = [
             "short": ["type": "string", "maxLength": 3], "whole": ["type": "integer", "title": "a whole number"],
         ]
+        // A generic function, because the type of `key` is `any AnyDefaultsKey`.
         func differences(_ key: some AnyDefaultsKey) throws -> [SchemaDifference] {
             try self.differences(key, document, definitions: definitions)
         }

@@ -25,6 +25,7 @@ struct UnknownElementTests {
     @Test func `A key that drops unknown elements has the same schema as a key that refuses them`() throws {
         let strict = try KeyCodec(DefaultsKey<[Feature]>("features", defaultValue: []))
         #expect(try KeyCodec(list).schema.document == strict.schema.document)
+        // The rules of a key also say whether the key drops unknown elements.
         #expect(!list.hasSameRules(as: DefaultsKey<[Feature]>("features", defaultValue: [])))
     }
 

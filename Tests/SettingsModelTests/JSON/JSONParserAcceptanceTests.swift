@@ -114,7 +114,7 @@ struct JSONParserAcceptanceTests {
         #expect(value.text() == #"{"z":1,"a":2,"m":3}"#)
     }
 
-    @Test("The sample document is parsed to all of its values")
+    @Test("The sample document is parsed to its values")
     func sample() throws {
         // `SampleDocument` has every kind of value and every escape.
         let value = try JSONValue(parsing: SampleDocument.text)

@@ -57,8 +57,9 @@ struct NormalizationTests {
         Case("recursion", ##"{"type": "integer", "items": {"$ref": "#"}}"##, "[[[1.0], 2.0]]", "[[[1], 2]]"),
     ]
 
-    /// Values that are not integral doubles, and integral doubles below keywords that normalization does not follow. It
-    /// follows `properties`, `items`, `prefixItems`, `additionalProperties`, `$ref` and `allOf`.
+    /// Values that are not integral doubles, integral doubles that need not be integers, and integral doubles below
+    /// keywords that normalization does not follow. It follows `properties`, `items`, `prefixItems`,
+    /// `additionalProperties`, `$ref` and `allOf`.
     static let kept: [Case] = [
         ("a fraction", integer, "1.5"),
         ("beyond 2 to the 53rd", integer, "9007199254740994.0"),
@@ -80,7 +81,7 @@ struct NormalizationTests {
         ("values that are not numbers", integer, #"["a", null, true, {"b": 1.0}]"#),
     ].map { Case($0.0, $0.1, $0.2, $0.2) }
 
-    @Test("An integral double becomes an integer if the `type` that applies to it is integer", arguments: changed)
+    @Test("An integral double becomes an integer if a `type` for it allows no other numbers", arguments: changed)
     func changedValues(sample: Case) throws {
         let schema = try KeySchema(JSONValue(parsing: sample.schema))
         let normalized = schema.normalized(try JSONValue(parsing: sample.value))

@@ -152,7 +152,7 @@ struct ViolationTests {
     ]
 
     @Test(
-        "A violation of each keyword has a message with the requirement and the found value",
+        "The violations of each keyword have the expected messages and values",
         arguments: scalars + containers + combinations)
     func messages(sample: Case) throws {
         try sample.check()

@@ -187,6 +187,7 @@ struct ClientTableTests {
                 on: state, at: time)
         }
         for number in 0..<10_002 { try record("n\(number)", "app", at: UInt64(number)) }
+        // At the time 0, no client is gone.
         let names = Set(table.clients(of: try SuiteName("app"), at: 0).map(\.client.name.text))
         #expect(names.count == 10_000 && table.droppedCount == 2)
         #expect(!names.contains("n0") && !names.contains("n1") && names.contains("n2"))

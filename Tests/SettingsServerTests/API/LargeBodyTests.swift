@@ -17,6 +17,7 @@ struct LargeBodyTests {
     /// A JSON text that is long enough to be parsed in the background.
     static let longText = "\"" + String(repeating: "a", count: APIRequest.largeBodySize) + "\""
 
+    /// A PATCH of a path below `/v1/suites/`.
     static func patch(_ path: String, _ body: String) -> String {
         "PATCH" + put(path, body).dropFirst(3)
     }
@@ -68,6 +69,7 @@ struct LargeBodyTests {
                 + Self.get("app/keys/a?raw"))
         #expect(try client.readResponse().status == 201)
         server.awaitPublication()
+        // The second body is not parsed yet, so the third write waits, too.
         #expect(server.store.state.revision == Revision(1))
         server.unblockParsing()
         // The second to the fourth PUT, and then the first GET.
@@ -204,6 +206,7 @@ struct LargeBodyTests {
         try server.awaitQueuedJobs(2)
         // The scheduler drops the work of this request, whose client is gone.
         leaving.reset()
+        // The client of all connections of this test: an address without a port.
         let client = ClientKey.address(.tcp(try #require(IPAddress("127.0.0.1")), port: 0))
         while !scheduler.isFull(for: client) { scheduler.submit(WorkScheduler.Work(client: client) { _ in }) }
         let refused = try writer.exchange(Self.get("app?prefix=key"))

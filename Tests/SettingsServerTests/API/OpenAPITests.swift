@@ -51,6 +51,7 @@ struct OpenAPITests {
         let paths = document["paths"]?.object?.members.flatMap { $0.value.object?.members ?? [] } ?? []
         let names = paths.compactMap { $0.value["operationId"]?.string }
         #expect(Set(names).count == names.count)
+        // The list is not empty.
         #expect(names.contains("putSetting"))
     }
 

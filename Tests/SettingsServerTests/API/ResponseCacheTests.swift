@@ -20,6 +20,7 @@ struct ResponseCacheTests {
 
     private func revision(_ number: Int64) -> Revision { Revision(number) ?? .zero }
 
+    /// Inserts the answer to a client that has the revision `known`, when the newest revision is `number`.
     private mutating func insert(_ body: [UInt8], _ suite: String, after known: Int64 = 0, at number: Int64) throws {
         let epoch = try #require(Epoch("e0"))
         let entry = ResponseCache.Entry(

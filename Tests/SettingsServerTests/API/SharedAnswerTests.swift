@@ -12,7 +12,7 @@ struct SharedAnswerTests {
     /// The ends of paths below `/v1/suites/app` whose answers the daemon always renders in the background.
     static let targets = ["?at=1", "/keys?at=1", "/history?key=a", "/diff?from=1"]
 
-    @Test("Requests with the same path and query for a past state share one rendered answer", arguments: targets)
+    @Test("Requests with the same path and query share one answer from the background", arguments: targets)
     func shared(target: String) throws {
         let server = try APIServer()
         let first = try server.connect()

@@ -52,6 +52,7 @@ struct TopicIndexTests {
     @Test("After any additions and removals, the index finds the watchers that a commit concerns", arguments: 0..<20)
     func randomSteps(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
+        // The memory suffices for all subjects.
         var index = TopicIndex(MemoryBudget(limit: 1 << 20))
         var watchers: [IndexedWatcher] = []
         for step in 0..<600 {

@@ -181,6 +181,7 @@ struct LogWriterTests {
         lock.release(keeping: nil, &client, by: deadline())
         #expect(try snapshotKeys(&client).isEmpty)
 
+        // A daemon deletes the parts of an interrupted snapshot before it puts the first part of its own snapshot.
         let leftoverPart = keys.snapshotPart(0, of: "killed")
         _ = try client.call(EtcdTransaction(success: [.put(leftoverPart, [1])]), by: deadline())
         var next = try #require(try SnapshotLock(&client, keys))

@@ -19,7 +19,7 @@ struct ConfigurationFileTests {
     }
 
     @Test
-    func `Each option of a file is applied`() throws {
+    func `The options of a file are applied`() throws {
         let configuration = try read(
             """
             {"listen":["127.0.0.1:7070","[::1]:0","unix:/run/s"],"socketMode":"0660","data":"/srv/settings","durability":"interval",

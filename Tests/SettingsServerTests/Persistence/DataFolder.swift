@@ -54,7 +54,7 @@ final class DataFolder {
 
     func newEpoch() -> Epoch {
         epochs += 1
-        guard let epoch = Epoch("epoch\(epochs)") else { preconditionFailure("an epoch of letters and digits") }
+        guard let epoch = Epoch("epoch\(epochs)") else { preconditionFailure("the name of the epoch is invalid") }
         return epoch
     }
 

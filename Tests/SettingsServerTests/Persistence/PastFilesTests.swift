@@ -285,6 +285,7 @@ struct PastFilesTests {
         "Commits that wait for a past file count against the memory budget, and a stop without time for the file loses no commit"
     )
     func memoryCharge() throws {
+        // The journal does not reach this length, at which a snapshot would be due.
         var run = try Run(seed: 12) { $0.journalBytes = 1 << 20 }
         for _ in 0..<10 { try run.writeBatch() }
         #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
@@ -306,6 +307,7 @@ struct PastFilesTests {
 
     @Test("If past files cannot be written for a while, no commit is lost")
     func unwritablePastFiles() throws {
+        // The journal does not reach this length, at which a snapshot would be due.
         var run = try Run(seed: 13) { $0.journalBytes = 1 << 20 }
         for _ in 0..<10 { try run.writeBatch() }
         // A past file gets its name by a rename.
