@@ -53,7 +53,7 @@ struct CodableRoundTripTests {
         #expect(try encoded([1, nil, 3]) == [1, .null, 3])
         #expect(try encoded(Theme.highContrast) == "high-contrast")
         #expect(try encoded(Level.high) == 9)
-        // Swift encodes a dictionary with keys of such a type as an array of alternating keys and values.
+        // A dictionary whose keys are not text, integers or `CodingKeyRepresentable` is an array of keys and values.
         #expect(try encoded([Theme.dark: 1]) == ["dark", 1])
         #expect(try afterRoundTrip([Theme.dark: 1, .light: 2]) == [.dark: 1, .light: 2])
         #expect(try afterRoundTrip([Int?.none, 1]) == [nil, 1])

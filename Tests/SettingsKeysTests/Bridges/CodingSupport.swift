@@ -1,6 +1,6 @@
 @testable import SettingsKeys
 
-/// The JSON to which the coder of this module encodes a value.
+/// The JSON to which the coder of this module encodes a value. With `allowsNonFinite`, infinity and NaN become strings.
 func encoded<Value: Encodable>(_ value: Value, allowsNonFinite: Bool = false) throws(BridgeError) -> JSONValue {
     try ValueEncoder.encode(value, allowsNonFinite: allowsNonFinite)
 }

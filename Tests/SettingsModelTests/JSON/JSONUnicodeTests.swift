@@ -72,6 +72,7 @@ struct JSONUnicodeNamesTests {
         "A name in one Unicode form does not find, replace or remove the other form, in small and in indexed objects",
         arguments: [0, 40])
     func lookups(otherMembers: Int) {
+        // An object with more than 16 members has an index of its names.
         var object = JSONObject()
         for number in 0..<otherMembers { object["other \(number)"] = .integer(Int64(number)) }
         object[Self.composed] = 1

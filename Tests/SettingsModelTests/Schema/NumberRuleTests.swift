@@ -101,7 +101,7 @@ struct NumberRuleTests {
             case 2: double = double * Double.random(in: 0...2, using: &generator)
             default: break
             }
-            // Both numbers, multiplied by 2 to the power of 60, are natural numbers.
+            // Both numbers, multiplied by 2 to the power of 60, are natural numbers. Other doubles are skipped.
             let left = BigNatural(integer.magnitude).timesPowerOfTwo(60)
             let right = BigNatural(double.significandBits).timesPowerOfTwo(max(0, double.unitExponent + 60))
             guard double == 0 || double.unitExponent >= -60 else { continue }

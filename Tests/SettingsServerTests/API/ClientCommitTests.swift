@@ -53,7 +53,7 @@ struct ClientCommitTests {
     }
 
     @Test(
-        "A client has applied a revision if no commit from its report up to the revision concerns the client",
+        "A client has applied a revision if no commit after its report and up to the revision concerns the client",
         arguments: 0..<20)
     func randomHistory(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
@@ -92,7 +92,7 @@ struct ClientCommitTests {
                 }
                 let context: Comment = "seed \(seed), target \(target), client \(client.name) at \(applied)"
                 let outcome = requirement.outcome(of: client)
-                // The history has all commits after the applied revision.
+                // True if the history has all commits after the applied revision.
                 let isKnown = applied >= state.oldestAvailable(of: name)
                 #expect((outcome == .applied) == missing.isEmpty || !isKnown, context)
                 #expect(outcome != .applied || missing.isEmpty, context)

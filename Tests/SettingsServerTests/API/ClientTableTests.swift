@@ -137,6 +137,7 @@ struct ClientTableTests {
                         if let applied, !isOtherEpoch, applied >= clients[index].failed ?? .max {
                             clients[index].failed = nil
                         }
+                        // A cursor of another epoch counts as no revision, and a later revision as the newest revision.
                         if let applied { clients[index].applied = isOtherEpoch ? nil : min(applied, Self.published) }
                         // The client may have applied a revision with an earlier report.
                         if let applied = clients[index].applied, let failed = clients[index].failed,

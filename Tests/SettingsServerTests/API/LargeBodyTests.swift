@@ -199,6 +199,7 @@ struct LargeBodyTests {
         scheduler.submit(WorkScheduler.Work { _ in gate.patientWait() })
         // Waits until the blocking job runs: a running job does not count as queued.
         try server.awaitQueuedJobs(0)
+        // The queries of this test differ, because equal requests share one rendered answer.
         let leaving = try server.connect()
         try leaving.send(Self.get("app?prefix=k"))
         let staying = try server.connect()

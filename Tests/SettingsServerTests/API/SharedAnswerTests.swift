@@ -12,7 +12,7 @@ struct SharedAnswerTests {
     /// The ends of paths below `/v1/suites/app` whose answers the daemon always renders in the background.
     static let targets = ["?at=1", "/keys?at=1", "/history?key=a", "/diff?from=1"]
 
-    @Test("Requests with the same path and query share one answer from the background", arguments: targets)
+    @Test("Requests with the same path and query share one rendered answer", arguments: targets)
     func shared(target: String) throws {
         let server = try APIServer()
         let first = try server.connect()
@@ -64,6 +64,7 @@ struct SharedAnswerTests {
         let observer = try server.connect()
         try observer.send("GET /v1/suites/app/observe?since=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         try server.awaitQueuedJobs(1)
+        // The first commit that an answer to `since=1` contains before its eviction.
         weak let evictedCommit = server.store.state.history.commit(try #require(Revision(2)))
         #expect(evictedCommit != nil)
         try put(21...100)

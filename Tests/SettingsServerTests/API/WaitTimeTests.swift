@@ -165,7 +165,8 @@ struct WaitTimeTests {
         #expect(!String(decoding: stream.received[length...], as: UTF8.self).contains("\n\nid: "))
     }
 
-    // The status is that of a read at the end of the wait: the key `a` exists and matches `*`, and the key `zz` is missing.
+    // At the end of the wait, a read has its usual status: `a` and the suite match `*`, and `zz` is missing. A long poll
+    // has an empty list of changes.
     @Test(
         "A GET with `wait` that sees no change is answered in the last tenth of the wait",
         arguments: [

@@ -116,6 +116,7 @@ struct WorkSchedulerTests {
         scheduler.submit(work("a", bytes: 701))
         #expect(log.wait(for: "a tooLarge(bytes: 701, capacity: 700)"))
         #expect(!budget.isShort)
+        // Mandatory work of any size runs when the whole budget is free.
         other.resize(to: 0)
         scheduler.submit(work("b", bytes: 701, isMandatory: true))
         #expect(log.wait(for: "b"))

@@ -22,7 +22,7 @@ struct TokenCommandTests {
         try ChildProcess.run(["token"] + words + ["--access.tokens", file, "--data", data])
     }
 
-    /// Returns the status of the answer to a request with the token.
+    /// Returns the status of the answer to a request with the token. Each valid token may request the list of suites.
     private func status(_ port: UInt16, _ token: String) throws -> Int {
         let client = try RawClient(port: port)
         try client.send("GET /v1/suites HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\n\r\n")

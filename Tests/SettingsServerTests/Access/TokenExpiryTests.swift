@@ -69,7 +69,7 @@ struct TokenExpiryTests {
         let expires = Timestamp.now().milliseconds + 5 * Self.day
         try create("old", days: 30, now: Timestamp(milliseconds: expires - 30 * Self.day))
         let options = ["--access.tokens", file, "--log", "info"]
-        // The test reads `/metrics` without a token.
+        // With this option, `/metrics` needs no token.
         let configuration = try directory.file("c.json", #"{"access":{"openMetrics":true}}"#)
         let daemon = try DaemonProcess(data: directory.path + "/data", options: options + ["--config", configuration])
         _ = try daemon.process.line(containing: "warning tokens expire within 7 days: old at ")

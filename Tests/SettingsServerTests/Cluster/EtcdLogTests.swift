@@ -11,8 +11,8 @@ import Testing
 
 @testable import SettingsCluster
 
-/// Stores that share a log in etcd. `CollectedResults` has the results of queued writes by the number of the write, which
-/// is 1 for each write of a `ClusterNode`.
+/// Stores that share a log in etcd. `CollectedResults.wait(for: 1)` waits for one result, and returns the results by the
+/// number of the write, which is 1 for each write of a `ClusterNode`.
 @Suite(.ownThread)
 struct EtcdLogTests {
     private let etcd: EtcdCluster

@@ -24,7 +24,7 @@ struct LocalLogTests {
         LogHarness.Setup(durability: durability, journalBytes: 1 << 30)
     }
 
-    @Test("On a full disk, writes are refused as not done and the health names the cause; with space, writes succeed")
+    @Test("On a full disk, writes are refused as not done and the log names the cause; with space, writes succeed")
     func full() throws {
         let harness = try harness(setupWithLargeJournal())
         try harness.writeBatch()
@@ -35,7 +35,7 @@ struct LocalLogTests {
             harness.performMaintenance()
             #expect(
                 harness.log?.writeFailureReason?.contains("No space left") == true,
-                "the health must name the full disk while writes are refused")
+                "the log must name the full disk while writes are refused")
         }
         #expect(harness.statesWithUnknownOutcome.isEmpty)
         #expect(harness.newestState?.revision == before?.revision)

@@ -272,7 +272,7 @@ struct PastFilesTests {
         for _ in 0..<5 { try run.writeBatch() }
         let lastWithWrongTime = run.reference.revision
         run.harness.shiftClock(by: -years)
-        // The time of the oldest commit in the past files. They still have commits of the maximum age.
+        // The wrong time has removed no file: the oldest commit in the past files has reached the maximum age.
         let oldest = try #require(past.list.first?.commitLines.first).earliest
         #expect(time.milliseconds - oldest.milliseconds >= 15_000)
         for _ in 0..<100 { try run.writeBatch() }
