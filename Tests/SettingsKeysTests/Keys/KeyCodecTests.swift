@@ -33,6 +33,7 @@ struct KeyCodecTests {
         #expect(try KeyCodec(keys.libraries).decode(["a"]) == ["a"])
     }
 
+    /// An encoding or a decoding that a key refuses, and the description of the error.
     struct Refusal: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let expected: String

@@ -3,6 +3,7 @@ import Testing
 
 struct NameTests {
     static let longestSuite = String(repeating: "a", count: 128)
+    /// 256 bytes, because é has two bytes.
     static let longestKey = String(repeating: "é", count: 128)
 
     @Test(

@@ -2,6 +2,7 @@ import Testing
 
 @testable import SettingsModel
 
+/// Problems of defaults, and of the top level of the schema of a suite.
 struct DefaultProblemTests {
     /// The location of a problem as a JSON Pointer, the keyword, and a part of the message.
     typealias Problem = BadSchema.Problem

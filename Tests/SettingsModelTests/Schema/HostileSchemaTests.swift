@@ -4,6 +4,7 @@ import Testing
 
 @testable import SettingsModel
 
+/// Schemas and values that a validator without limits would check for a very long time, or with a very deep stack.
 @Suite(.ownThread)
 struct HostileSchemaTests {
     /// Returns the violations that a validation with a budget of `steps` finds, and expects that the validation takes

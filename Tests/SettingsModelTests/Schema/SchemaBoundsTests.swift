@@ -3,6 +3,7 @@ import Testing
 
 @testable import SettingsModel
 
+/// Limits of lists, numbers and documents, stored schemas that new schemas may not resemble, and secrets in messages.
 @Suite(.ownThread)
 struct SchemaBoundsTests {
     @Test

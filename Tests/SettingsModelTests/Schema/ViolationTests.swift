@@ -3,6 +3,7 @@ import Testing
 @testable import SettingsModel
 
 struct ViolationTests {
+    /// A schema, a value, and the violations: keyword, message, value that the schema requires, and found value.
     typealias Case = ViolationCase
 
     static let scalars: [Case] = [

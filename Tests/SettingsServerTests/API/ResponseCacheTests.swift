@@ -9,6 +9,7 @@ import Testing
 @testable import HTTPServer
 @testable import SettingsWeb
 
+/// The cache of the last rendered answer for each suite, which requests with the same revisions share.
 @Suite(.ownThread)
 struct ResponseCacheTests {
     private var cache = ResponseCache()

@@ -65,7 +65,7 @@ struct TokenFileTests {
         #expect(try TokenFile(at: path).tokens.map(\.name) == ["a"])
     }
 
-    @Test("A token file that other users can read is refused", arguments: [0o604, 0o640, 0o620, 0o666])
+    @Test("A token file that other users can read or write is refused", arguments: [0o604, 0o640, 0o620, 0o666])
     func modes(mode: Int) throws {
         _ = try create("a")
         // A token file of root may be readable by a group of the process, so the test sets another group (1).
@@ -89,6 +89,7 @@ struct TokenFileTests {
         var status = stat()
         #expect(stat(path, &status) == 0)
         #expect(status.st_uid == 0 && status.st_gid == 1 && status.st_mode & 0o777 == 0o640)
+        // The commands of root read the file with `acceptsAnyOwnerForRoot`.
         #expect(try TokenFile(at: path, acceptsAnyOwnerForRoot: true).tokens.map(\.name) == ["a", "b"])
         #expect(chmod(path, 0o660) == 0)
         #expect { try TokenFile(at: path, acceptsAnyOwnerForRoot: true) } throws: { "\($0)".contains("chmod 600") }

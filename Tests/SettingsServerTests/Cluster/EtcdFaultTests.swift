@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Stores that share a log in three members of etcd, while members fail.
+/// Stores that share a log in etcd, while members of etcd or connections fail.
 @Suite(.ownThread)
 struct EtcdFaultTests {
     /// One writer for each element of `nodes`, which may contain a daemon several times. A writer writes one key after
@@ -135,6 +135,7 @@ struct EtcdFaultTests {
         let etcd = try EtcdCluster(members: 3)
         let messages = EventLog()
         let node = try ClusterNode(etcd.endpoints, in: TemporaryDirectory(), messages: messages)
+        // The daemon logs which member leads etcd.
         func leader() -> Int? {
             let line = messages.all.last { $0.contains("leads etcd") }
             return etcd.endpoints.firstIndex { line?.contains($0) ?? false }

@@ -12,7 +12,8 @@ import Testing
 @testable import SettingsCluster
 
 /// Stores that share a log in etcd. `CollectedResults.wait(for: 1)` waits for one result, and returns the results by the
-/// number of the write, which is 1 for each write of a `ClusterNode`.
+/// number of the write, which is 1 for each write of a `ClusterNode`. The daemon of a `ClusterNode` stops when the last
+/// reference to the node ends.
 @Suite(.ownThread)
 struct EtcdLogTests {
     private let etcd: EtcdCluster

@@ -63,6 +63,7 @@ struct EtcdOperationTests {
             #expect(node.log.writeFailureReason?.contains("space") ?? false)
         }
 
+        // Frees space, as an administrator does: compaction, defragmentation, and the end of the alarm.
         let status = try JSONValue(parsing: etcd.call("maintenance/status", "{}").body)
         let revision = try #require(status["header"]?["revision"]?.string)
         try requireSuccess(etcd, "kv/compaction", #"{"revision":"\#(revision)","physical":true}"#)

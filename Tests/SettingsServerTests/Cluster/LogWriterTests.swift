@@ -53,7 +53,7 @@ struct LogWriterTests {
         LogWriter(makeClient(), keys, daemon: "me", LogInbox(applied: first, lastContact: .now))
     }
 
-    /// Returns the keys in a range.
+    /// Returns the keys in a range; without an end, only the key itself if it exists.
     private func existingKeys(_ client: inout EtcdClient, from key: String, to end: String? = nil) throws -> [String] {
         let range = EtcdRange(key: key, end: end, omitsValues: true)
         return try client.call(EtcdTransaction(success: [.range(range)]), by: deadline()).ranges[0].map(\.key)

@@ -112,8 +112,10 @@ struct DamagedDirectoryTests {
     func inaccessible(_ location: String) throws {
         let folder = DataFolder()
         let temporary = try TemporaryDirectory()
+        // A missing path beside a file, or a path below the file.
         let path = try temporary.file("file", "") + (location == "missing" ? "-missing" : "/data")
         let directory = DataDirectory(path)
+        // A start would create a missing directory.
         if location != "missing" {
             let error = #expect(throws: RecoveryError.self) {
                 _ = try LocalLog.open(

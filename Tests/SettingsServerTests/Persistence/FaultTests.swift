@@ -94,6 +94,7 @@ struct FaultTests {
     @Test("After a fault ends, writes succeed again, and the next start loses nothing", arguments: cases)
     func heals(_ run: Case) throws {
         try runWithEachFault(run, Self.faults.filter { $0 != .powerLoss }) { harness, title, _ in
+            // Skips runs whose start failed, and runs that ended with a stop.
             guard harness.log != nil, !harness.isStopped, !harness.disk.isDown, !harness.wasClosed else { return }
             #expect(
                 try harness.acceptsWriteAfterHealing(),
