@@ -166,7 +166,8 @@ struct JSONEqualityTests {
 }
 
 struct JSONOrderTests {
-    /// Values in the canonical order, which `precedesCanonically` defines.
+    /// Values in the canonical order, which `precedesCanonically` defines: first by kind, and then by value. An integer
+    /// precedes an equal double. Objects are compared by their sorted members.
     private static let ascending: [JSONValue] = [
         .null, false, true, .double(-.greatestFiniteMagnitude), .integer(.min), -1.5, -1, 0, -0.0, 0.0,
         .double(.leastNonzeroMagnitude), 0.5, 1, 1.0, 1.5,

@@ -15,7 +15,7 @@ import Testing
 struct PastFilesTests {
     private static let names = ["app", "editor", "net"]
 
-    /// A log with past files, and a reference state whose history has every commit.
+    /// A log with past files, and a reference state whose history in memory, which `recentPast` reads, has every commit.
     private struct Run {
         let harness: LogHarness
         var reference: State
