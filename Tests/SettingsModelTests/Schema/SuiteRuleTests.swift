@@ -94,7 +94,7 @@ struct SuiteRuleTests {
     }
 
     @Test(
-        "A keyword at the top level of the schema that does not describe keys is a rule of the suite",
+        "A keyword at the top level of the schema, unless it contains the schemas of keys, is a rule of the suite",
         arguments: [
             (#"{"required": ["z"]}"#, "z", "required"),
             (#"{"dependentRequired": {"a": ["z"]}}"#, "z", "dependentRequired"),

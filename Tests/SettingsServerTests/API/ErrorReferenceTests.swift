@@ -7,6 +7,7 @@ struct ErrorReferenceTests {
     private struct Row {
         let code: String
         let statuses: [Int]
+        /// The meaning and the remedy.
         let texts: [String]
     }
 

@@ -39,6 +39,7 @@ struct RefusedCredentialTests {
 
     @Test("The log line of a refused credential names the client and the reason, and contains no part of the token")
     func names() throws {
+        // The event loop logs at most one refusal per second.
         #expect(try status("Authorization: Bearer \(expiredToken)\r\nX-Forwarded-For: 192.0.2.7\r\n") == 401)
         time.advance(seconds: 1)
         #expect(try status("X-API-Key: wrong-0123456789\r\n") == 401)
