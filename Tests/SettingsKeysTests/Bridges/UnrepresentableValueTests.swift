@@ -2,10 +2,11 @@ import SettingsKeys
 import SettingsModel
 import Testing
 
-/// Tests of values that JSON cannot represent, that the daemon would not accept, or that have the same JSON as others.
+/// Tests of values that JSON cannot represent, or that the daemon would not accept, and of the two kinds of nil in an
+/// optional of an optional.
 struct UnrepresentableValueTests {
     @Test(
-        "Encoding a JSON value with a number that is not finite is an error",
+        "Encoding a JSON value with a number that is not finite is an error, and a schema refuses the number",
         arguments: [Double.nan, .infinity, -.infinity])
     func nonFinite(number: Double) throws {
         let value = JSONValue.object(["a": [1, .double(number)]])

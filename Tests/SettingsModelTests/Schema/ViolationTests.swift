@@ -182,7 +182,7 @@ struct ViolationTests {
         ])
     func otherKinds(text: String) throws {
         let schema = try KeySchema(JSONValue(parsing: text))
-        // The rules for numbers are tested with a text, and the rules for texts without a text.
+        // A text is of another kind for the rules for numbers, and a number for all other rules.
         let valueOfOtherKind: JSONValue = schema.document["minimum"] != nil ? "x" : 1
         for value: JSONValue in [.null, true, valueOfOtherKind]
         where schema.document["minLength"] == nil || value.string == nil {
