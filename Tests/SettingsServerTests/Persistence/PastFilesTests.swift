@@ -231,6 +231,7 @@ struct PastFilesTests {
 
     @Test("Past files that exceed the maximum age are removed, and reading their states is refused as history gone")
     func age() throws {
+        // The times of the random commits are on average half a second apart, and a batch has up to three commits.
         var run = try Run(seed: 8) { $0.history.age = 15_000 }
         for _ in 0..<80 { try run.writeBatch() }
         let files = try #require(run.harness.log?.pastFiles).list
