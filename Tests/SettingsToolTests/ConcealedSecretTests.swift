@@ -15,6 +15,7 @@ struct ConcealedSecretTests {
         try shell.runSettings("set", "app", "a=1", "password=hunter2", "--token-file", ownerTokenFile)
     }
 
+    // `Shell` has written the token of each caller into a file with the name of the caller.
     private var ownerTokenFile: String { shell.directory.path + "/owner" }
     private var guestTokenFile: String { shell.directory.path + "/guest" }
 

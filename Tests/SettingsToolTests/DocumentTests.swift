@@ -13,6 +13,7 @@ struct DocumentTests {
     }
 
     /// Runs `settings edit app` with a shell script as the editor. The script gets the path of the file as `$1`.
+    /// The file is in the directory of the test, which is also the home directory.
     private func edit(_ script: String, _ options: String = "") throws -> ChildProcess.End {
         let editor = try shell.directory.file("editor", script)
         return try shell.run("TMPDIR=$HOME EDITOR='/bin/sh \(editor)' settings edit app \(options)")
@@ -174,6 +175,7 @@ struct DocumentTests {
         #expect(end.code == 0)
         #expect(end.output.hasPrefix("a: (unset) → 1\n(a dry run: nothing was changed)\n"))
         #expect(try remainingFiles().count == 1)
+        // The exit code 4 says that the suite does not exist.
         #expect(try shell.settings("export", "app").code == 4)
     }
 

@@ -34,6 +34,7 @@ struct FileNameTests {
     @Test
     func `A message shows the bytes of a name that is not UTF-8`() throws {
         let shell = try Shell()
+        // A token file that cannot be read is a wrong command line (64), and another file is a failure (1).
         for (line, expected) in [
             (
                 #"import app "$n""#,

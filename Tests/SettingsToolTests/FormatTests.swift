@@ -63,6 +63,7 @@ struct FormatTests {
         ] {
             let end = try shell.settings("export", "app", "--format", format)
             #expect(end.code == 1 && end.output.isEmpty)
+            // A line about the file comes before the lines about the keys.
             #expect(end.errors.split(separator: "\n").count == keys.count + 1, "\(format): \(end.errors)")
             for key in keys { #expect(end.errors.contains("\n  \(key)"), "\(format): \(end.errors)") }
         }
@@ -98,6 +99,7 @@ struct FormatTests {
              "times":{"items":{"format":"date-time"}},"box":{"properties":{"icon":{"contentEncoding":"base64"}}}}}
             """
         try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        // A date in a property list has no offset from UTC, so `local` stays a string.
         let values = #"""
             {"at":"2026-11-20T10:00:00Z","local":"2026-11-20T10:00:00+01:00","icon":"AAEC","times":["1601-01-01T00:00:00Z"],"box":{"icon":"/w=="},"plain":"AAEC"}
             """#
@@ -235,6 +237,7 @@ struct FormatTests {
         "dconf reads an exported file, import reads the dump of dconf, and x-gvariant in the schema sets the GVariant type"
     )
     func realDconf() throws {
+        // The value -1 of `wrong` does not fit the type `u` (unsigned), so `export` writes a plain integer.
         let schema = """
             {"type":"object","additionalProperties":true,"properties":{"count":{"type":"integer","x-gvariant":"u"},
              "sources":{"x-gvariant":"a(ss)"},"wrong":{"x-gvariant":"u"}}}

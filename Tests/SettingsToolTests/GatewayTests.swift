@@ -111,7 +111,7 @@ struct GatewayTests {
 
     @Test(
         "A write ends with 7 if the disk is full, and with 5 if a quota is exceeded",
-        arguments: [(nil, 7), (5, 5)] as [(Int?, Int32)])
+        arguments: [(limit: nil, code: 7), (limit: 5, code: 5)] as [(limit: Int?, code: Int32)])
     // The error for a quota has the member `limit`.
     func fullDisk(limit: Int?, code: Int32) throws {
         let limitMember = limit.map { ",\"limit\":\($0)" } ?? ""

@@ -44,7 +44,7 @@ struct GeneratedKeysTests {
         #expect(generatedFromFile == generated.replacing("the schema of app", with: "the schema of \(file)"))
     }
 
-    @Test("The generated keys pass checkSchema, and have the defaults of the schema")
+    @Test("Generated keys of many types pass checkSchema, and generated keys have the defaults of the schema")
     func agreement() async throws {
         let schema = try Schema(JSONValue(parsing: Self.schema))
         let defaults = DefaultsAdapter.inMemory(keyStore: DefaultsKeys(), schema: schema)

@@ -152,6 +152,7 @@ struct PastTests {
 
     @Test("history --limit 0 reads all pages of a long history")
     func pages() throws {
+        // The program requests at most 1,000 commits at once. `curl` makes 1,010 commits, one for each key.
         try Shell(hasSchema: false).runTranscript(
             """
             $ curl -s --unix-socket socket -X PUT -d 1 'http://localhost/v1/suites/app/keys/k[1-1010]' | grep -o changed | wc -l

@@ -91,11 +91,11 @@ struct ReadingTests {
             => 64
             """#)
         // The suite has more keys than one page of the daemon's answer.
-        try shell.runSettings("import", "big", try shell.directory.file("big.json", Self.manyKeys), "--quiet")
+        try shell.runSettings("import", "big", try shell.directory.file("big.json", Self.documentOfManyKeys), "--quiet")
         #expect(try shell.run("settings get big --prefix k | wc -l").output == "2500\n")
     }
 
-    private static let manyKeys = "{\((0..<2500).map { "\"k\($0)\":\($0)" }.joined(separator: ","))}"
+    private static let documentOfManyKeys = "{\((0..<2500).map { "\"k\($0)\":\($0)" }.joined(separator: ","))}"
 
     @Test("get --prefix prints nothing if one of the values is invalid, or is a secret that the caller may not read")
     func getPrefixWithUnreadableValue() throws {

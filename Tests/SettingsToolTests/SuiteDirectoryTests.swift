@@ -186,6 +186,7 @@ struct SuiteDirectoryTests {
         try eventually { shell.text("out").contains(#""changed":true"#) }
         for _ in 0..<10 {
             let values = try shell.run("settings export --all | jq -c '[.suites[].a] | [length, (unique | length)]'")
+            // 40 suites, all with the same value.
             #expect(values.output == "[40,1]\n")
         }
         #expect(try shell.run("touch stop").code == 0)

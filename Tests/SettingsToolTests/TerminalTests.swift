@@ -142,6 +142,7 @@ struct TerminalTests {
         #expect(end.errors.contains("of 250 settings are committed; run the command again"), "\(end)")
         #expect(end.errors.contains("another caller changed it meanwhile"))
         #expect(try shell.settings("import", "app", file, "--quiet").code == 0)
+        // 250 settings of the file, the setting of the other caller, and two braces.
         #expect(try shell.runSettings("export", "app").split(separator: "\n").count == 253)
     }
 }

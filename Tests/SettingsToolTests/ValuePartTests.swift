@@ -153,6 +153,7 @@ struct ValuePartTests {
 
     @Test("set appends to, removes from and merges into values and their parts")
     func inPlace() throws {
+        // Without a schema, `--remove` of 1 removes the number 1 and the text "1".
         try Shell(hasSchema: false).runTranscript(
             #"""
             $ settings set app tags a --append

@@ -71,6 +71,7 @@ struct WatchingTests {
         let end = try shell.cursor()
         let seen = try lines(since: start, until: end)
         #expect(seen.map { $0["key"] as? String } == ["launchCount", "name", "theme", "launchCount", "name"])
+        // Only the last line of a commit has the cursor after the commit.
         let cursors = seen.map { $0["cursor"] as? String }
         #expect(cursors == [start, start, between, between, end])
         #expect(try lines(since: between, until: end).map { $0["key"] as? String } == ["launchCount", "name"])

@@ -11,7 +11,7 @@ package final class TCPProxy: Sendable {
         case losingAnswers
         /// The proxy replaces the answers to requests that contain the text. With nil, it drops the answers. It finds the
         /// text only if one `recv` returns all of it, which holds for short requests on loopback.
-        case replacing(String, with: String?)
+        case replacingAnswers(toRequestsWith: String, with: String?)
         /// The proxy forwards all data after this time, as a connection with a high latency does.
         case delaying(milliseconds: Int)
         /// The proxy closes open connections, and closes each new connection at once.
@@ -26,13 +26,13 @@ package final class TCPProxy: Sendable {
         var open: Set<Int32> = []
         var isStopped = false
         var target: UInt16
-        /// The number of pieces of answers that the mode `replacing` has replaced or dropped.
+        /// The number of pieces of answers that the mode `replacingAnswers` has replaced or dropped.
         var replacedAnswers = 0
     }
 
     /// The state of one connection.
     private final class ConnectionState: Sendable {
-        /// True if the last request contains the text of the mode `replacing`.
+        /// True if the last request contains the text of the mode `replacingAnswers`.
         let isAnswerReplaced = Atomic(false)
     }
 
@@ -146,7 +146,7 @@ package final class TCPProxy: Sendable {
             switch state.withLock({ $0.mode }) {
             case .passing, .cut: break
             case .losingAnswers: if answers { continue }
-            case .replacing(let text, let replacement):
+            case .replacingAnswers(let text, let replacement):
                 if !answers {
                     let isMatch = String(decoding: message, as: UTF8.self).contains(text)
                     connection.isAnswerReplaced.store(isMatch, ordering: .relaxed)

@@ -154,7 +154,7 @@ struct WaitTimeTests {
         server.whileLoopIsBlocked {
             // The loop handles the commit and the end of the silent interval in the same iteration.
             #expect(server.store.enqueue(WriteID(low: 1), write, for: replies) == nil)
-            #expect(replies.wait(for: 1).count == 1)
+            #expect(replies.awaitFurther(1).count == 1)
             time.advance(nanoseconds: 15_100_000_000)
         }
         #expect(try stream.event()?.lastEventID == "e0.2")

@@ -55,7 +55,7 @@ final class ClusterNode: Sendable {
         let results = CollectedResults()
         let immediateResult = try enqueue(action, to: key, guards: guards, requestKey: requestKey, results)
         // Waits for one result, and takes the result of the write with the number 1.
-        return try #require(immediateResult ?? results.wait(for: 1)[1])
+        return try #require(immediateResult ?? results.awaitFurther(1)[1])
     }
 
     /// Queues a write, whose result goes to `results`. If the store refuses the write at once, returns the refusal.

@@ -157,7 +157,7 @@ struct EtcdFaultTests {
         let direct = try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
         #expect(try node.write(.set(0), to: "a").problem == nil)
         // The proxy drops the answers to requests that write.
-        proxy.set(.replacing(ClusterNode.writeRequestText, with: nil))
+        proxy.set(.replacingAnswers(toRequestsWith: ClusterNode.writeRequestText, with: nil))
         for value in 1...2 { #expect(try node.write(.set(.integer(Int64(value))), to: "a").problem == nil) }
         #expect(proxy.replacedAnswers >= 2)
         #expect(try direct.write(.set(3), to: "a").problem == nil)

@@ -171,7 +171,7 @@ struct EtcdLogTests {
             one.performMaintenance()
             return !replies.order.isEmpty
         }
-        let answer = try #require(replies.wait(for: 1)[1])
+        let answer = try #require(replies.awaitFurther(1)[1])
         #expect(answer.setting?.isReplayed == true && answer.setting?.revision == Revision(2), "\(answer)")
         #expect(try one.value("a") == 2)
         etcd.signal(0, SIGSTOP)
@@ -192,7 +192,7 @@ struct EtcdLogTests {
             one.performMaintenance()
             return !replies.order.isEmpty
         }
-        let problem = try #require(replies.wait(for: 1)[1]?.problem)
+        let problem = try #require(replies.awaitFurther(1)[1]?.problem)
         #expect(problem.code == .storageFailed && problem.outcome == .unknown, "\(problem)")
     }
 

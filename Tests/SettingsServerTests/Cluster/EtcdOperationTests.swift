@@ -89,8 +89,8 @@ struct EtcdOperationTests {
         // The proxy forwards the write to etcd, and replaces etcd's answer by this refusal.
         let refusal = #"{"error":"etcdserver: mvcc: database space exceeded","code":8}"#
         proxy.set(
-            .replacing(
-                ClusterNode.writeRequestText,
+            .replacingAnswers(
+                toRequestsWith: ClusterNode.writeRequestText,
                 with: "HTTP/1.1 429 Too Many Requests\r\nContent-Length: \(refusal.utf8.count)\r\n\r\n\(refusal)"))
         #expect(try node.write(.set(1), to: "a").problem == nil)
         #expect(try node.value("a") == 1)

@@ -30,6 +30,7 @@ struct RandomCommits {
             var request = WriteRequest(try command(revision))
             if chance(percent: 20) {
                 request.requestKey = RequestKey("request \(revision)")
+                // No request key occurs twice, so the digests of two requests are never compared.
                 request.digest = "digest"
             }
             if chance(percent: 30) {
@@ -43,6 +44,7 @@ struct RandomCommits {
                     chance(percent: 50)
                     ? .carryOut(id, deadline: entry.action.deadline)
                     : .pending(id, random.pick([.confirm, .revert, .cancel, .extend(.after(milliseconds: 500_000))]))
+                // A request about a pending action cannot have deadlines itself.
                 request.deadlines = nil
             }
             // A commit has at least the time of the last commit, unless the clock was set back by more than a minute.
@@ -54,6 +56,8 @@ struct RandomCommits {
         }
     }
 
+    /// Makes deadlines: the daemon reverts the change without a confirmation in the time `confirm`, or at the time
+    /// `until`. It makes the change only at the time `effective`.
     private mutating func deadlines() -> WriteRequest.Deadlines {
         let until = chance(percent: 50) ? PendingTime.after(milliseconds: Int64(1 + random.below(1_000_000))) : nil
         if chance(percent: 40) {

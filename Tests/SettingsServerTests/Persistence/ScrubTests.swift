@@ -12,6 +12,7 @@ struct ScrubTests {
     private let folder = DataFolder()
     private let metrics = StorageMetrics()
 
+    /// `fill` stores the commits 1 to 12, and writes snapshots after the commits 4 and 8, each with a new journal.
     init() throws {
         _ = try folder.fill()
     }
@@ -29,6 +30,7 @@ struct ScrubTests {
         return lines.withLock { $0 }
     }
 
+    /// The journals and snapshots, which a scrub reads.
     private var files: [String] { folder.names.filter { $0.hasPrefix("journal-") || $0.hasPrefix("snapshot-") } }
 
     @Test("A scrub of intact files counts them and reports no damage, before and after a start")
@@ -61,6 +63,7 @@ struct ScrubTests {
 
     @Test("A scrub reports a changed byte in a past file with a remedy")
     func past() throws {
+        // With these limits, the history in memory is short, so the log writes past files.
         var setup = LogHarness.Setup(journalBytes: 4_000)
         setup.history = PastFilesTests.limits
         let harness = try LogHarness(SimulatedDisk(), setup, seed: 3)
@@ -94,6 +97,7 @@ struct ScrubTests {
         // The thirteenth commit is only partly written.
         folder.write(newest, sound + sound[start...].prefix(20))
         #expect(try scrub() == [])
+        // Zeros at the end are space that the log has preallocated.
         folder.write(newest, sound + [UInt8](repeating: 0, count: 4096))
         #expect(try scrub() == [])
     }

@@ -162,6 +162,7 @@ final class SimulatedDisk: FileSystem {
         }
     }
 
+    /// Has no effect, because starting to write data makes no data durable.
     func writeBack(
         _ descriptor: Int32, _ path: String, from offset: Int, count: Int
     ) throws(FileError) {
@@ -192,6 +193,7 @@ final class SimulatedDisk: FileSystem {
         return names
     }
 
+    /// Returns the size 0 for a file that does not exist.
     func status(_ path: String) throws(FileError) -> FileStatus {
         var status = FileStatus(size: 0)
         try storage.call(.status, path) { storage in
@@ -207,6 +209,7 @@ final class SimulatedDisk: FileSystem {
         try status(path)
     }
 
+    /// Has no effect, because the files have no owners and no modes.
     func setAccess(_ descriptor: Int32, _ path: String, like status: FileStatus) {}
 
     func identity(of path: String) throws(FileError) -> FileIdentity {

@@ -12,7 +12,7 @@ struct SimulatedStorage: Sendable {
 
     /// A change of the directory that may not be on disk yet.
     enum NameChange: Sendable {
-        case set(String, Int)
+        case set(String, inode: Int)
         case remove(String)
     }
 
@@ -95,7 +95,7 @@ struct SimulatedStorage: Sendable {
             guard [.creating, .new, .replacing].contains(access) else { return nil }
             files[lastNumber] = File()
             names[name] = lastNumber
-            pendingNames.append(.set(name, lastNumber))
+            pendingNames.append(.set(name, inode: lastNumber))
             descriptors[descriptor] = lastNumber
         }
         return descriptor
@@ -138,7 +138,7 @@ struct SimulatedStorage: Sendable {
     mutating func rename(_ name: String, to new: String) -> Bool {
         guard let file = names.removeValue(forKey: name) else { return false }
         names[new] = file
-        pendingNames += [.set(new, file), .remove(name)]
+        pendingNames += [.set(new, inode: file), .remove(name)]
         return true
     }
 
@@ -209,8 +209,9 @@ struct SimulatedStorage: Sendable {
         }
     }
 
-    /// Applies a random part of a write. The file may get its new length although data is missing. A lost sector keeps
-    /// its older content, and loses later writes, too.
+    /// Applies a random part of a write: either loses all of its sectors, or each sector with a probability of a
+    /// quarter. The file may get its new length although data is missing. A lost sector keeps its older content, and
+    /// loses later writes, too.
     private static func applySome(
         _ change: Change, to content: inout [UInt8], _ lostSectors: inout Set<Int>, _ random: inout SeededGenerator
     ) {

@@ -9,9 +9,10 @@ struct StateDescription: Hashable, CustomStringConvertible {
     let position: [String]
     /// The stored values and schemas.
     let content: [String]
-    /// The recent commits.
+    /// The recent commits, also by suite: the log of a suite lists its commits. An oversized commit is too large for
+    /// the history, so it is in no log.
     let history: [String]
-    /// The pending actions, with the commits that they revert.
+    /// The pending actions, with the commits that they revert, and the dropped suites that were created again since.
     let pending: [String]
 
     init(_ state: State) {

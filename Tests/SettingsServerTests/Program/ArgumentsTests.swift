@@ -10,6 +10,7 @@ import Testing
 struct ArgumentsTests {
     @Test(arguments: [
         ("", Arguments.Command.serve), ("--listen 127.0.0.1:0", .serve), ("-h", .help), ("--help", .help),
+        // `--help` replaces a command before it, and ignores the options after it. After `--`, each word is an operand.
         ("check --help", .help), ("--help --log info", .help), ("--version", .version),
         ("--print-config --data /d", .printConfiguration(json: false)),
         ("--print-config --json", .printConfiguration(json: true)), ("--check-config", .checkConfiguration),
@@ -121,6 +122,7 @@ struct ArgumentsTests {
         ("check /a /b", "two data directories are given: give one directory"),
         ("check /a --data /b", "two data directories are given: give one directory"),
         ("check --yes", "--yes applies to repair only: write settingsd repair DIR --yes"),
+        // `--json` must follow the option or the command that it changes.
         (
             "--json --print-config",
             """

@@ -6,7 +6,7 @@ import Testing
 /// Commands that root runs on files that belong to the user of the daemon.
 @Suite(.ownThread, .enabled(if: getuid() == 0))
 struct CommandsOfRootTests {
-    /// The identifier of the user of the daemon.
+    /// The identifier of the user of the daemon: any user except root.
     private static let user: UInt32 = 1
     private let directory: TemporaryDirectory
     /// A directory that belongs to the user of the daemon.
@@ -88,6 +88,7 @@ struct CommandsOfRootTests {
         #expect(try create("a", secret).code == 0)
         let before = try Data(contentsOf: URL(filePath: secret))
         #expect(symlink(secret, home + "/tokens.json") == 0)
+        // The command takes the rights of the owner of `home`, who may not read the file of root.
         let end = try create("b", home + "/tokens.json")
         #expect(end.code == 78 && end.errors.contains("Permission denied"), "\(end)")
         #expect(try Data(contentsOf: URL(filePath: secret)) == before)

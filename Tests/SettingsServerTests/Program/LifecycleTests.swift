@@ -5,8 +5,9 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// The daemon as a process: its start, and its reaction to signals. If a signal ends the daemon at once, the exit code is
-/// 128 plus the number of the signal.
+/// The daemon as a process: its start, and its reaction to signals. If the daemon ends itself at once because of a
+/// signal, its exit code is 128 plus the number of the signal. For SIGKILL, `ChildProcess` returns the negative number.
+/// The exit code 69 says that an address is in use, and 75 that the data directory is in use.
 @Suite(.ownThread)
 struct LifecycleTests {
     /// Starts a daemon, and waits until it listens.
@@ -54,6 +55,7 @@ struct LifecycleTests {
         process.signal(SIGTERM)
         let end = try process.end()
         let warnings = end.errors.split(separator: "\n").filter { $0.contains(" warning ") }
+        // The daemon also listens on 127.0.0.1 and on a Unix socket, about which it does not warn.
         #expect(warnings.count == 1)
         #expect(warnings.first?.contains(" warning 0.0.0.0:") == true)
         #expect(warnings.first?.contains("no access control") == true)

@@ -44,6 +44,7 @@ struct LineWriterTests {
         arguments: [0, O_NONBLOCK], [Duration.zero, .milliseconds(5)])
     func stalledReader(flags: Int32, delay: Duration) throws {
         let pipe = try FullPipe(flags: flags)
+        // The writer has room for 16 KiB, and the test appends 100 kB.
         let writer = LineWriter(to: OutputDescriptor(pipe.input), capacity: 16 << 10, delay: delay) {
             "dropped \($0)"
         }

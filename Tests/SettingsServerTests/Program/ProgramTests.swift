@@ -6,7 +6,9 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// The output and the exit code of the program when it does not serve requests.
+/// The output and the exit code of the program when it does not serve requests. The exit code 64 says that the
+/// command line is wrong, 69 that the daemon cannot listen, 73 that a directory cannot be used, and 78 that the
+/// configuration is wrong.
 @Suite(.ownThread)
 struct ProgramTests {
     @Test
@@ -29,6 +31,7 @@ struct ProgramTests {
     @Test
     func `check of a directory that is not a data directory ends with exit code 73`() throws {
         let directory = try TemporaryDirectory()
+        // First the directory is empty. Then it has a file that the daemon did not write.
         for name in [nil, "notes.txt"] {
             _ = try name.map { try directory.file($0, "") }
             let end = try ChildProcess.run(["check", directory.path])

@@ -56,6 +56,7 @@ struct ServiceManagerTests {
         let time = reloading.first { $0.hasPrefix("MONOTONIC_USEC=") }?.split(separator: "=").last
         #expect(try #require(time.flatMap { UInt64($0) }) >= before)
         #expect(try socket.next() == ready)
+        // No option has the name `lop`, so the reload fails.
         _ = try directory.file("settingsd.json", #"{"lop":1}"#)
         process.signal(SIGHUP)
         #expect(try socket.next().first == "RELOADING=1")
@@ -79,7 +80,7 @@ struct ServiceManagerTests {
         #expect(try socket.next() == ["WATCHDOG=1"])
     }
 
-    @Test("The daemon feeds the watchdog several times per interval")
+    @Test("The daemon feeds the watchdog repeatedly")
     func watchdog() throws {
         let socket = try NotifySocket(in: directory)
         let process = try start(socket, environment: ["WATCHDOG_USEC=200000"])

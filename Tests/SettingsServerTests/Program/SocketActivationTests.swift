@@ -43,6 +43,7 @@ struct SocketActivationTests {
             _ = try process.line(containing: "listening on unix:\(path)")
             process.signal(SIGTERM)
             #expect(try process.end().code == 0)
+            // A daemon does not remove a socket that the service manager created.
             #expect(access(path, F_OK) == 0)
             waiting = try addresses.map(send)
         }

@@ -8,6 +8,8 @@ import SettingsStorage
 import TestSupport
 import Testing
 
+/// A call of `checkProgress` reports to the watchdog of the service manager (feeds it) if all parts of the daemon have
+/// made progress since the last report. More than two reports show that the parts make progress repeatedly.
 @Suite(.ownThread)
 struct WatchdogTests {
     /// Has one event for each report to the watchdog of the service manager.
@@ -37,6 +39,7 @@ struct WatchdogTests {
     }
 
     @Test("The watchdog reports a commit stage that is blocked in a sync, and its recovery") func commitStage() throws {
+        // Each flush of this log is blocked until `releaseFlush`.
         let log = ScriptedLog(isGated: true)
         let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
         let watchdog = watchdog([
@@ -51,7 +54,7 @@ struct WatchdogTests {
         #expect(store.enqueue(WriteID(low: 1), try .put("a", 1), for: results) == nil)
         log.awaitFlushStart()
         try expectReport(watchdog, "the commit stage") { log.releaseFlush() }
-        #expect(results.wait(for: 1).count == 1)
+        #expect(results.awaitFurther(1).count == 1)
     }
 
     @Test("The watchdog reports a blocked event loop and its recovery") func loop() throws {

@@ -42,6 +42,7 @@ struct GenerationTests {
         #expect(results[3]?.setting?.changed == false)
         #expect(results[4]?.problem?.code == .preconditionFailed)
         #expect(results[5]?.setting?.changed == true)
+        // The second flush has the commits of writes 2 and 5. Write 3 changed nothing, and write 4 was refused.
         #expect(
             run.log.flushedBatches.map(\.count) == [1, 2] && run.log.commitPredecessors.map(\.number) == [0, 1, 2])
         #expect(run.store.state.revision.number == 3)
@@ -51,6 +52,7 @@ struct GenerationTests {
     func `If a flush fails, the writes that were decided on its commits are refused as not done`(
         outcome: CommitLogError.Outcome
     ) throws {
+        // The cause `full` gives the refusals the status 507.
         run.log.failNextFlush(outcome, .full)
         try decideWritesDuringFlush()
         run.log.releaseFlush()
@@ -106,7 +108,7 @@ struct GenerationTests {
         let (store, results) = (try ScriptedStore(ScriptedLog(failsEveryNthFlush: 2)).store, CollectedResults())
         // The flush of this write succeeds. After it, every second flush fails: that of the first write of a round.
         #expect(store.enqueue(WriteID(0), try .put("before", 1), for: results) == nil)
-        _ = results.wait(for: 1)
+        _ = results.awaitFurther(1)
         for round in 1...200 {
             let first = try WriteRequest.put("a", .integer(Int64(round)))
             let next = try WriteRequest.put("b", .integer(Int64(round)))
@@ -114,7 +116,7 @@ struct GenerationTests {
                 _ = store.enqueue(WriteID(2 * round + 1), next, for: results)
             }
             #expect(store.enqueue(WriteID(2 * round), first, for: receiver) == nil)
-            let allResults = results.wait(for: 2)
+            let allResults = results.awaitFurther(2)
             #expect(allResults[2 * round]?.problem != nil, "the log makes every second flush fail")
             try #require(allResults[2 * round + 1]?.setting?.changed == true, "round \(round)")
         }
@@ -126,7 +128,7 @@ struct GenerationTests {
         let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
         var all: [WriteResult] = []
         // The speed of the threads determines how many writes share a flush. Continues until at least six flushes
-        // succeeded.
+        // succeeded. The limit of 100,000 writes ends the loop if flushes never succeed.
         while all.count < 1000 || log.flushedBatches.count < 6 && all.count < 100_000 {
             let first = all.count
             let results = CollectedResults()
@@ -140,7 +142,7 @@ struct GenerationTests {
                     }
                 }
             }
-            all += results.wait(for: requests.count).values
+            all += results.awaitFurther(requests.count).values
             try #require(all.count == first + requests.count)
         }
         let commits = log.flushedBatches.flatMap(\.self)

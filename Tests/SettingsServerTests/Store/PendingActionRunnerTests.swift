@@ -51,7 +51,7 @@ struct PendingActionRunnerTests {
             var request = try WriteRequest.put(key, 1)
             request.deadlines = deadlines
             #expect(store.enqueue(WriteID(number), request, for: results) == nil)
-            #expect(results.wait(for: 1)[number]?.isSuccess ?? false)
+            #expect(results.awaitFurther(1)[number]?.isSuccess ?? false)
         }
 
         func advanceWallClock(seconds: Int64) { wallClock.add(seconds * 1000, ordering: .sequentiallyConsistent) }
@@ -72,7 +72,7 @@ struct PendingActionRunnerTests {
         WriteRequest.Deadlines(confirm: seconds * 1000, until: nil, effective: nil)
     }
 
-    /// The write is reverted after this time.
+    /// The write is reverted after this time. The kind of the action is `until`.
     private static func revert(after seconds: Int64) -> WriteRequest.Deadlines {
         WriteRequest.Deadlines(confirm: nil, until: .after(milliseconds: seconds * 1000), effective: nil)
     }
@@ -166,6 +166,7 @@ struct PendingActionRunnerTests {
         try eventually { run.pendingKinds == [] }
         run.runner.awaitCheck()
         #expect(run.runner.counts.carriedOut == 0)
+        // The write has revision 1. The commit of the other daemon is the last commit.
         #expect(run.store.state.revision == Revision(2))
     }
 }

@@ -10,6 +10,7 @@ import Testing
 
 /// A store over a log to which other daemons add commits. Each flush of the log waits for `releaseFlush`. A flush that
 /// fails with `.overtaken, .contended` does so because other daemons have committed first. Writes have numbers.
+/// `awaitFurtherResults` waits for a number of further results, and returns all results so far.
 @Suite(.ownThread)
 struct SharedLogTests {
     private let run: ScriptedStore
@@ -61,6 +62,7 @@ struct SharedLogTests {
             try run.makeWrite(1, key: "a", value: 1, guards: [.isAbsent]), try run.makeWrite(2, key: "a", value: 2),
             try run.makeWrite(3, key: "a", value: 0, requestKey: "k"))
         run.log.awaitFlushStart()
+        // The other daemon has received the request of write 3 first.
         run.log.addCommitOfOtherDaemon(
             try commitOfOtherDaemon(.put("a", 0, requestKey: "k"), on: run.store.state, at: 7))
         run.log.failNextFlush(.overtaken, .contended)
@@ -73,6 +75,7 @@ struct SharedLogTests {
         #expect(results[1]?.problem?.code == .preconditionFailed)
         #expect(results[2]?.setting?.previous?.value == 0)
         #expect(results[3]?.setting?.isReplayed == true && results[3]?.setting?.revision == Revision(7))
+        // Only write 2 makes a commit.
         #expect(run.log.commitPredecessors.map(\.number) == [7])
     }
 
@@ -117,6 +120,7 @@ struct SharedLogTests {
         run.log.awaitFlushStart()
         run.store.limits.batchCount = 1
         run.log.failNextFlush(.overtaken, .contended)
+        // The overtaken flush, and then at most one flush for each of the three writes.
         for _ in 1...4 { run.log.releaseFlush() }
         #expect(run.awaitFurtherResults(4).values.allSatisfy { $0.problem == nil })
         #expect(run.results.order == [1, 2, 3, 4])

@@ -26,7 +26,7 @@ struct UnknownOutcomeTests {
         return (Store(recovered.state, log: log) { Timestamp(milliseconds: 1000) }, log)
     }
 
-    /// Writes a setting, and waits for the result.
+    /// Writes a setting, and waits for the result. All writes have the number 1, which then has the last result.
     private func write(
         _ action: Transaction.Operation.Action, _ key: String, guards: [WriteGuard] = [], on store: Store
     ) throws -> WriteResult? {
@@ -35,7 +35,7 @@ struct UnknownOutcomeTests {
         request.guards = guards
         request.size = 100
         #expect(store.enqueue(WriteID(1), request, for: results) == nil)
-        return results.wait(for: 1)[1]
+        return results.awaitFurther(1)[1]
     }
 
     @Test("While a restart may restore a commit with an unknown outcome, the log refuses all later writes")

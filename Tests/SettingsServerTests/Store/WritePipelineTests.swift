@@ -55,7 +55,7 @@ struct ScriptedStore {
     }
 
     /// Waits for this number of further results. Returns all results so far by the number of the write.
-    func awaitFurtherResults(_ count: Int) -> [Int: WriteResult] { results.wait(for: count) }
+    func awaitFurtherResults(_ count: Int) -> [Int: WriteResult] { results.awaitFurther(count) }
 }
 
 @Suite(.ownThread)
@@ -164,9 +164,9 @@ struct WritePipelineTests {
         let store = Store(state, log: ScriptedLog()) { Timestamp(milliseconds: 1000) }
         let results = CollectedResults()
         #expect(store.enqueue(WriteID(1), try .put("a", 1, requestKey: "k"), for: results) == nil)
-        #expect(results.wait(for: 1)[1]?.setting?.changed == true)
+        #expect(results.awaitFurther(1)[1]?.setting?.changed == true)
         #expect(store.enqueue(WriteID(2), try .put("a", 1, requestKey: "k"), for: results) == nil)
-        let result = results.wait(for: 1)[2]
+        let result = results.awaitFurther(1)[2]
         #expect(result?.setting?.changed == false)
         #expect(result?.setting?.isReplayed == false)
     }
@@ -324,7 +324,7 @@ struct WritePipelineTests {
         let results = CollectedResults()
         for (id, command) in commands.enumerated() {
             #expect(store.enqueue(WriteID(id), WriteRequest(command), for: results) == nil)
-            #expect(results.wait(for: 1)[id]?.problem == nil)
+            #expect(results.awaitFurther(1)[id]?.problem == nil)
         }
     }
 }

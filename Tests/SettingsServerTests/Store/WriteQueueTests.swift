@@ -14,7 +14,7 @@ struct WriteQueueTests {
 
         func append(_ write: PendingWrite, within limit: Int) -> Bool { queue.append(write, within: limit) }
 
-        func removeSlice(atMost count: Int, bytes: Int, now: UInt64, _ limits: WriteLimits) -> [PendingWrite] {
+        func dequeue(atMost count: Int, bytes: Int, now: UInt64, _ limits: WriteLimits) -> [PendingWrite] {
             queue.dequeue(atMost: count, bytes: bytes, now: now, limits)
         }
     }
@@ -67,7 +67,7 @@ struct WriteQueueTests {
             case "+": now += number * 1_000_000
             case "=": tested.queue.recordCostlyWrites(endedAt: now, duration: number * 1_000_000, Self.limits)
             case "-":
-                let write = tested.removeSlice(atMost: 1, bytes: .max, now: now, Self.limits).first
+                let write = tested.dequeue(atMost: 1, bytes: .max, now: now, Self.limits).first
                 order.append(write.map { "\($0.id.number)" } ?? "none")
             case let client?:
                 let parts = step.dropFirst().split(separator: ":")
@@ -86,18 +86,19 @@ struct WriteQueueTests {
         let tested = Queue()
         for id in 1...5 { #expect(tested.append(try makeWrite(id, of: nil), within: .max)) }
         for id in 6...9 { #expect(tested.append(try makeWrite(id, of: nil, time: 8_000_000), within: .max)) }
-        #expect(tested.removeSlice(atMost: 2, bytes: .max, now: 0, Self.limits).map(\.id.number) == [1, 2])
-        #expect(tested.removeSlice(atMost: 9, bytes: 250, now: 0, Self.limits).map(\.id.number) == [3, 4])
+        #expect(tested.dequeue(atMost: 2, bytes: .max, now: 0, Self.limits).map(\.id.number) == [1, 2])
+        #expect(tested.dequeue(atMost: 9, bytes: 250, now: 0, Self.limits).map(\.id.number) == [3, 4])
         #expect(
-            tested.removeSlice(atMost: 9, bytes: 1, now: 0, Self.limits).map(\.id.number) == [5],
+            tested.dequeue(atMost: 9, bytes: 1, now: 0, Self.limits).map(\.id.number) == [5],
             "one write always fits")
         #expect(
-            tested.removeSlice(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [6, 7],
+            tested.dequeue(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [6, 7],
             "two costly writes take 16 ms of the 20 ms of a slice")
         #expect(tested.append(try makeWrite(10, of: nil), within: .max))
-        // A costly write is due after twenty times its estimated time: 160 ms.
-        #expect(tested.removeSlice(atMost: 9, bytes: .max, now: 160_000_000, Self.limits).map(\.id.number) == [8, 10])
-        #expect(tested.removeSlice(atMost: 9, bytes: .max, now: 160_000_000, Self.limits).map(\.id.number) == [9])
+        // A costly write is due after twenty times its estimated time: 160 ms. While cheap writes wait, a slice has
+        // only one costly write.
+        #expect(tested.dequeue(atMost: 9, bytes: .max, now: 160_000_000, Self.limits).map(\.id.number) == [8, 10])
+        #expect(tested.dequeue(atMost: 9, bytes: .max, now: 160_000_000, Self.limits).map(\.id.number) == [9])
         #expect(tested.queue.isEmpty && tested.queue.bytes == 0 && tested.queue.estimatedTime == 0)
     }
 
@@ -106,12 +107,12 @@ struct WriteQueueTests {
         let (tested, one, other) = (Queue(), ClientKey.caller("one"), ClientKey.caller("other"))
         for id in 1...4 { #expect(tested.append(try makeWrite(id, of: one), within: .max)) }
         #expect(tested.append(try makeWrite(5, of: one, time: 2_000_000), within: .max))
-        let slice = tested.removeSlice(atMost: 3, bytes: .max, now: 0, Self.limits)
+        let slice = tested.dequeue(atMost: 3, bytes: .max, now: 0, Self.limits)
         #expect(tested.append(try makeWrite(6, of: other), within: .max))
         tested.queue.requeue(slice[1...])
         #expect(tested.queue.count == 5 && tested.queue.bytes == 500)
         let remaining = (1...5).flatMap { _ in
-            tested.removeSlice(atMost: 1, bytes: .max, now: 0, Self.limits).map(\.id.number)
+            tested.dequeue(atMost: 1, bytes: .max, now: 0, Self.limits).map(\.id.number)
         }
         #expect(remaining == [2, 6, 3, 4, 5])
         #expect(tested.queue.isEmpty && tested.queue.bytes == 0)
@@ -121,11 +122,11 @@ struct WriteQueueTests {
     func front() throws {
         let tested = Queue()
         for id in 1...3 { #expect(tested.append(try makeWrite(id, of: nil), within: .max)) }
-        let slice = tested.removeSlice(atMost: 2, bytes: .max, now: 0, Self.limits)
+        let slice = tested.dequeue(atMost: 2, bytes: .max, now: 0, Self.limits)
         #expect(tested.append(try makeWrite(4, of: nil), within: .max))
         tested.queue.returnToFront(slice)
         #expect(tested.queue.count == 4 && tested.queue.bytes == 400)
-        #expect(tested.removeSlice(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [1, 2, 3, 4])
+        #expect(tested.dequeue(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [1, 2, 3, 4])
     }
 
     @Test("The queue refuses writes beyond its limit of bytes, and beyond half of it for a client while others wait")

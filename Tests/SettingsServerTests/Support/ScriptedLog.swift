@@ -10,10 +10,12 @@ import TestSupport
 /// add commits of other daemons.
 final class ScriptedLog: CommitLog {
     private struct Contents {
+        /// The commits of the next flush, each with the revision of the commit before it.
         var staged: [(commit: Commit, predecessor: Revision)] = []
         var flushed: [[(commit: Commit, predecessor: Revision)]] = []
         var failures: [CommitLogError] = []
         var published: [Revision] = []
+        /// The deadline of each flush so far.
         var deadlines: [UInt64] = []
         /// True if the outcome of the last commits is unknown, so that the next batch needs a flush even without
         /// commits.
@@ -48,7 +50,7 @@ final class ScriptedLog: CommitLog {
         gate?.signal()
     }
 
-    /// Waits until a flush has begun.
+    /// Waits until a flush has begun. Each flush ends one call, so a second call waits for a second flush.
     func awaitFlushStart() {
         flushing.patientWait()
     }
@@ -158,7 +160,7 @@ final class CollectedResults: WriteReceiver {
 
     /// Waits for this number of further results. Returns all results so far by the number of the write, even if the
     /// wait times out.
-    func wait(for count: Int) -> [Int: WriteResult] {
+    func awaitFurther(_ count: Int) -> [Int: WriteResult] {
         for _ in 0..<count where arrived.wait(timeout: .now() + .seconds(20)) == .timedOut { break }
         return Dictionary(results.withLock { $0 }.map { ($0.id.number, $0) }, uniquingKeysWith: { $1 })
     }

@@ -70,6 +70,7 @@ struct DeadlineTests {
         #expect(try client.readResponse().text.utf8.count == "POS /b ".utf8.count + 10000)
     }
 
+    // A line break between requests does not begin a request.
     @Test(arguments: ["", "\r\n"])
     func `An idle connection is closed without an answer`(lineBreak: String) throws {
         let time = ManualClock()
@@ -131,6 +132,7 @@ struct DeadlineTests {
         let client = try server.connect(receiveBuffer: 4096)
         try client.send(get("/big"))
         let head = try client.readHead()
+        // Memory is short while some work waits for memory. Only then does the minimum rate apply.
         budget.beginWaiting()
         for _ in 0..<10 {
             // The answer is much larger than the buffers of the kernel, so the server sends most of it after the client

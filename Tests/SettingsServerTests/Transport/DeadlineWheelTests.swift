@@ -3,6 +3,7 @@ import Testing
 
 @testable import HTTPServer
 
+/// A wheel divides the time into ticks. After the end of a tick, it returns the identifiers of the deadlines in it.
 @Suite(.ownThread)
 struct DeadlineWheelTests {
     // All times are in nanoseconds.

@@ -114,6 +114,7 @@ struct JointSendingTests {
         // For the size 1, the kernel uses its smallest buffers.
         let server = try TestServer(sendBuffer: 1)
         let (clients, exchanges) = try connect(server, receiveBuffer: 1)
+        // The longest body that a joint send contains.
         let long = String(repeating: "0123456789abcdef", count: ParallelSend.maximumPieceLength / 16)
         answer(exchanges) { _ in Script.response(long) }
         server.awaitLoops()

@@ -58,6 +58,7 @@ struct MemoryBudgetTests {
         let reservation = budget.reserve(600)
         budget.update(limit: 400)
         #expect(reservation != nil && budget.isShort && budget.reserve(1) == nil)
+        // Seven eighths of 1600 bytes are 1400 bytes, of which 600 are reserved.
         budget.update(limit: 1600)
         #expect(budget.reserve(800) != nil)
     }

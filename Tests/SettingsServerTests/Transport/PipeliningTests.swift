@@ -61,6 +61,7 @@ struct PipeliningTests {
         for number in 1...3 { server.script.answer("/later\(number)") }
         let answers = try (0..<4).map { _ in try client.readResponse() }
         #expect(answers.map(\.text) == ["/later1", "/later2", "last", "/later3"])
+        // The connection closes after the last answer, so only this answer says so.
         #expect(answers.map { $0.field("Connection") } == [nil, nil, nil, "close"])
         #expect(try client.readUntilClose().isEmpty)
     }

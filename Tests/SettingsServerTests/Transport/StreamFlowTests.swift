@@ -165,6 +165,7 @@ struct StreamFlowTests {
         let (client, exchange) = try beginStream(server)
         _ = try fillSocketBuffer(server, exchange)
         try server.onLoop(exchange) { loop, ticket in
+            // One piece more than the limit.
             for _ in 0..<65 { loop.push(ticket, Self.piece) }
         }
         while try unsentBytes(server, exchange) > limits.streamBytes { _ = try client.readChunk() }
@@ -193,6 +194,7 @@ struct StreamFlowTests {
             loop.push(ticket, Self.piece)
         }
         #expect(try unsentBytes(server, exchange) > Self.piece.count)
+        // The first piece does not count, because no bytes were unsent before it. These two pieces exceed the limit.
         for _ in 0..<2 { try server.onLoop(exchange) { _ = $0.push($1, Array(Self.piece[..<6000])) } }
         // Both requests of the connection are closed.
         #expect(server.script.log.wait(for: "closed", times: 2))

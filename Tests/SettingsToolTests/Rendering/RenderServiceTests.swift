@@ -126,6 +126,7 @@ struct RenderServiceTests {
         try awaitContent("dark 14")
         #expect(shell.text("checks") == "light 0\nlight 13\ndark 14\n")
         render.signal(SIGTERM)
+        // The message occurs once, so it separates two parts.
         #expect(try render.end().errors.components(separatedBy: "cannot replace").count == 2)
     }
 

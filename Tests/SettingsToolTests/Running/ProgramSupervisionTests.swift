@@ -12,7 +12,9 @@ struct ProgramSupervisionTests {
     private enum Event {
         /// The variable `A` has this value.
         case value(String)
+        /// The program has ended with this exit code.
         case end(Int32)
+        /// A signal that another process sends to `settings` only.
         case signal(ProcessSignal)
         /// A signal from a key such as Ctrl-C, which the kernel also sends to the program.
         case key(ProcessSignal)
@@ -50,6 +52,7 @@ struct ProgramSupervisionTests {
             case .signal(let signal):
                 actions = supervision.receive(.init(signal, isFromKernel: false), isDelivered: false, at: now)
             case .key(let signal):
+                // The kernel has delivered the signal to the program, too.
                 actions = supervision.receive(.init(signal, isFromKernel: true), isDelivered: true, at: now)
             case .terminalEnd:
                 actions = supervision.receive(.init(.hangUp, isFromKernel: true), isDelivered: false, at: now)
@@ -152,7 +155,8 @@ struct ProgramSupervisionTests {
                 Step(0.9, .value("2"), [], next: 1.1), Step(1, event, sent, next: 6), Step(2, .value("3"), [], next: 6),
             ]
             runSteps(.restart, shutdown + [Step(3, .end(130), [.end(code: 130)], next: 6)])
-            // A program that has ignored the signal is still supervised, and its end is no failure.
+            // A program that has ignored the signal is still supervised: after the stop timeout, the change restarts
+            // it, and a failure after this restart starts it again.
             runSteps(
                 .restart,
                 shutdown + [

@@ -168,6 +168,7 @@ struct RunChangesTests {
         try shell.stop()
         #expect(try shell.run("rm -r data").code == 0)
         try shell.startAgain()
+        // Without the data, the variable is not set.
         _ = try run.line(containing: "count .")
         try shell.runSettings("set", "app", "launchCount=4")
         _ = try run.line(containing: "count 4.")
@@ -226,6 +227,7 @@ struct RunChangesTests {
             "settings run app --cache cache \($0)"
         }
         for command in commands { #expect(try shell.run("\(command) -- true").code == 0) }
+        // Each command has replaced the cache of the command before it, so only the last command can use the cache.
         try shell.stop()
         for command in commands.dropLast() {
             let end = try shell.run("\(command) --timeout 100ms -- echo started")

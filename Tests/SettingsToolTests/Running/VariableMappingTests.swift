@@ -57,6 +57,7 @@ struct VariableMappingTests {
     @Test("If settings cannot become variables, one error names each of these settings")
     func problems() throws {
         let advice = "; choose other names with --map, or fewer settings with --only"
+        // The kernel allows 131,072 bytes for `B=`, the value and a final zero byte. This value is one byte too long.
         let long = String(repeating: "x", count: 131_070)
         let cases: [(settings: [EffectiveSetting], problems: String)] = [
             (
@@ -82,6 +83,7 @@ struct VariableMappingTests {
 
     @Test("With --secrets, a secret that the caller may not read is an error, which also names the other problems")
     func concealed() throws {
+        // A caller that may not read a secret gets no value.
         let settings = [try Self.setting("password", nil, isSecret: true), try Self.setting("2nd")]
         #expect(try VariableMapping().variables(of: [settings[0]]).isEmpty)
         let error = #expect(throws: ToolError.self) {
