@@ -73,7 +73,7 @@ struct GatewayTests {
     }
 
     @Test(
-        "unset --drop of a suite too large for one commit removes the values first, then drops the suite with a guard")
+        "If a suite is too large to be dropped in one commit, unset --drop reads the suite and drops it with a guard")
     func dropInParts() throws {
         let unknown = Self.answer(404, #"{"status":404,"code":"unknown_suite","detail":"there is no suite app"}"#)
         let large = Self.answer(413, #"{"status":413,"code":"too_large","detail":"too many keys"}"#)

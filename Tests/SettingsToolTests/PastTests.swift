@@ -134,6 +134,7 @@ struct PastTests {
 
     @Test("history shows twenty changes of a commit, and all with --full or --json")
     func largeCommit() throws {
+        // `wc -l` also counts the line with the revision.
         try Shell(hasSchema: false).runTranscript(
             #"""
             $ settings set app $(seq -f 'k%02.0f=1' 20) --quiet; settings history app | wc -l
@@ -222,6 +223,7 @@ struct PastTests {
 
     @Test("restore sets all or some settings of a suite to their values at an earlier revision")
     func restore() throws {
+        // `1w` is a week ago, before the first commit.
         try Shell(Self.commits).runTranscript(
             #"""
             $ settings restore app 2 theme

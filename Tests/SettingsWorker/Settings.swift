@@ -16,6 +16,7 @@ struct WorkerKeys: DefaultsKeyStore {
 /// The issues that the adapter has reported.
 let reportedIssues = Mutex<[DefaultsIssue]>([])
 
+// The mode `confirmed` makes each setter wait for the answer of the daemon.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 let Defaults = DefaultsAdapter(
     suite: "worker", keyStore: WorkerKeys(), timeout: .seconds(60), writes: .confirmed,

@@ -53,6 +53,7 @@ package struct RandomJSON {
             return generator.pick([.integer(0), .integer(1), .double(0.0), .double(-0.0), .double(0.5), .double(1.0)])
         case .wide:
             if Bool.random(using: &generator) { return .double(finiteDouble()) }
+            // A double cannot represent every integer above 2^53.
             let extremes: [Int64] = [0, 1, -1, .max, .min, .max - 1, .min + 1, 1 << 53, 1 << 53 + 1]
             return .integer(
                 generator.chance(oneIn: 3) ? generator.pick(extremes) : Int64(bitPattern: generator.next()))

@@ -7,7 +7,7 @@ import TestSupport
 struct RandomCommits {
     var random: SeededGenerator
     var suites = ["app", "editor", "net"]
-    /// The time of the system clock in milliseconds. It may go backwards.
+    /// The time of the system clock in milliseconds. It may go backwards, also because a test sets it back.
     var clock: Int64 = 1_760_000_000_000
 
     /// True if some commits create, extend and end pending actions.
@@ -81,6 +81,7 @@ struct RandomCommits {
         default:
             let operations = try (0...random.below(3)).map { _ in
                 let number = random.below(8)
+                // One key has characters that take two bytes in UTF-8 or an escape in JSON.
                 let key = try KeyName(number == 7 ? "schlüssel \"7\"" : "key\(number)")
                 return Transaction.Operation(suite: suite, key: key, chance(percent: 30) ? .delete : .set(value()))
             }

@@ -88,7 +88,8 @@ struct CommandsOfRootTests {
         #expect(try create("a", secret).code == 0)
         let before = try Data(contentsOf: URL(filePath: secret))
         #expect(symlink(secret, home + "/tokens.json") == 0)
-        // The command takes the rights of the owner of `home`, who may not read the file of root.
+        // The command takes the rights of the owner of `home`, who may not read the file of root. The exit code 78 says
+        // that the configuration, here the token file, cannot be used.
         let end = try create("b", home + "/tokens.json")
         #expect(end.code == 78 && end.errors.contains("Permission denied"), "\(end)")
         #expect(try Data(contentsOf: URL(filePath: secret)) == before)

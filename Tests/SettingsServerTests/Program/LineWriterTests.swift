@@ -4,6 +4,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
+/// A `LineWriter` writes lines to a descriptor in the background, and drops lines for which its buffer has no room.
 @Suite(.ownThread)
 struct LineWriterTests {
     private static let line = Array((String(repeating: "x", count: 99) + "\n").utf8)

@@ -98,6 +98,7 @@ struct ServiceManagerTests {
             (["WATCHDOG_USEC": "soon"], nil),
         ] as [([String: String], UInt64?)])
     func interval(variables: [String: String], nanoseconds: UInt64?) throws {
+        // The daemon has the process number 7.
         let log = Log(level: .error, clock: { Timestamp.now() }, write: { _ in })
         let environment = variables.merging(["NOTIFY_SOCKET": "/run/notify"]) { $1 }
         let manager = try #require(ServiceManager(environment: environment, process: 7, log: log))

@@ -114,6 +114,7 @@ struct WriteQueueTests {
         let remaining = (1...5).flatMap { _ in
             tested.dequeue(atMost: 1, bytes: .max, now: 0, Self.limits).map(\.id.number)
         }
+        // The clients take turns after write 2. The costly write 5 waits for the cheap writes.
         #expect(remaining == [2, 6, 3, 4, 5])
         #expect(tested.queue.isEmpty && tested.queue.bytes == 0)
     }

@@ -8,8 +8,8 @@ import Testing
 @testable import HTTPServer
 
 /// `ScriptedHandler` answers `/later…` when the test calls `answer`, `/slow` after two milliseconds of work, and `/big`
-/// with eight megabytes. Any other answer has the method, the path and the body: `GET /a `. The log of the script has the
-/// calls of the handler and the events of the server.
+/// with eight megabytes. Any other answer has three letters of the method, the path and the body: `GET /a `. The log
+/// of the script has the calls of the handler and the events of the server.
 @Suite(.ownThread)
 struct HTTPServerTests {
     @Test
@@ -166,7 +166,7 @@ struct HTTPServerTests {
         let clients = try (0..<140).map { _ in try server.connect() }
         // Waits until the loop has the connections, because stopping earlier would reset them.
         try eventually { server.server.loops[0].arrivalCount == 128 }
-        server.stop(within: 10)
+        server.stop(withinSeconds: 10)
         gate.signal()
         #expect(server.script.log.wait(for: "stopped"))
         for client in clients[..<128] { #expect(try client.readUntilClose().isEmpty) }
@@ -177,7 +177,7 @@ struct HTTPServerTests {
         let server = try TestServer(accept: { _ in .exhausted(SystemError(call: "accept4", code: EMFILE)) })
         let client = try server.connect()
         #expect(server.script.log.wait(for: "paused"))
-        server.stop(within: 10)
+        server.stop(withinSeconds: 10)
         #expect(server.script.log.wait(for: "stopped"))
         #expect(throws: RawClient.Failure.self) { try client.readResponse() }
     }
@@ -192,7 +192,7 @@ struct HTTPServerTests {
         let waiting = try server.connect()
         try waiting.send(get("/later1") + get("/later2"))
         #expect(server.script.log.wait(for: "handled /later2"))
-        server.stop(within: 60)
+        server.stop(withinSeconds: 60)
         #expect(try idle.readUntilClose().isEmpty)
         #expect(throws: RawClient.Failure.self) { try server.connect() }
         #expect(!server.script.log.all.contains("stopped"))
@@ -213,7 +213,7 @@ struct HTTPServerTests {
         try client.send(get("/big"))
         #expect(server.script.log.wait(for: "handled /big"))
         server.awaitLoops()
-        server.stop(within: 60)
+        server.stop(withinSeconds: 60)
         server.awaitLoops()
         #expect(!server.script.log.all.contains("stopped"))
         #expect(try client.readResponse().body.count == ScriptedHandler.bigLength)
@@ -228,7 +228,7 @@ struct HTTPServerTests {
         let client = try server.connect()
         try client.send(get("/later"))
         #expect(server.script.log.wait(for: "handled /later"))
-        server.stop(within: 0.01)
+        server.stop(withinSeconds: 0.01)
         #expect(server.script.log.wait(for: "stopped"))
         #expect(server.script.log.all.contains("closed"))
         #expect(try client.readUntilClose().isEmpty)
@@ -285,7 +285,7 @@ struct HTTPServerTests {
         let request = get("/slow")
         try slow.send(get("/a") + request.prefix(10))
         #expect(try slow.readResponse().text == "GET /a ")
-        server.stop(within: 60)
+        server.stop(withinSeconds: 60)
         #expect(server.script.log.wait(for: "stopping"))
         try waiting.send(get("/behind"))
         #expect(server.script.log.wait(for: "handled /behind"))
@@ -310,7 +310,7 @@ struct HTTPServerTests {
         try client.send(get("/later"))
         #expect(server.script.log.wait(for: "handled /later"))
         let exchange = try #require(server.script.removePending("/later"))
-        server.stop(within: 60)
+        server.stop(withinSeconds: 60)
         #expect(server.script.log.wait(for: "stopping"))
         try server.onLoop(exchange) { loop, ticket in
             loop.beginStream(ticket, Script.response("begin"))

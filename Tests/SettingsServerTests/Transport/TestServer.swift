@@ -86,7 +86,7 @@ final class TestServer {
         server.checkDeadlines()
     }
 
-    func stop(within seconds: Double) {
+    func stop(withinSeconds seconds: Double) {
         isStopped = true
         server.stop(within: UInt64(seconds * Double(TransportLimits.second))) { [log = script.log] in
             log.add("stopped")
