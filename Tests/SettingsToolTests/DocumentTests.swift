@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests of `edit` and `transaction` with the built program.
+/// Tests of `edit` and `transaction` with the built program. The exit code 4 says that the suite does not exist, 5 that
+/// the change was refused, and 1 that the command failed for another reason.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct DocumentTests {
@@ -175,7 +176,6 @@ struct DocumentTests {
         #expect(end.code == 0)
         #expect(end.output.hasPrefix("a: (unset) → 1\n(a dry run: nothing was changed)\n"))
         #expect(try remainingFiles().count == 1)
-        // The exit code 4 says that the suite does not exist.
         #expect(try shell.settings("export", "app").code == 4)
     }
 

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// Tests of `plan` and `apply` with the built program.
+/// Tests of `plan` and `apply` with the built program. The exit code 2 says that a plan has changes, 5 that the change
+/// is refused, and 64 that the command line is wrong.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct PlanTests {

@@ -2,7 +2,8 @@ import TestSupport
 import Testing
 
 /// Tests of the program at a terminal: keys such as Ctrl-C (`\003`), editors, and messages about progress. The exit code
-/// -2 says that SIGINT has ended the program.
+/// -2 says that SIGINT has ended the program, 4 that the suite does not exist, 5 that the change was refused, and 8
+/// that nobody confirmed the change in time.
 @Suite(.ownThread)
 struct TerminalTests {
     private let shell: Shell
