@@ -25,6 +25,8 @@ struct FormatTests {
         return end.output
     }
 
+    /// Values that a format could lose: numbers of each size, arrays whose elements have one type or several types, and
+    /// texts with characters that have a meaning in a format.
     private static let values = #"""
         {"a/b/c":"in a group","big":9223372036854775807,"small":-9223372036854775808,"byte":255,"word":65536,"double":1.0,
         "minusZero":-0.0,"tiny":2.2250738585072014e-308,"huge":1.7976931348623157e308,"third":0.1,"emptyText":"","no":false,"yes":true,
@@ -107,6 +109,7 @@ struct FormatTests {
         #expect(try shell.run("settings export app --format \(format) >values.plist").code == 0)
         let file = URL(fileURLWithPath: "\(shell.directory.path)/values.plist")
         let read = try PropertyListSerialization.propertyList(from: Data(contentsOf: file), format: nil)
+        // The numbers are the instants of `at` and of `times` in seconds since 1970.
         let expected: NSDictionary = [
             "at": Date(timeIntervalSince1970: 1_795_168_800), "local": "2026-11-20T10:00:00+01:00",
             "icon": Data([0, 1, 2]), "times": [Date(timeIntervalSince1970: -11_644_473_600)],

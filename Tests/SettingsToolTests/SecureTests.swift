@@ -72,8 +72,8 @@ struct SecureTests {
         let text = "{\n" + members.joined(separator: ",\n") + "\n}\n"
         try shell.runSettings("import", "copy", try shell.directory.file("all.json", text), "--quiet")
         #expect(try shell.runSettings("export", "copy") == text)
-        // The import sends one request. The export sends three requests over a second connection. nginx writes the line
-        // of a request to its log after it has sent the answer.
+        // The import sends one request. The export sends three requests, each for at most 1,000 keys, over a second
+        // connection. nginx writes the line of a request to its log after it has sent the answer.
         try eventually { shell.text("access").split(separator: "\n").count == 4 }
         #expect(Set(shell.text("access").split(separator: "\n")).count == 2)
     }

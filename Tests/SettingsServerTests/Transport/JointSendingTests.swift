@@ -65,6 +65,7 @@ struct JointSendingTests {
         }
     }
 
+    // `isShared`: all answers are the same `Response`, as for watchers with the same subject.
     @Test(arguments: [true, false])
     func `A joint send answers each request as its method, version and Connection field demand`(isShared: Bool) throws {
         let server = try TestServer()

@@ -7,7 +7,7 @@ import Testing
 
 /// Streams to clients that read slowly. `ScriptedHandler` leaves requests for `/later…` to the test, which begins a
 /// stream as the answer. The log of the script has the calls of the handler, such as `drained` and `closed`. The server
-/// resets a connection if more than `streamBytes` of its stream are unsent for the time `streamTime`.
+/// resets a connection if more than `streamBytes` of its stream are unsent for `streamTime` nanoseconds.
 @Suite(.ownThread)
 struct StreamFlowTests {
     private static let piece = [UInt8](repeating: 0x2E, count: 64 * 1024)
@@ -95,19 +95,19 @@ struct StreamFlowTests {
     {
         let server = try TestServer()
         let (client, exchange) = try beginStream(server)
-        let state = [UInt8](repeating: 0x2E, count: 8 << 20)
+        let largePiece = [UInt8](repeating: 0x2E, count: 8 << 20)
         let isPushed = Atomic(false)
         server.script.whenIterationEnds.withLock { hook in
             // At this point the loop has found that all bytes are sent. It calls `drained` in the next iteration.
             hook = { loop in
                 guard !isPushed.exchange(true, ordering: .relaxed) else { return }
-                loop.push(exchange.ticket, state)
+                loop.push(exchange.ticket, largePiece)
             }
         }
         try server.onLoop(exchange) { $0.notifyWhenDrained($1) }
         #expect(try unsentBytes(server, exchange) > 0)
         #expect(server.script.log.count("drained") == 0)
-        #expect(try client.readChunk()?.utf8.count == state.count)
+        #expect(try client.readChunk()?.utf8.count == largePiece.count)
         #expect(server.script.log.wait(for: "drained"))
         #expect(try unsentBytes(server, exchange) == 0)
     }
@@ -122,10 +122,10 @@ struct StreamFlowTests {
         try client.send(get("/later"))
         #expect(server.script.log.wait(for: "handled /later"))
         let exchange = try #require(server.script.removePending("/later"))
-        let state = [UInt8](repeating: 0x2E, count: 8 << 20)
+        let largePiece = [UInt8](repeating: 0x2E, count: 8 << 20)
         try server.onLoop(exchange) { loop, ticket in
             loop.beginStream(ticket, Script.response("begin"))
-            for _ in 0..<2 { loop.push(ticket, state) }
+            for _ in 0..<2 { loop.push(ticket, largePiece) }
         }
         // An event has 1000 bytes: 993 bytes and 7 bytes of a chunk frame. So ten events reach the limit.
         let event = [UInt8](repeating: 0x2E, count: 993)
@@ -137,11 +137,11 @@ struct StreamFlowTests {
         #expect(server.script.log.count("closed") == 0)
         _ = try client.readHead()
         #expect(try client.readChunk() == "begin")
-        for _ in 0..<2 { #expect(try client.readChunk()?.utf8.count == state.count) }
+        for _ in 0..<2 { #expect(try client.readChunk()?.utf8.count == largePiece.count) }
         for _ in 0..<10 { #expect(try client.readChunk()?.utf8.count == event.count) }
         // The client has read everything, so the lag is zero again.
         #expect(try unsentBytes(server, exchange) == 0)
-        try server.onLoop(exchange) { _ = $0.push($1, state) }
+        try server.onLoop(exchange) { _ = $0.push($1, largePiece) }
         for _ in 0..<10 {
             server.awaitLoops()
             try server.onLoop(exchange) { _ = $0.push($1, event) }

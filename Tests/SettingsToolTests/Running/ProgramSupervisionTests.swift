@@ -20,6 +20,7 @@ struct ProgramSupervisionTests {
         case key(ProcessSignal)
         /// A signal to `settings` because the terminal disappeared.
         case terminalEnd
+        /// Only the time has passed.
         case nothing
     }
 
