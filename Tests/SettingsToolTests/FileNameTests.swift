@@ -122,6 +122,7 @@ struct FileNameTests {
         let end = try shell.run(
             names + #"set -e; echo other >"$d"; ln "$d" ".$d.settings-old"; echo >".$d.settings-new-1"; "#
                 + #"settings render t --to "$c" --reload true; cat "$c" "$d"; ls -A | grep -c settings-"#)
+        // The two files with the other encoding remain.
         #expect(end.code == 0 && end.output == "wrote caf\u{E9}\nlight\nother\n2\n", "\(end)")
     }
 
@@ -131,6 +132,7 @@ struct FileNameTests {
         for words in [#"import app "$n""#, #"plan "$n""#, #"schema generate swift --file "$n""#, #"--token-file "$n""#]
         {
             let end = try shell.run(Self.withNames("settings complete \(words)"))
+            // This line makes the completion function of the shell offer files.
             #expect(end.code == 0 && end.output == "\tfiles\n" && end.errors == "", "\(words): \(end)")
         }
     }

@@ -21,8 +21,8 @@ final class SimulatedDisk: FileSystem {
 
     /// The data that survives a restart.
     enum Survival: CaseIterable {
-        /// All data, as after a crash of the process without a power loss. Data that was not synced is still not
-        /// synced.
+        /// All data, as after a crash of the process without a power loss. A later restart can still
+        /// lose data that was not synced.
         case everything
         /// Only synced data.
         case syncedOnly
