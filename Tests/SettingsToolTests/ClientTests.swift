@@ -54,6 +54,7 @@ struct ClientTests {
         try report("web1", success(new))
         try report("web2", success(old))
         try report("web3", #"{"applied":"\#(old)","failed":"\#(new)","reason":"port in use"}"#)
+        // The other columns have times and the sender.
         let lines = try shell.run("settings clients app --format tsv --header | cut -f 1,2,3,4,9").output
         #expect(
             lines == """
