@@ -2,7 +2,8 @@ import ClientTestSupport
 import TestSupport
 import Testing
 
-/// Tests of the program `settings` with a proxy that answers requests itself, without the daemon.
+/// Tests of the program `settings` with a scripted server. It answers as a proxy does that cannot reach the daemon, or
+/// as a daemon does in a state that a test can hardly cause, such as a full disk.
 @Suite(.ownThread)
 struct GatewayTests {
     private static let page = "<html>gateway</html>"

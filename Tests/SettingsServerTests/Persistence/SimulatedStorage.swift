@@ -34,6 +34,7 @@ struct SimulatedStorage: Sendable {
     var names: [String: Int] = [:]
     /// The names that are certainly on disk.
     var durableNames: [String: Int] = [:]
+    /// The changes of names since the last sync of the directory.
     var pendingNames: [NameChange] = []
     /// The inode numbers of open files by descriptor.
     var descriptors: [Int32: Int] = [:]
@@ -47,6 +48,7 @@ struct SimulatedStorage: Sendable {
     var failing: [FileError.Call: Int32] = [:]
     /// The error code of every call; nil if not all calls fail.
     var errorOfAllCalls: Int32?
+    /// True after a power loss, until the restart.
     var isDown = false
     /// True if the next write stores only a part of its data.
     var isNextWriteShort = false

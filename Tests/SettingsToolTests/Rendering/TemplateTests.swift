@@ -15,6 +15,7 @@ struct TemplateTests {
         "settings set com.example.app port=8080 --quiet", "settings set app key=hunter2 null=null --quiet",
     ]
 
+    /// The setting `x` of `app` and the suite `nothing` do not exist.
     private static let results: [(template: String, result: String)] = [
         // Values.
         ("{{ app.theme }}|{{app.player.volume}}|{{ app.player.muted }}|{{ app.null }}", "dark|0.5|true|null"),
