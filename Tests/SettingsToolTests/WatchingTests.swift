@@ -83,6 +83,7 @@ struct WatchingTests {
     func unknownCursor() throws {
         let shell = try Shell(["settings set app theme=dark name=ann key=hunter2 --quiet"])
         let cursor = try shell.cursor()
+        // No history has the epoch `5pqfzv56`, and the suite `later` does not exist.
         for (option, values) in [
             ("", #""values":{"app":{"theme":"dark"}},"secrets":{"app":["key"]},"missing":["later"]}"#),
             ("--secrets", #""values":{"app":{"key":"hunter2","theme":"dark"}},"missing":["later"]}"#),
@@ -294,6 +295,7 @@ struct WatchingTests {
         // Between the reads of a and b the suite changes from a=1, b=0 to a=0, b=1.
         let server = try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {
+                // A program that read each key by itself would get these answers, and end too early.
                 if request.hasPrefix("GET /v1/suites/app/keys/") {
                     peer.send(
                         ScriptedServer.answer(#"{"suite":"app","key":"a","value":1,"source":"stored","revision":1}"#))
@@ -333,6 +335,7 @@ struct WatchingTests {
     @Test("watch reports that the history no longer has the changes after the cursor, and continues with new changes")
     func reset() throws {
         let shell = try Shell()
+        // No history has the epoch `aaaaaaaa`.
         let watch = try shell.start("exec settings watch app --since aaaaaaaa.1 >&2")
         _ = try watch.line(containing: "settings: the daemon cannot return the changes after the cursor")
         #expect(try shell.run("settings set app theme dark").code == 0)
