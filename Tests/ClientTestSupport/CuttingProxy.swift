@@ -42,6 +42,7 @@ package final class CuttingProxy: Sendable {
     package init(to port: UInt16) throws {
         let target = Target(port)
         self.target = target
+        // The first argument, the number of the connection, is not needed.
         server = try ScriptedServer { [answersToDrop] _, peer, log in
             guard let daemon = try? RawClient(port: target.port.withLock { $0 }) else {
                 // The daemon does not run, so the client gets no answer to its request. The end of the script closes

@@ -51,6 +51,7 @@ package final class ListeningSocket: Sendable {
     /// space for 128 connections. Both addresses are `localhost`. Tries again if another program has the port on
     /// 127.0.0.1.
     package static func pair(backlog: Int32) throws -> (ListeningSocket, ListeningSocket) {
+        // The first failed attempt replaces this error.
         var failure: any Error = RawClient.Failure.timeout
         for _ in 0..<20 {
             let ipv6 = try ListeningSocket(.ipv6(0), backlog: 128)

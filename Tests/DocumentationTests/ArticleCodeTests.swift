@@ -30,7 +30,7 @@ struct ArticleCodeTests {
         }
     }
 
-    @Test("Every snippet and every replacement in the tables is compiled in this target")
+    @Test("Every snippet and every replacement in the tables of FromUserDefaults is compiled in this target")
     func snippets() throws {
         let article = try Article.read("FromUserDefaults", of: "SettingsClient")
         let unchanged = article.snippets(under: "### Works as is", inColumn: 0)

@@ -59,14 +59,15 @@ struct LinkTests {
         return components.joined(separator: "/")
     }
 
-    private func expectPage(_ path: String, anchor: String?, _ link: String) throws {
+    /// Expects a page with this anchor. `place` names the link and its page in a failure.
+    private func expectPage(_ path: String, anchor: String?, _ place: String) throws {
         guard FileManager.default.fileExists(atPath: Article.root.appending(path: path).path()) else {
-            Issue.record("\(link): there is no file '\(path)'")
+            Issue.record("\(place): there is no file '\(path)'")
             return
         }
         guard let anchor else { return }
         if Self.anchors(of: try Article(path: path).prose.map(\.text)).contains(anchor) { return }
-        Issue.record("\(link): '\(path)' has no heading with the anchor '\(anchor)'")
+        Issue.record("\(place): '\(path)' has no heading with the anchor '\(anchor)'")
     }
 
     private static func anchors(of lines: [String]) -> [String] {

@@ -6,8 +6,9 @@ import Testing
 
 /// "Reading at a cursor" in docs/http-api.md, for a daemon without a cluster: requests with `Settings-At-Least` wait
 /// until the daemon has the commits up to a cursor. Requests with `Settings-Fresh: true` wait for all acknowledged
-/// commits of the cluster. In a row, `"*"` stands for any value. A target such as `app/keys/a` is relative to
-/// `/v1/suites/`.
+/// commits of the cluster. `WaitingClient` sends a request and returns when the daemon counts it as a watcher; the
+/// daemon counts every request that waits. In a row, `"*"` stands for any value. A target such as `app/keys/a` is
+/// relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct AtLeastTests {
     static let requests: [Request] = [
@@ -86,7 +87,9 @@ struct AtLeastTests {
         #expect(try daemon.readEverything() == before)
     }
 
-    @Test("A wait for a cursor ends after the requested seconds, or when the client closes the connection")
+    @Test(
+        "A wait for a cursor ends after the requested seconds, or when the client ends sending or closes the connection"
+    )
     func ends() throws {
         let daemon = try daemon()
         let later = try cursor(daemon, after: 1)
@@ -94,6 +97,7 @@ struct AtLeastTests {
         #expect(try daemon.send(with("PUT app/keys/b?wait=1 1", atLeast: later)).json?["code"] == "behind")
         #expect(ContinuousClock.now - start >= .seconds(1))
         let peer = try WaitingClient(daemon, with("GET app?wait=300", atLeast: later))
+        // A client that closes only its sending side gets its answer at once.
         peer.client.endSending()
         #expect(try peer.answer().json?["code"] == "behind")
         let closed = try WaitingClient(daemon, with("GET app?wait=300", atLeast: later))
@@ -194,7 +198,8 @@ struct AtLeastTests {
     ]
 
     @Test(
-        "A daemon without a cluster validates Settings-At-Least, Settings-Fresh and wait", arguments: singleDaemonRows)
+        "A daemon without a cluster validates Settings-At-Least, Settings-Fresh and wait, and counts one daemon",
+        arguments: singleDaemonRows)
     func rows(row: Row) throws {
         try row.check()
     }

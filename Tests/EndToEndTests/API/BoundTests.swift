@@ -14,13 +14,13 @@ struct WriteBoundTests {
         configuration.writes.commitKeys = 100
     }
 
-    /// A JSON object with the keys `k0`, `k1` and so on, and with the key `last`.
+    /// A JSON object with the key `kN` for each number N of the range, and with the key `last` if it is not nil.
     private static func map(_ keys: Range<Int>, and last: String? = nil) -> String {
         let names = keys.map { "k\($0)" } + [last].compactMap(\.self)
         return "{" + names.map { #""\#($0)":1"# }.joined(separator: ",") + "}"
     }
 
-    /// The body of a transaction that sets `count` keys and the key `last`.
+    /// The body of a transaction that sets `count` keys, and the key `last` if it is not nil.
     private static func operations(_ count: Int, and last: String? = nil) -> String {
         let names = (0..<count).map { "k\($0)" } + [last].compactMap(\.self)
         let list = names.map { #"{"op":"set","suite":"app","key":"\#($0)","value":1}"# }
@@ -58,9 +58,11 @@ struct WriteBoundTests {
             "DELETE of a prefix with more keys than the limit", given: writesOf150Keys, "DELETE app?prefix=k", 413,
             .tooLarge, body: limitOf100, configure: limitKeys),
         Row(
+            // 61 keys begin with `k1`: `k1`, `k10` to `k19` and `k100` to `k149`.
             "DELETE of a prefix with fewer keys than the limit", given: writesOf150Keys, "DELETE app?prefix=k1", 200,
             configure: limitKeys),
         Row(
+            // A DELETE makes several commits, but a dry run computes only one commit.
             "A dry run of a drop of a suite with more keys than the limit", given: writesOf150Keys,
             "DELETE app?drop&dryRun", 413, .tooLarge, body: limitOf100, configure: limitKeys),
         Row(
@@ -86,7 +88,9 @@ struct WriteBoundTests {
             200, configure: limitKeys),
     ]
 
-    @Test("A write that changes more keys than writes.commitKeys returns 413 with the limit", arguments: rows)
+    @Test(
+        "A write that changes more keys than writes.commitKeys returns 413, unless a tag or a locked key refuses it first",
+        arguments: rows)
     func keys(row: Row) throws {
         try row.check()
     }
@@ -139,6 +143,7 @@ struct WriteBoundTests {
         try daemon.sendOK("PUT app/keys/more 1")
         let refused = try daemon.send(Request("PUT app/schema \(rule)"))
         #expect(refused.status == 422 && refused.text.contains("propertyNames"), "\(refused.text)")
+        // This rule names its keys, so it has no limit. It applies: `k1` requires `k2`.
         try daemon.sendOK(Request("PUT app/schema \(dependency)"))
         try daemon.sendOK("PUT app/keys/another 1")
         #expect(try daemon.send("DELETE app/keys/k2").status == 422)

@@ -5,10 +5,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The limit on memory for requests and answers in transit. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// The limit on memory for requests and answers in transit. `indicesOfReadable` waits until the daemon has answered some
+/// of the clients, and returns their indices. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct BufferTests {
-    /// Limits the memory for requests and answers in transit to 2 MiB.
+    /// Limits the memory for requests and answers in transit to 2 MiB, in a daemon with one event loop.
     private static func useSmallBuffer(_ configuration: inout Configuration) {
         configuration.bufferBytes = 2 << 20
         configuration.loops = 1
@@ -70,7 +71,7 @@ struct BufferTests {
         try daemon.sendOK("PUT app/keys/small 2")
     }
 
-    /// Limits the memory for requests and answers in transit to 16 MiB.
+    /// Limits the memory for requests and answers in transit to 16 MiB, in a daemon with two event loops.
     private static func useMediumBuffer(_ configuration: inout Configuration) {
         configuration.bufferBytes = 16 << 20
         configuration.loops = 2
@@ -105,6 +106,7 @@ struct BufferTests {
     func slowLongBodies(framing: String) throws {
         let daemon = try TestDaemon(Self.useMediumBuffer)
         let slow = try (0..<3).map { _ in try daemon.connect() }
+        // The head of a request reserves the memory for its body.
         for peer in slow { try peer.send(Self.head(3_000_000)) }
         try Self.awaitBufferedBytes(daemon) { $0 > 1_000_000 }
         let text = "\"" + String(repeating: "a", count: 2_000_000) + "\""
@@ -142,6 +144,7 @@ struct BufferTests {
         let others = try (0..<8).map { _ in try begin() }
         first.close()
         for (number, peer) in others.enumerated() {
+            // Of the remaining clients, only the first is asked for its body.
             #expect(RawClient.indicesOfReadable(among: others[number...].map(\.self)) == [0], "peer \(number)")
             #expect(try peer.readHead().status == 100)
             peer.close()
@@ -167,8 +170,10 @@ struct BufferTests {
         try fast.send(letters(900_000))
         let slow = try begin("slow", 1_200_000)
         try slow.send("\"")
+        // The heads of both requests have reserved the memory for 1.4 MB and 1.2 MB.
         try Self.awaitBufferedBytes(daemon) { $0 > 2_600_000 }
         let next = try begin("next", 1_200_000)
+        // Two bytes are the quotation marks.
         var left = 1_400_000 - 2 - 900_000
         while left > 10_000, !slow.isReadable(withinMilliseconds: 100) {
             try fast.send(letters(10_000))

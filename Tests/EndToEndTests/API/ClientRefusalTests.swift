@@ -4,8 +4,9 @@ import TestSupport
 import Testing
 
 /// Reports of clients and requests for the clients of a suite that the daemon refuses, and similar accepted requests.
-/// `e.1` and `other.1` are cursors of epochs that the daemon does not have. In a row, `"*"` stands for any value. A
-/// target such as `app/keys/a` is relative to `/v1/suites/`.
+/// `e.1` and `other.1` are cursors of epochs that the daemon does not have. The parameter `for` asks whether the clients
+/// have applied a cursor, `share` is the share of the clients that suffices, and `behind` lists the clients that have
+/// not. In a row, `"*"` stands for any value. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct ClientRefusalTests {
     /// Creates the suite.
@@ -83,6 +84,7 @@ struct ClientRefusalTests {
     func states() throws {
         let daemon = try TestDaemon()
         let cursor = try daemon.sendOK(Self.put).cursorText
+        // A zero after the cursor makes its revision ten times as large.
         for target in ["for=\(cursor)0", "behind=\(cursor)0", "for=\(cursor)&behind=\(cursor)"] {
             let answer = try daemon.send(Request("GET app/clients?\(target)"))
             #expect(answer.status == 400 && answer.json?["code"] == "bad_request", "\(answer.text)")

@@ -3,8 +3,8 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// "Errors" in docs/http-api.md: which error is returned if a request has several. In a row, `$n` stands for the
-/// revision after the n-th request. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed`
+/// "Errors" in docs/http-api.md: which error is returned if a request has several. `Host` without a value sends
+/// no field Host. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed`
 /// (locked, default 1). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values. A
 /// target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
@@ -166,7 +166,9 @@ struct DecisionOrderTests {
         Row("A request of HTTP/1.0 without Host", Request("GET /v1", "Host").with(version: "HTTP/1.0"), 200),
     ]
 
-    @Test("A request with an unknown host name returns 421, and a request from an unknown origin 403", arguments: hosts)
+    @Test(
+        "A request with an unknown host name returns 421, and from an unknown origin 403; configured names are accepted",
+        arguments: hosts)
     func host(row: Row) throws {
         try row.check()
     }

@@ -205,6 +205,7 @@ struct ErrorTests {
 
     static let types: [Row] = [
         Row("A body in gzip", Request("PUT app/keys/a 1", "Content-Encoding: gzip"), 415, .unsupportedMediaType),
+        // The daemon refuses every Content-Encoding, even one that changes nothing.
         Row(
             "A body with the coding identity", Request("PUT app/keys/a 1", "Content-Encoding: identity"), 415,
             .unsupportedMediaType),

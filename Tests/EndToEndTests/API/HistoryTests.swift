@@ -5,13 +5,14 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// "Read a suite" in docs/http-api.md: suites at an earlier revision. In a row, `"*"` stands for any value.
+/// "Read a suite" in docs/http-api.md: suites at an earlier revision. In a row, `$n` stands for the revision after
+/// the n-th request, and `"*"` for any value. The caller `all` of `ProtectedDaemon` has every right.
 /// `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1), `isOn`
 /// (default false), `name` (at most 3 characters). `Samples.narrowSchema` allows only `volume` and `count` up to 10,
 /// and keeps invalid values. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct HistoryTests {
-    /// The writes before the reads of past states. `$1` to `$8` in a row stand for the revisions of these writes.
+    /// The writes before most reads of past states. They have the revisions `$1` to `$8`.
     static let writes: [Request] = [
         "PUT app/keys/count 3", Samples.schema, "PUT app/keys/volume 1", "PUT b/keys/x 1", Samples.narrowSchema,
         "DELETE app/keys/count", "DELETE app?drop", #"PUT app {"new":true}"#,
@@ -72,6 +73,7 @@ struct HistoryTests {
         Row("The current tag in If-None-Match", given: writes, Request("GET app?at=$3", "If-None-Match: \"$3\""), 304),
         Row("A future revision", given: ["PUT app/keys/a 1"], "GET app?at=999", 400, .badRequest),
         Row("Keys at a future revision", given: ["PUT app/keys/a 1"], "GET app/keys?at=999", 400, .badRequest),
+        // With one commit in memory, the daemon can undo only the last commit, so `$2` is the oldest readable revision.
         Row(
             "A revision that is not retained", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
             "GET app?at=$1", 410, .historyGone, body: #"{"oldest":$2}"#
@@ -85,6 +87,7 @@ struct HistoryTests {
             "The oldest retained revision", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
             "GET app?at=$2&raw", 200, text: #"{"a":2}"#
         ) { $0.history.commits = 1 },
+        // The four retained commits are the last two commits of each suite.
         Row(
             "A retained revision of a suite while another suite changes",
             given: ["PUT app/keys/a 1", "PUT app/keys/a 2"] + (1...9).map { Request("PUT b/keys/x \($0)") },

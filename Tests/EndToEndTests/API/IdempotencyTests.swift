@@ -155,17 +155,17 @@ struct IdempotencyTests {
         try row.check()
     }
 
-    /// A row that sends `request`, which changes nothing, then `meanwhile`, and then `request` again. `body` is the
-    /// expected content of the suite.
+    /// A row that sends `request`, which changes nothing, then `meanwhile`, and then `request` again. The suite must keep
+    /// the revision of `meanwhile`; `body` is its expected content.
     static func unchanged(
         _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ request: Request, meanwhile: Request, _ body: String,
         fields: [String] = []
     ) -> Row {
-        let last = given.count + 2
+        let numberOfMeanwhile = given.count + 2
         return Row(
             name, given: given + [request, meanwhile], request, 200,
             body: #"{"changed":false,"replayed":true}"#, fields: fields,
-            then: [("GET app?view=stored", body), ("GET app", #"{"revision":$\#(last)}"#)])
+            then: [("GET app?view=stored", body), ("GET app", #"{"revision":$\#(numberOfMeanwhile)}"#)])
     }
 
     static let unchangedRepeats: [Row] = [
@@ -222,6 +222,7 @@ struct IdempotencyTests {
     func unchangedAcrossRestarts() throws {
         let first = try TestDaemon()
         for request: Request in ["PUT app/keys/a 1", Self.putWithKey, "PUT app/keys/a 2"] { try first.sendOK(request) }
+        // A copy of the data of a running daemon is what a crash leaves.
         let crashed = try TestDaemon(in: TemporaryDirectory(copyOf: first.directory))
         first.stop()
         let again = try TestDaemon(in: first.directory)

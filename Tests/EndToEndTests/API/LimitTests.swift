@@ -55,13 +55,14 @@ struct LimitTests {
         Row(
             "A head over its limit", Request("GET /v1", "A: \(String(repeating: "a", count: 256))"), 431, .tooLarge,
             body: #"{"limit":256}"#, configure: limitRequests),
+        // The fifth field is Host.
         Row(
             "Too many fields", Request("GET /v1", "A: 1", "B: 1", "C: 1", "D: 1"), 431, .tooLarge,
             body: #"{"limit":4}"#,
             configure: limitRequests),
     ]
 
-    @Test("A request over a limit is refused with the limit", arguments: rows)
+    @Test("A request over a limit is refused with the limit, and a request at its limit is accepted", arguments: rows)
     func limits(row: Row) throws {
         try row.check()
     }
@@ -105,6 +106,7 @@ struct LimitTests {
 struct LargeSuiteTests {
     static let count = 6_000
 
+    /// Stores `count` keys, whose names have equal lengths, so that their order is the order of their numbers.
     private static func fill(_ daemon: TestDaemon) throws {
         let members = (0..<count).map { #""key\#(100_000 + $0)":\#($0)"# }.joined(separator: ",")
         try daemon.sendOK(Request("PUT app {\(members)}"))

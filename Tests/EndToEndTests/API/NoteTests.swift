@@ -64,11 +64,12 @@ struct NoteTests {
         try row.check()
     }
 
-    @Test("A note survives restarts from the journal and from a snapshot")
+    @Test("A note survives two restarts")
     func restarts() throws {
         let directory = try TemporaryDirectory()
         var daemon = try TestDaemon(in: directory)
         try daemon.sendOK(Self.putWithNote)
+        // A stop writes a snapshot, from which the next start reads the note.
         for _ in 1...2 {
             daemon.stop()
             daemon = try TestDaemon(in: directory)

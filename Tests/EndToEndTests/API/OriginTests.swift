@@ -73,6 +73,7 @@ struct OriginTests {
         let protected = try ProtectedDaemon(["page": ["app:read"]], given: ["PUT app/keys/a 1"]) {
             $0.origins = [Self.origin]
         }
+        // `wrong` is no name of a token, so it is sent as an invalid token.
         for (name, status) in [("page", 200), ("wrong", 401)] {
             let answer = try protected.send(Request("GET app/keys/a", "Origin: \(Self.origin)"), as: name)
             #expect(answer.status == status)
@@ -237,6 +238,7 @@ struct HostTests {
         let daemon = try Self.daemon()
         for (origin, host, port, isAdmitted) in Self.origins {
             let authority = host.map { "Host: " + $0 + (port.map { ":" + $0 } ?? "") }
+            // `Host` without a value sends no field Host, which HTTP/1.0 allows.
             let request = Request("GET /healthz", "Origin: \(origin)", authority ?? "Host")
             let answer = try daemon.send(host == nil ? request.with(version: "HTTP/1.0") : request)
             #expect(answer.status == (isAdmitted ? 200 : 403), "\(origin), \(authority ?? ""): \(answer.text)")
@@ -267,7 +269,7 @@ struct ListenTests {
         }
     }
 
-    /// Requests with their status over a Unix domain socket and over TCP.
+    /// Requests with their status over a Unix domain socket and over TCP. `Host` without a value sends no field Host.
     static let requests: [(request: Request, socketStatus: Int, tcpStatus: Int)] = [
         (Request("GET /v1", "Host: localhost"), 200, 200), (Request("GET /v1", "Host: settingsd"), 200, 421),
         (Request("GET /v1", "Host: any.example:80"), 200, 421), (Request("GET /v1", "Host: "), 200, 421),

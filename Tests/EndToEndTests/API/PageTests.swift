@@ -3,7 +3,8 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Requests for the files of the web page. `scripts/check-page` tests the page in a browser.
+/// Requests for the files of the web page. `scripts/check-page` tests the page in a browser. `Request` sends no line for
+/// an empty field.
 @Suite
 struct PageTests {
     private static let acceptOfBrowser = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -113,6 +114,7 @@ struct PageTests {
         ]
             as [(Request, Int)])
     func refused(request: Request, status: Int) throws {
+        // `LOCK` is a file of the data directory, which the daemon must never send.
         let daemon = try TestDaemon()
         let answer = try daemon.send(request)
         #expect(answer.status == status)

@@ -90,6 +90,7 @@ struct PastOnDiskTests {
             }
         }
         let newest = try protected.answer("GET /v1/suites?dropped&prefix=old.399", as: "all").json?["suites"]?.array
+        // The drop of `old.399` is the last of the 600 writes before the others.
         #expect(newest?.map { $0["revision"] } == [600])
         let history = try protected.answer("GET old.399/history", as: "all").json?["commits"]?.array
         #expect(history?.map { $0["revision"] } == [600, 599])

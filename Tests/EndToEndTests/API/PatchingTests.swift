@@ -61,6 +61,8 @@ struct PatchingTests {
             body: sum.map { #"{"value":\#($0)}"# } ?? "")
     }
 
+    /// An exact sum that is no integer violates the schema (`invalidValue`). A sum that the daemon cannot compute exactly is
+    /// an `invalidOperation`. No double has the value 9007199254740993, which is 2^53 + 1.
     static let sumsOfIntegers: [Row] = [
         sum("9007199254740993", plus: "1.0", "9007199254740994"),
         sum("9007199254740993", plus: "-1e0", "9007199254740992"),

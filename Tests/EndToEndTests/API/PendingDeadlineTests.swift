@@ -35,6 +35,7 @@ struct PendingDeadlineTests {
         try daemon.sendOK(
             Request("PUT app/keys/banner \"sale\"", "Settings-Effective: 1s", "Settings-Until: 1s", "Settings-Note: s"))
         try eventually { try daemon.send("GET /v1/pending/p2").status == 410 }
+        // The newest commit is first. Commit 2, which created the action, changed no setting and is not listed.
         let commits = try daemon.send("GET app/history").json?["commits"]?.array ?? []
         #expect(commits.map { $0["changes"]?.array?.first?["new"] } == ["none", "sale", "none"])
         // `moved`: the write was carried out, and the action now waits for the deadline of Settings-Until.

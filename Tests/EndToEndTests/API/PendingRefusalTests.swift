@@ -116,7 +116,7 @@ struct PendingRefusalTests {
         // A suite that never existed has no secrets.
         #expect(try send(Request("PUT new/keys/a 12345", "Settings-Effective: 2h"), as: "new").status == 202)
         #expect(try send("GET /v1/pending?suite=new", as: "new").text.contains("12345"))
-        // Without the dropped suite, no schema says which values are secret.
+        // A DELETE without `drop` keeps the schema and the pending actions.
         #expect(try send("DELETE app", as: "owner").status == 200)
         #expect(try send("GET /v1/pending/p3", as: "secret").text.contains("hunter2"))
         #expect(try !send("GET /v1/pending/p3", as: "reader").text.contains("hunter2"))

@@ -104,7 +104,7 @@ struct PendingTests {
                 #"{"commits":[{"kept":[{"key":"pool","reason":"changed at revision $3"}]}]}"#),
             Step("GET app/keys/pool", 200, #"{"value":300}"#)),
         Story(
-            "A deadline is extended by a duration or to an instant",
+            "A deadline is extended to a time from now, and a past, too late, malformed or missing deadline is refused",
             Step(put, 201),
             Step(Request("PUT app/keys/pool 200", "Settings-Until: 2h"), 200, #"{"pending":{"kind":"until"}}"#),
             Step(
@@ -116,6 +116,7 @@ struct PendingTests {
             Step(#"POST /v1/pending/p$2 {"do":"extend","deadline":"soon"}"#, 400, #"{"pointer":"/deadline"}"#),
             Step(#"POST /v1/pending/p$2 {"do":"extend"}"#, 400),
             Step(#"POST /v1/pending/p$2 {"do":"keep"}"#, 400),
+            // Only a scheduled write can be cancelled.
             Step(#"POST /v1/pending/p$2 {"do":"cancel"}"#, 422, #"{"code":"invalid_operation"}"#)),
         Story(
             "A scheduled write is validated at once, listed, and cancelled",

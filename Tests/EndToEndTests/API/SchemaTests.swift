@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// "Schemas" in docs/http-api.md: reading, setting and removing schemas. In a row, `$n` stands for the revision after
-/// the n-th request, and `"*"` for any value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an
+/// the n-th request, `$0` for the revision before the first, and `"*"` for any value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an
 /// integer), `fixed` (locked, default 1), `isOn` (default false). `Samples.narrowSchema` allows only `volume` and
 /// `count` up to 10, and keeps invalid values. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
@@ -196,6 +196,7 @@ struct SchemaTests {
             given: [
                 #"PUT app {"tls":true}"#,
                 Request("PUT app/schema?onConflict=keep ") + String(decoding: ruleSchema.body, as: UTF8.self),
+                // After this read, the daemon may have cached an answer with the violation.
                 "GET app",
                 "PUT app/keys/certificate \"x\"",
             ], "GET app", 200, lacks: ["violations"]),
@@ -273,6 +274,7 @@ struct SchemaTests {
         Row(
             "A transaction with a value and without its required key", given: [ruleSchema],
             #"POST /v1/transaction {"do":[{"op":"toggle","suite":"app","key":"tls"}]}"#, 422, .invalidValue),
+        // A write is refused only if it violates a rule that was not violated before.
         Row(
             "A write while a rule is already violated",
             given: [
@@ -285,7 +287,7 @@ struct SchemaTests {
             "PUT app/keys/ro.a 1", 403, .locked),
     ]
 
-    @Test("Rules of a suite over several keys apply to every write", arguments: together)
+    @Test("Rules of a suite over several keys, and locks by a pattern, apply to every write", arguments: together)
     func rulesOfSuites(row: Row) throws {
         try row.check()
     }

@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 
 /// "Settings" in docs/http-api.md, except changes in place. In a row, `$n` stands for the revision after the n-th
-/// request, `"*"` for any value, and a field without a value must be absent. `Samples.schema`: `volume` (at most 1,
-/// default 0.5), `count` (an integer), `fixed` (locked, default 1), `shape` (integers `width`, `height`) and keys that
-/// begin with `x-`. `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values. A
+/// request, `$0` for the revision before the first (which is 0), `"*"` for any value, and a field without a value must be
+/// absent. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1), `shape`
+/// (integers `width`, `height`) and keys that begin with `x-`. `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values. A
 /// target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct SettingTests {

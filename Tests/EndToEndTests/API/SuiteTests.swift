@@ -2,8 +2,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// "Suites" in docs/http-api.md. In a row, `$n` stands for the revision after the n-th request, and `"*"` for any
-/// value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1),
+/// "Suites" in docs/http-api.md. In a row, `$n` stands for the revision after the n-th request, `$0` for the revision
+/// before the first, and `"*"` for any value. The members in `exactly` must have exactly these values. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1),
 /// `isOn` (default false), `name` (at most 3 characters), `tags` (at most 3 texts), `shape` (integers `width`,
 /// `height`) and keys that begin with `x-`. `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps
 /// invalid values. A target such as `app/keys/a` is relative to `/v1/suites/`.
@@ -188,7 +188,8 @@ struct SuiteTests {
             "d":{"$defs":{"own":{"maximum":5}},"allOf":[{"$ref":"#/properties/d/$defs/own"}]}}}
             """##)
         try daemon.sendOK(#"PUT app/keys/t {"next":{}}"#)
-        // The expected schema of each key. All references lead to definitions inside this schema.
+        // The expected schema of each key. All references lead to definitions inside this schema. `examples` has data, so
+        // the `$ref` in it is no reference.
         let expected = [
             "a":
                 ##"{"$ref":"#/$defs/list","examples":[{"$ref":"#/x"}],"$defs":{"list":{"items":{"$ref":"#/$defs/n"}},"##

@@ -9,7 +9,7 @@ import Testing
 @Suite(.ownThread)
 struct TransactionTests {
     /// A row with a transaction. Each line of `operations` is an operation; without a suite, it gets the suite `app`.
-    /// `Row` explains `$0` and `$1` in an expected body.
+    /// In a body, `$n` stands for the revision after the n-th request, and `$0` for the revision before the first.
     static func transaction(
         _ name: String, given: [Request] = [], if conditions: String = "", do operations: String, _ status: Int,
         _ code: ErrorCode? = nil, body: String = "", query: String = "", lacks: [String] = [],

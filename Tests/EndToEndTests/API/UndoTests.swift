@@ -4,13 +4,13 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// "History" in docs/http-api.md: commits are listed, compared, undone and restored. In a row, `"*"` stands for any
-/// value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1),
+/// "History" in docs/http-api.md: commits are listed, compared, undone and restored. In a row, `$n` stands for the
+/// revision after the n-th request, and `"*"` for any value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1),
 /// `isOn` (default false). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values.
 /// A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct UndoTests {
-    /// The writes before the request of a row. `$1` to `$6` in a row stand for the revisions of these writes.
+    /// The writes before the request of most rows. They have the revisions `$1` to `$6`, so the request can have `$7`.
     static let writes: [Request] = [
         "PUT app/keys/count 3", Samples.schema, "PUT app/keys/volume 1", "PUT b/keys/x 1", "DELETE app/keys/count",
         #"PATCH app {"volume":0.25,"count":5}"#,
@@ -107,7 +107,7 @@ struct UndoTests {
         ) { $0.history.commits = 2 },
     ]
 
-    @Test("A comparison of two revisions shows the settings that differ", arguments: differences)
+    @Test("A comparison of two revisions shows the settings that differ, or is refused", arguments: differences)
     func compare(row: Row) throws {
         try row.check()
     }
@@ -200,7 +200,7 @@ struct UndoTests {
             body: #"{"conflicts":[{"key":"count","stored":11,"errors":[{"suite":"app","keyword":"maximum"}]}]}"#),
     ]
 
-    @Test("An undo makes a new commit with the previous values", arguments: undoing)
+    @Test("An undo makes a new commit with the previous values, or is refused", arguments: undoing)
     func undo(row: Row) throws {
         try row.check()
     }
@@ -253,7 +253,7 @@ struct UndoTests {
             body: #"{"pointer":"/to"}"#),
     ]
 
-    @Test("A restore stores the values of an earlier revision", arguments: restoring)
+    @Test("A restore stores the values of an earlier revision, or is refused", arguments: restoring)
     func restore(row: Row) throws {
         try row.check()
     }

@@ -46,7 +46,7 @@ struct ValueTests {
             "GET app/keys/a?raw", 200, text: "42"),
     ]
 
-    @Test("A value reads back as it was written", arguments: rows)
+    @Test("A value reads back as it was written, or in the notation of the daemon", arguments: rows)
     func readsBack(row: Row) throws {
         try row.check()
     }
@@ -86,6 +86,7 @@ struct ValueTests {
         try daemon.sendOK(#"PUT app/keys/a {"b":1,"a":2}"#)
         let answer = try daemon.sendOK(#"PUT app/keys/a {"a":2,"b":1}"#)
         let previous = #""value":{"b":1,"a":2}"#
+        // The text occurs twice: as the value, and as the previous value.
         #expect(answer.text.split(separator: previous).count == 3, "\(answer.text)")
     }
 

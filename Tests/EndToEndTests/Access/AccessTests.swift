@@ -7,8 +7,8 @@ import TestSupport
 import Testing
 
 /// Access control, as docs/explanation/access.md describes it. Each endpoint is requested without a credential, with a
-/// wrong or expired credential, with a credential that lacks a right, and with exactly the required rights. The caller
-/// `all` of `ProtectedDaemon` has every right. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// wrong or expired credential, with a credential that lacks a right, and with exactly the required rights. The token
+/// `all` of `ProtectedDaemon` has every right, the token `expired` has expired, and `wrong` is no token. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct AccessTests {
     /// A request and the rights on the suite `app` that it requires.
@@ -85,6 +85,7 @@ struct AccessTests {
                 : Self.allRights.filter { $0 != right && !($0 == "admin" && Self.rightsOnService.contains(right)) }
             grants["lacks-\(right)"] = ["*:\(others.joined(separator: ","))"]
             if Self.rightsOnSuites.contains(right) {
+                // The pattern `app.*` does not match the suite `app`.
                 grants["elsewhere-\(right)"] = ["app.*:\(Self.rightsOnSuites.joined(separator: ","))"]
             }
         }
@@ -118,6 +119,7 @@ struct AccessTests {
         #expect(try statuses("admin") == [200, 200, 200, 200, 403])
         #expect(try statuses("metrics") == [200, 200, 403, 403, 403])
         #expect(try statuses("reload") == [403, 403, 200, 403, 403])
+        // The error names the missing grant.
         #expect(try protected.send("GET /metrics", as: "reload").text.contains("*:metrics"))
         #expect(
             try protected.send("GET /v1/caller", as: "metrics").text
@@ -140,6 +142,7 @@ struct AccessTests {
             return
                 "\(answer.status) \(fields) \(answer.text.replacing(" \(suite)", with: " …").replacing(" \(suite):", with: " …:"))"
         }
+        // The right `admin` includes the rights on the service, so these requests are not refused.
         for name in ["admin", "other", nil]
         where !(name == "admin" && Self.rightsOnService.contains(endpoint.rights[0])) {
             let forExisting = try refusal(endpoint.request, "app", as: name)
@@ -222,6 +225,7 @@ struct AccessTests {
             try protected.send("GET /v1/caller", as: "ci").text
                 == #"{"name":"token:ci","grants":["app.*:read,write","b/k.*:read"]}"#)
         #expect(try protected.send("GET /v1/caller", as: nil).text == #"{"name":"anonymous","grants":["open:read"]}"#)
+        // Without access control, every caller has all rights.
         #expect(
             try TestDaemon().send("GET /v1/caller").text
                 == #"{"name":"anonymous","grants":["*:read,write,schema,secrets,override,admin"]}"#)

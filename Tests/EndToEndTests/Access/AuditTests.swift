@@ -30,6 +30,7 @@ struct AuditTests {
         #expect(try protected.send("PUT app/keys/a [", as: "ci").status == 400)
         protected.daemon.stop()
         let lines = try Self.lines(path)
+        // The repeat, the equal value, the dry run and the refused request made no commit.
         #expect(lines.count == 4)
         #expect(lines.allSatisfy { $0["by"] == "token:ci" && $0["peer"] == "127.0.0.1" && $0["time"] != nil })
         #expect(lines[0]["note"] == "try it" && lines[1]["note"] == nil)
@@ -85,6 +86,7 @@ struct AuditTests {
         second.stop()
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
         let whole = lines.compactMap { try? JSONValue(parsing: String($0)) }
+        // The truncated line stays in the file.
         #expect(lines.count == whole.count + 1)
         #expect(whole.map { $0["revision"] } == [1, 2, 3, 4, 5])
         #expect(
@@ -137,6 +139,7 @@ struct AuditTests {
         try start()
         #expect(try Self.revisions(path) == [9, 10, 11])
         try FileManager.default.moveItem(atPath: path, toPath: path + ".2")
+        // The file that was moved has all lines, so a start adds none.
         for _ in 0..<2 { try start() }
         #expect(try Self.revisions(path) == [])
     }

@@ -11,7 +11,7 @@ import Testing
 /// every right and stays valid. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct CredentialEndTests {
-    /// `CURSOR` stands for the current cursor.
+    /// `CURSOR` stands for the current cursor. The suite `none` does not exist, so a watch waits for its first commit.
     static let waits: [Request] = [
         "GET app/observe?since=CURSOR&wait=300", "GET app/keys/a?wait=300", "GET none/observe?wait=300",
         "GET /v1/observe?suitePrefix=&since=CURSOR&wait=300",

@@ -14,6 +14,7 @@ struct FlagAccessTests {
         "reader": ["app:read"], "some": ["app/a:read"], "secrets": ["app:secrets"], "other": ["net:read"],
     ]
 
+    /// A request to evaluate a flag; all flags if `key` is empty.
     static func evaluate(_ key: String) -> Request {
         Request("POST app/ofrep/v1/evaluate/flags\(key.isEmpty ? "" : "/\(key)") {\"context\":{}}")
     }

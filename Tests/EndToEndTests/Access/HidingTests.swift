@@ -161,6 +161,7 @@ struct HidingTests {
         #expect(keys == ["player.name", "player.volume"])
         let difference = try protected.send("GET app.one/diff?from=0", as: "player").json
         #expect(difference?["changes"]?.array?.map { $0["key"] } == ["player.name", "player.volume"])
+        // The commits 1, 4 and 5 changed keys that `player` may not read, and commit 99 does not exist.
         for (target, revision) in [
             ("/v1/undo", 1), ("/v1/undo", 4), ("/v1/undo", 5), ("/v1/undo", 99), ("app.one/undo", 1),
         ] {
@@ -206,6 +207,7 @@ struct HidingTests {
         (#"POST /v1/transaction {"do":[{"op":"add","suite":"vault","key":"counter","by":1}]}"#, 403),
         (#"POST /v1/transaction {"if":[{"suite":"vault","key":"counter","value":7}],"do":[]}"#, 403),
         (#"POST /v1/transaction {"if":[{"suite":"vault","key":"counter","stored":true}],"do":[]}"#, 200),
+        // An object is merged into the present value, and a text replaces it.
         (#"PATCH vault {"password":{"a":1}}"#, 403), (#"PATCH vault {"password":"new"}"#, 200),
         (#"PUT vault/schema {"additionalProperties":{}}"#, 403), ("DELETE vault/schema", 403),
         (#"POST vault/undo {"revision":1}"#, 403), (#"POST vault/undo {"revision":2}"#, 403),

@@ -27,6 +27,7 @@ struct DamagedDataTests {
     @Test("A data directory of version 0.3 is read completely")
     func earlierVersion() throws {
         let first = try TestDaemon(in: try StoredData(version: "0.3").write())
+        // The fixture has these values, the epoch `6fravt9c` and 8 commits, of which commit 4 set the volume to 0.8.
         func expectFixture(_ daemon: TestDaemon) throws {
             let listing = try daemon.send("GET /v1/suites")
             #expect(listing.field("Settings-Cursor") == "6fravt9c.8")

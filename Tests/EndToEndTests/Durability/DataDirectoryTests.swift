@@ -181,6 +181,7 @@ struct CopyTests {
         for _ in 0..<10 { try copied.sendOK(Request("PUT app/keys/n \(Int.random(in: 100...999_999))")) }
         let observed = try copied.send(Request("GET app/observe?since=\(cursorOfOriginal)&wait=0"))
         #expect(observed.json?["reset"] == true, "\(observed.text)")
+        // The setting has the tag "20" in the original.
         #expect(try copied.send(Request("PUT app/keys/n 1", "If-Match: \"20\"")).status == 412)
         let later = try cursor(copied)
         copied.stop()

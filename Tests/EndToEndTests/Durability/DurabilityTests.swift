@@ -25,7 +25,7 @@ struct RestartTests {
         "PUT back/schema?onConflict=keep {\r\n \"additionalProperties\": {\"maximum\": 1e2}\n}\n",
     ]
 
-    /// Nested arrays.
+    /// Nested arrays. A value may have 128 levels.
     static func nested(_ depth: Int) -> String {
         String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
@@ -111,6 +111,7 @@ struct ClockTests {
 
     @Test("After a small step back of the clock, commit times do not decrease")
     func setBack() throws {
+        // For the daemon, the clock was set back by at least 40 seconds.
         let daemon = try TestDaemon(in: directory(lastCommitIn: 40))
         let last = try modified(daemon.send("GET editor/keys/fontSize"))
         #expect(try modified(daemon.sendOK("PUT editor/keys/other 1")) >= last)
@@ -123,7 +124,7 @@ struct DiskFailureTests {
     @Test("A write that fails on the disk returns the reason; only the log names the file")
     func path() throws {
         let directory = try TemporaryDirectory()
-        // The limit on the file size makes the write fail as on a full disk.
+        // The limit on the file size, 64 blocks of 512 bytes, makes the write fail as on a full disk.
         let process = try ChildProcess(
             [
                 "-c", #"trap '' XFSZ; ulimit -f 64; exec "$0" "$@""#, ChildProcess.daemonPath, "--listen",

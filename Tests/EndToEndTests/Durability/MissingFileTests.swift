@@ -169,6 +169,7 @@ struct MissingFileTests {
         let directory = try damaged.write()
         let plan = try ChildProcess.run(["repair", directory.path])
         #expect(plan.output.contains("would be kept: all commits up to revision 5"), "\(plan.output)")
+        // The report counts the commits 7 and 8, which can be read, and not the damaged commit 6.
         #expect(plan.output.contains("would be lost: 2 commits up to revision 8"), "\(plan.output)")
     }
 }

@@ -8,7 +8,7 @@ struct CallEncoder {
     /// True if reads have Settings-Fresh, so that they show all commits that any daemon has acknowledged.
     var requestsFreshReads = false
 
-    /// The HTTP request of a call.
+    /// The HTTP request of a call. A read of several settings reads the suite to which all of them belong.
     ///
     /// - Parameter requestKey: The idempotency key, with which the client can repeat the request after a lost answer.
     func request(_ call: Call.Request, requestKey: String? = nil) -> Request {
@@ -92,6 +92,7 @@ struct CallAnswer {
             if let refusal = try reader.refusalOutcome() {
                 outcome = refusal
             } else if json["changes"] == nil {
+                // Only the answer to a transaction has `changes`.
                 outcome = try reader.settingOutcome(of: steps)
             } else {
                 outcome = try reader.transactionOutcome()

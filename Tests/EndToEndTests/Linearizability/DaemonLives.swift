@@ -88,8 +88,8 @@ final class DaemonLives: Sendable {
         try replaceDaemons { try $0.killAtOnce() }
     }
 
-    /// Ends each daemon with the closure, checks and collects the data, and starts new daemons. Returns the last
-    /// commit.
+    /// Ends each daemon with the closure, checks and collects the data, and starts new daemons. Returns the revision of
+    /// the last commit.
     @discardableResult
     func replaceDaemons(ending: (DaemonProcess) throws -> Void) throws -> Revision {
         try current.withLock { life in

@@ -6,6 +6,7 @@ import Testing
 /// In the tables, `.read(1, 3...4, .at(0, 5, 2), at: 2)` is a read of client 1, sent at the time 3 and answered at the
 /// time 4, that shows the setting 0 with the value 5 and the revision 2, and the cursor 2.
 /// `.commit(0, 1...2, [0: .set(5)], 2)` is a write of client 0, with its steps and the revision of its commit.
+/// `.lost(0, 1..., [0: .set(5)])` is a write that was sent at the time 1 and never answered.
 struct HistoryCase: CustomTestStringConvertible {
     let name: String
     /// True if the check must accept the history.

@@ -191,6 +191,7 @@ struct Workload {
     /// Usually a unique value; sometimes a value that may be stored already.
     private mutating func value() -> Int64 {
         if generator.chance(oneIn: 6) { return Int64(generator.below(2)) }
+        // Values that are far apart stay different after a few small additions.
         lastUniqueValue += 1000
         return lastUniqueValue
     }

@@ -62,6 +62,7 @@ struct LinearizabilityTests {
         }
         let backup = try daemons[0].sendOK(Request("GET /v1/backup", "Settings-Fresh: true"))
         let entries = try #require(try JSONValue(parsing: backup.body)["history"]?.array)
+        // Each entry has the size in memory of a commit, and the commit.
         let commits = try entries.map { try Commit(json: try #require($0.array?.last)) }
         let epoch = try #require(backup.field("Settings-Cursor").flatMap { Cursor($0)?.epoch })
         let check = HistoryCheck(

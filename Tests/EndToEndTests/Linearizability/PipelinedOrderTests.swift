@@ -49,8 +49,8 @@ struct PipelinedOrderTests {
         #expect(values == [1.0, 2])
     }
 
-    /// Sends a waiting read of `a` and then writes of `b` and `a` on the same connection, while the read waits. `TAG`
-    /// in a field stands for the current tag.
+    /// Sends a read of `target`, which must wait, and then writes of `b` and `a` on the same connection, while the read
+    /// waits. `TAG` in a field stands for the current tag. No line is sent for an empty field.
     private func sendWritesBehindRead(
         _ target: String, _ fields: String..., body: (TestDaemon, RawClient, _ tag: String) throws -> Void
     ) throws {
@@ -76,6 +76,7 @@ struct PipelinedOrderTests {
         }
     }
 
+    /// The suite `zz` does not exist. A long poll gets 200 if nothing has changed, and a read with a tag gets 304.
     @Test(
         "A write pipelined behind a waiting read takes effect when the client closes its side and the read is answered",
         arguments: [("app?wait=300", 304), ("app/observe?since=1&wait=300", 200), ("zz/observe?wait=300", 404)])
@@ -120,7 +121,7 @@ struct PipelinedOrderTests {
     }
 
     @Test(
-        "The cursor of an error includes earlier writes of the connection and no later writes",
+        "The cursor of an error, or of OPTIONS, includes earlier writes of the connection and no later writes",
         arguments: [
             "PUT app/keys/a {", "GET app/keys/a?raw=maybe", "GET /v1/nowhere", "PUT /v1/healthz 1",
             "OPTIONS app/keys/a",

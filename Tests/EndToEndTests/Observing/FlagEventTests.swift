@@ -89,6 +89,7 @@ struct FlagEventTests {
 
     @Test("An error has the form of the OpenFeature protocol")
     func errors() throws {
+        // The limit on watchers refuses the last request, which has no other error.
         let daemon = try TestDaemon { $0.watchers.total = 0 }
         for request in [
             Request("GET app/ofrep/v1/events", "Last-Event-ID: nonsense"), "GET app/ofrep/v1/events?since=1",

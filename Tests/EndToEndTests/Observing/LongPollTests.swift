@@ -197,6 +197,7 @@ struct LongPollTests {
         try daemon.awaitWatchers(60)
         try daemon.sendOK("PATCH app {\"a\":2,\"b\":2}")
         for (index, client) in clients.enumerated() {
+            // The target with the index 1 watches only `a`. A limit never splits a commit.
             let changes = try client.readResponse().json?["changes"]?.array
             #expect(changes?.compactMap { $0["key"]?.string } == (index % targets.count == 1 ? ["a"] : ["a", "b"]))
         }
