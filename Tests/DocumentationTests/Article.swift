@@ -25,7 +25,8 @@ struct Article {
         blocks.filter { $0.language == language }.map { $0.lines.joined(separator: "\n") }
     }
 
-    /// The lines outside of fenced blocks, and the fences, each with its number. The first line of the page has the number 1.
+    /// The lines outside of fenced blocks, and the fences, each with its number. The first line of the page has the
+    /// number 1.
     var prose: [(number: Int, text: String)] {
         let code = Set(blocks.flatMap { $0.firstLine..<$0.firstLine + $0.lines.count })
         return lines.enumerated().map { ($0 + 1, $1) }.filter { !code.contains($0.0) }

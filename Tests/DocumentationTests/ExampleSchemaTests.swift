@@ -25,7 +25,7 @@ struct ExampleSchemaTests {
         }
     }
 
-    @Test("The example schema of a server requires a certificate only with TLS")
+    @Test("The example schema of a server requires a certificate and a private key only with TLS")
     func tls() throws {
         let server = try schema("com.example.server")
         let withoutTLS = server.effectiveValues(stored: ["tls": false])

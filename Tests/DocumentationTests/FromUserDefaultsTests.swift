@@ -5,8 +5,8 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
-/// Tests the code of the article FromUserDefaults of `SettingsClient`. FromUserDefaultsCode and KeysAndSchemasCode contain
-/// this code: `copy(from:into:)` and the keys in `DefaultsKeys`.
+/// Tests the code of the article FromUserDefaults of `SettingsClient`. FromUserDefaultsCode and KeysAndSchemasCode
+/// contain this code: `copy(from:into:)` and the keys in `DefaultsKeys`.
 @Suite(.ownThread)
 struct FromUserDefaultsTests {
     @Test("Values of user defaults are copied once, and ?= stores a value only for a key without a stored value")

@@ -3,8 +3,8 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
-// The code of the article SettingsClientTesting, and a test that runs it. ArticleCodeTests checks that this target contains the code of the
-// articles.
+// The code of the article SettingsClientTesting, and a test that runs it. ArticleCodeTests checks that this target
+// contains the code of the articles.
 
 struct SpeakerKeys: DefaultsKeyStore {
     var volume: DefaultsKey<Double> { .init("volume", defaultValue: 0.5, in: 0...1) }

@@ -7,8 +7,8 @@ import Testing
 /// "Reading at a cursor" in docs/http-api.md, for a daemon without a cluster: requests with `Settings-At-Least` wait
 /// until the daemon has the commits up to a cursor. Requests with `Settings-Fresh: true` wait for all acknowledged
 /// commits of the cluster. `WaitingClient` sends a request and returns when the daemon counts it as a watcher; the
-/// daemon counts every request that waits. In a row, `"*"` stands for any value. A target such as `app/keys/a` is
-/// relative to `/v1/suites/`.
+/// daemon counts every request that waits. In a row, `"*"` stands for any value, and `"*a*b*"` for a text with `a` and
+/// then `b`. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct AtLeastTests {
     static let requests: [Request] = [

@@ -5,8 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The limit on memory for requests and answers in transit. `indicesOfReadable` waits until the daemon has answered some
-/// of the clients, and returns their indices. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// The limit on memory for requests and answers in transit. `indicesOfReadable` waits until the daemon has answered
+/// some of the clients, and returns their indices. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct BufferTests {
     /// Limits the memory for requests and answers in transit to 2 MiB, in a daemon with one event loop.

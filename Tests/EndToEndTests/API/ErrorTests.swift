@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// "Errors" in docs/http-api.md: several requests for each error that any resource can return. In a row, `"*"` stands
-/// for any value. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// for any value, `"*a*b*"` for a text with `a` and then `b`, and `after` adds requests that are sent first. A target
+/// such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct ErrorTests {
     static let badRequests: [Row] = [

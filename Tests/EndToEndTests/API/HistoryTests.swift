@@ -5,11 +5,12 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// "Read a suite" in docs/http-api.md: suites at an earlier revision. In a row, `$n` stands for the revision after
-/// the n-th request, and `"*"` for any value. The caller `all` of `ProtectedDaemon` has every right.
-/// `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1), `isOn`
-/// (default false), `name` (at most 3 characters). `Samples.narrowSchema` allows only `volume` and `count` up to 10,
-/// and keeps invalid values. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// "Read a suite" in docs/http-api.md: suites at an earlier revision. In a row, `$n` stands for the revision after the
+/// n-th request, `"*"` for any value, and `"*a*b*"` for a text with `a` and then `b`. The caller `all` of
+/// `ProtectedDaemon` has every right. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer),
+/// `fixed` (locked, default 1), `isOn` (default false), `name` (at most 3 characters). `Samples.narrowSchema` allows
+/// only `volume` and `count` up to 10, and keeps invalid values. A target such as `app/keys/a` is relative to
+/// `/v1/suites/`.
 @Suite(.ownThread)
 struct HistoryTests {
     /// The writes before most reads of past states. They have the revisions `$1` to `$8`.

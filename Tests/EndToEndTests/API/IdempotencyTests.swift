@@ -155,8 +155,8 @@ struct IdempotencyTests {
         try row.check()
     }
 
-    /// A row that sends `request`, which changes nothing, then `meanwhile`, and then `request` again. The suite must keep
-    /// the revision of `meanwhile`; `body` is its expected content.
+    /// A row that sends `request`, which changes nothing, then `meanwhile`, and then `request` again. The suite must
+    /// keep the revision of `meanwhile`; `body` is its expected content.
     static func unchanged(
         _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ request: Request, meanwhile: Request, _ body: String,
         fields: [String] = []

@@ -11,7 +11,8 @@ import Testing
 @Suite(.ownThread)
 struct OpenFeatureTests {
     /// A request, the pattern of its answer, and the name of the schema of the protocol that the answer must match. In
-    /// a pattern, `"*"` stands for any value, and `$n` for the revision after the n-th request.
+    /// a pattern, `"*"` stands for any value, `"*a*b*"` for a text with `a` and then `b`, and `$n` for the revision
+    /// after the n-th request.
     struct Evaluation: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let given: [Request]

@@ -3,8 +3,8 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Requests for the files of the web page. `scripts/check-page` tests the page in a browser. `Request` sends no line for
-/// an empty field.
+/// Requests for the files of the web page. `scripts/check-page` tests the page in a browser. `Request` sends no line
+/// for an empty field.
 @Suite
 struct PageTests {
     private static let acceptOfBrowser = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"

@@ -30,7 +30,7 @@ struct PastOnDiskTests {
             // One day, in milliseconds.
             configuration.history.age = 86_400_000
         }
-        // The daemon answers 503 until a past file has the evicted commits, and then 404: no suite exists at revision 0.
+        // The daemon answers 503 until a past file has the evicted commits, and then 404: revision 0 has no suites.
         try eventually { try protected.send("GET app?at=0", as: "all").status == 404 }
         return protected
     }
@@ -51,6 +51,7 @@ struct PastOnDiskTests {
         let difference = try protected.answer("GET app/diff?from=2&to=20", as: "all").json
         #expect(difference?["changes"]?.array?.map { $0["key"] } == ["plain"])
         #expect(difference?["schemaChanged"] == true)
+        // Commit 20 changed `plain` from 13 to 14, commit 21 to 15, and the last commit to 60.
         let refused = try protected.answer(#"POST app/undo {"revision":20}"#, as: "all")
         #expect(refused.status == 409 && refused.json?["code"] == "changed_since")
         #expect(refused.json?["changes"]?.array?.contains { $0["new"] == 60 } == true)

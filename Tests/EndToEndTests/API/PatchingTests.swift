@@ -5,8 +5,8 @@ import Testing
 /// "Change a value in place" in docs/http-api.md. In a row, `$n` stands for the revision after the n-th request, and
 /// `"*"` for any value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked,
 /// default 1), `isOn` (default false), `tags` (at most 3 texts) and `shape` (integers `width`, `height`).
-/// `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values. A target such as
-/// `app/keys/a` is relative to `/v1/suites/`.
+/// `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values. `Row.check` also expects
+/// that a refused request changes nothing. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct PatchingTests {
     static let mergePatch = "Content-Type: application/merge-patch+json"
@@ -61,8 +61,8 @@ struct PatchingTests {
             body: sum.map { #"{"value":\#($0)}"# } ?? "")
     }
 
-    /// An exact sum that is no integer violates the schema (`invalidValue`). A sum that the daemon cannot compute exactly is
-    /// an `invalidOperation`. No double has the value 9007199254740993, which is 2^53 + 1.
+    /// An exact sum that is no integer violates the schema (`invalidValue`). A sum that the daemon cannot compute
+    /// exactly is an `invalidOperation`. No double has the value 9007199254740993, which is 2^53 + 1.
     static let sumsOfIntegers: [Row] = [
         sum("9007199254740993", plus: "1.0", "9007199254740994"),
         sum("9007199254740993", plus: "-1e0", "9007199254740992"),

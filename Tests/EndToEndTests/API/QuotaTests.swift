@@ -154,7 +154,7 @@ struct QuotaTests {
         #expect(try storedBytes(daemon) == size)
         try daemon.sendOK(Request("PUT app {\((0..<3000).map { #""k\#($0)":1"# }.joined(separator: ","))}"))
         try daemon.sendOK("PUT app {}")
-        // A suite counts 1,024 bytes, and a removed setting 64 bytes. The daemon remembers the last 1,024 to 2,048 removals.
+        // A suite counts 1,024 bytes, and a removal 64 bytes. The daemon remembers the last 1,024 to 2,048 removals.
         #expect((1024...2048).contains((try storedBytes(daemon) - 1024) / 64))
         try daemon.sendOK("DELETE app?drop=true")
         #expect(try storedBytes(daemon) == 0)
@@ -167,8 +167,8 @@ struct QuotaTests {
         let daemon = try TestDaemon(
             ownProcessIn: directory, data: directory.path + "/data", options: ["--config", file])
         for key in 0..<100 { try daemon.sendOK(Request("PUT app/keys/k\(key) \(Self.text(100))")) }
-        // At first, all keys have values of 100 letters. A shorter value for the key `changed` and the removal of the key
-        // `removed` succeed, although the data still exceeds the first two quotas.
+        // At first, all keys have values of 100 letters. A shorter value for the key `changed` and the removal of the
+        // key `removed` succeed, although the data still exceeds the first two quotas.
         for (quota, limit, changed, shorter, removed) in [
             ("suiteBytes", 4096, "k2", 3, "k96"), ("totalBytes", 4096, "k3", 3, "k97"),
             ("valueBytes", 1024, "k4", 75, "k24"),

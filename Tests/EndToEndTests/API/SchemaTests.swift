@@ -5,9 +5,11 @@ import TestSupport
 import Testing
 
 /// "Schemas" in docs/http-api.md: reading, setting and removing schemas. In a row, `$n` stands for the revision after
-/// the n-th request, `$0` for the revision before the first, and `"*"` for any value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an
-/// integer), `fixed` (locked, default 1), `isOn` (default false). `Samples.narrowSchema` allows only `volume` and
-/// `count` up to 10, and keeps invalid values. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// the n-th request, `$0` for the revision before the first, `"*"` for any value, and
+/// `"*a*b*"` for a text with `a` and then `b`. `Samples.schema`: `volume` (at
+/// most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1), `isOn` (default false).
+/// `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values. A target such as
+/// `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct SchemaTests {
     /// A schema with a rule of the suite: if `tls` is true, `certificate` must be set.
@@ -151,6 +153,8 @@ struct SchemaTests {
             "A dry run of an invalid schema", #"PUT app/schema?dryRun {"additionalProperties":1}"#, 422, .invalidSchema),
     ]
 
+    /// Some rows send only the body of `narrowSchema` or `ruleSchema`, without the parameter `onConflict` or with
+    /// another.
     static let conflicts: [Row] = [
         Row(
             "Stored values that the schema refuses", given: [#"PUT app {"count":11,"old":1,"volume":5}"#],

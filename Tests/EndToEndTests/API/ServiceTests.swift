@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 /// "The service" in docs/http-api.md, and the order of requests on one connection. In a row, `$n` stands for the
-/// revision after the n-th request, `"*"` for any value, and a field without a value must be absent. A target such as
-/// `app/keys/a` is relative to `/v1/suites/`.
+/// revision after the n-th request, `"*"` for any value, `"*a*b*"` for a text with `a` and then `b`, and a field
+/// without a value must be absent. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct ServiceTests {
     static let rows: [Row] = [
@@ -108,7 +108,7 @@ extension String {
 }
 
 /// The daemon accepts the same bodies as the OpenAPI description. `Row.check` compares the requests and answers of all
-/// rows with the description.
+/// rows with the description; `after` adds requests that are sent first.
 @Suite(.ownThread)
 struct DescriptionTests {
     /// Valid and invalid bodies, with the name of their schema in the description.

@@ -5,10 +5,11 @@ import TestSupport
 import Testing
 
 /// "Settings" in docs/http-api.md, except changes in place. In a row, `$n` stands for the revision after the n-th
-/// request, `$0` for the revision before the first (which is 0), `"*"` for any value, and a field without a value must be
-/// absent. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1), `shape`
-/// (integers `width`, `height`) and keys that begin with `x-`. `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values. A
-/// target such as `app/keys/a` is relative to `/v1/suites/`.
+/// request, `$0` for the revision before the first (which is 0), `"*"` for any value, `"*a*b*"` for a text with `a` and
+/// then `b`, and a field without a value must be absent. `Samples.schema`: `volume` (at most 1, default 0.5), `count`
+/// (an integer), `fixed` (locked, default 1), `shape` (integers `width`, `height`) and keys that begin with `x-`.
+/// `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values. A target such as
+/// `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct SettingTests {
     static let reading: [Row] = [
@@ -166,7 +167,7 @@ struct SettingTests {
             .invalidValue, body: #"{"errors":[{"keyword":"maximum"}]}"#),
     ]
 
-    @Test("PUT stores a value", arguments: putting)
+    @Test("PUT stores a value, or is refused", arguments: putting)
     func put(row: Row) throws {
         try row.check()
     }
@@ -212,7 +213,7 @@ struct SettingTests {
             body: #"{"value":null,"source":"unset","revision":$1,"changed":true,"dryRun":true}"#),
     ]
 
-    @Test("DELETE removes a stored value", arguments: deleting)
+    @Test("DELETE removes a stored value, or is refused", arguments: deleting)
     func delete(row: Row) throws {
         try row.check()
     }

@@ -3,10 +3,11 @@ import TestSupport
 import Testing
 
 /// "Suites" in docs/http-api.md. In a row, `$n` stands for the revision after the n-th request, `$0` for the revision
-/// before the first, and `"*"` for any value. The members in `exactly` must have exactly these values. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1),
-/// `isOn` (default false), `name` (at most 3 characters), `tags` (at most 3 texts), `shape` (integers `width`,
-/// `height`) and keys that begin with `x-`. `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps
-/// invalid values. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// before the first, and `"*"` for any value. The members in `exactly` must have exactly these values.
+/// `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1), `isOn`
+/// (default false), `name` (at most 3 characters), `tags` (at most 3 texts), `shape` (integers `width`, `height`) and
+/// keys that begin with `x-`. `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid
+/// values. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct SuiteTests {
     static let threeSuites: [Request] = ["PUT app/keys/a 1", "PUT app.ui/keys/b 1", "PUT zoo/keys/c 1"]
@@ -188,8 +189,8 @@ struct SuiteTests {
             "d":{"$defs":{"own":{"maximum":5}},"allOf":[{"$ref":"#/properties/d/$defs/own"}]}}}
             """##)
         try daemon.sendOK(#"PUT app/keys/t {"next":{}}"#)
-        // The expected schema of each key. All references lead to definitions inside this schema. `examples` has data, so
-        // the `$ref` in it is no reference.
+        // The expected schema of each key. All references lead to definitions inside this schema. `examples` has data,
+        // so the `$ref` in it is no reference.
         let expected = [
             "a":
                 ##"{"$ref":"#/$defs/list","examples":[{"$ref":"#/x"}],"$defs":{"list":{"items":{"$ref":"#/$defs/n"}},"##

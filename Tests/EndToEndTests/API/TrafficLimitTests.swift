@@ -181,7 +181,7 @@ struct TrafficLimitTests {
         _ = try configure(#""requestsPerSecond":1,"requestBurst":5"#)
         #expect(try client.ask(reload).status == 200)
         #expect(try statuses(Self.repeated(10, request), on: client).last == 429)
-        // SIGHUP also reloads the configuration and is not subject to the rate limit. 0 requests per second is no limit.
+        // SIGHUP also reloads the configuration, without a rate limit. 0 requests per second stands for no limit.
         _ = try configure(#""requestsPerSecond":0,"connectionsPerAddress":1"#)
         try #require(daemon.process).signal(SIGHUP)
         try eventually { try client.ask(request).status == 200 }

@@ -4,8 +4,9 @@ import Testing
 
 /// "Transactions" in docs/http-api.md. In a row, `"*"` stands for any value. `Samples.schema`: `volume` (at most 1,
 /// default 0.5), `count` (an integer), `fixed` (locked, default 1), `isOn` (default false) and `shape` (integers
-/// `width`, `height`). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values. A
-/// target such as `app/keys/a` is relative to `/v1/suites/`.
+/// `width`, `height`). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values.
+/// `Row.check` also expects that a refused request changes nothing. A target such as `app/keys/a` is relative to
+/// `/v1/suites/`.
 @Suite(.ownThread)
 struct TransactionTests {
     /// A row with a transaction. Each line of `operations` is an operation; without a suite, it gets the suite `app`.

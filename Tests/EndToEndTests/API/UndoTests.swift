@@ -5,9 +5,10 @@ import TestSupport
 import Testing
 
 /// "History" in docs/http-api.md: commits are listed, compared, undone and restored. In a row, `$n` stands for the
-/// revision after the n-th request, and `"*"` for any value. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1),
-/// `isOn` (default false). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values.
-/// A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// revision after the n-th request, `"*"` for any value, and `"*a*b*"` for a text with `a` and then `b`.
+/// `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1), `isOn`
+/// (default false). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values. A
+/// target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct UndoTests {
     /// The writes before the request of most rows. They have the revisions `$1` to `$6`, so the request can have `$7`.

@@ -8,7 +8,8 @@ import Testing
 
 /// Access control, as docs/explanation/access.md describes it. Each endpoint is requested without a credential, with a
 /// wrong or expired credential, with a credential that lacks a right, and with exactly the required rights. The token
-/// `all` of `ProtectedDaemon` has every right, the token `expired` has expired, and `wrong` is no token. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// `all` of `ProtectedDaemon` has every right, the token `expired` has expired, and `wrong` is no token. A target such
+/// as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct AccessTests {
     /// A request and the rights on the suite `app` that it requires.

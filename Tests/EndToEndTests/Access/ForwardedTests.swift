@@ -10,8 +10,9 @@ import Testing
 /// The address of a client behind a proxy, which the proxy sends in `X-Forwarded-For`. The audit file has the address.
 @Suite(.ownThread)
 struct ForwardedTests {
-    /// The trusted proxies, the fields of a request from 127.0.0.1, and the expected address in the audit file. The daemon
-    /// reads the addresses from the last to the first, and stops at one that is malformed or no trusted proxy.
+    /// The trusted proxies, the fields of a request from 127.0.0.1, and the expected address in the audit file. The
+    /// daemon reads the addresses from the last to the first, up to an address that is no trusted proxy, and ignores a
+    /// malformed address with all addresses before it.
     static let rows: [(trusted: [String], fields: [String], peer: String)] = [
         ([], ["X-Forwarded-For: 192.0.2.1"], "127.0.0.1"),
         (["10.0.0.0/8"], ["X-Forwarded-For: 192.0.2.1"], "127.0.0.1"),

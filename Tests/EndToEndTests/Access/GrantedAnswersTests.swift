@@ -283,8 +283,8 @@ struct GrantedAnswersTests {
 
     // MARK: Callers without access
 
-    /// Requests without access to the suite, or whose answers never have a cursor. The token `none` has no grants: it gets
-    /// 401 where any grant is enough or a suite is named, and 403 where a right on the service is needed.
+    /// Requests without access to the suite, or whose answers never have a cursor. The token `none` has no grants: it
+    /// gets 401 where any grant is enough or a suite is named, and 403 where a right on the service is needed.
     static let requestsWithoutCursor: [(request: Request, name: String?, status: Int)] = [
         ("GET app", nil, 401), ("GET app", "wrong", 401), ("GET /v1", nil, 401), ("GET /nothing", nil, 401),
         ("PUT app/keys/a 1", nil, 401), ("GET app/observe", "expired", 401), ("GET /metrics", "none", 403),

@@ -45,8 +45,8 @@ struct ReloadTests {
         #expect(try statuses() == [421, 421, 403, 200])
     }
 
-    /// Limits, and a request with its status while the limits apply. The limits of the last two rows allow the request; the
-    /// test checks that they need no restart.
+    /// Limits, and a request with its status while the limits apply. The limits of the last two rows allow the request;
+    /// the test checks that they need no restart.
     static let limitRows: [(limits: String, request: Request, status: Int)] = [
         (#""commitKeys":100"#, Request("PATCH app {\((0..<101).map { "\"k\($0)\":1" }.joined(separator: ","))}"), 413),
         (

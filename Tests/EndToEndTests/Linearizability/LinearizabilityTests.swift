@@ -79,7 +79,8 @@ struct LinearizabilityTests {
     }
 }
 
-/// Calls to a daemon that is killed and restarted with the same data. The clients repeat writes with an idempotency key.
+/// Calls to a daemon that is killed and restarted with the same data. The clients repeat writes with an idempotency
+/// key.
 @Suite(.ownThread, .serialized)
 struct LinearizabilityAcrossKillsTests {
     private static let clients = 8

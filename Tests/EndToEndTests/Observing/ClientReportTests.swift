@@ -4,8 +4,9 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Clients that report which state of a suite they have applied. Helpers of `TestDaemon`: `report` sends a report about the
-/// suite `app`, `clients` returns the clients of `app` by name, and `clientStates` returns their states as a text. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// Clients that report which state of a suite they have applied. Helpers of `TestDaemon`: `report` sends a report about
+/// the suite `app`, `clients` returns the clients of `app` by name, and `clientStates` returns their states as a text.
+/// A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct ClientReportTests {
     @Test("A client that long-polls is behind after a commit until its next poll reports the commit")
@@ -201,8 +202,8 @@ struct ClientReportTests {
             let text = try daemon.sendOK("GET /metrics").text
             for line in lines { #expect(text.contains("\nsettingsd_\(line)\n"), "\(line)") }
         }
-        // The metric of convergence counts commits that clients had yet to apply, here only the second commit. One of the
-        // two clients is a share of 50 %.
+        // The metric of convergence counts commits that clients had yet to apply, here only the second commit. One of
+        // the two clients is a share of 50 %.
         try expect(
             #"clients{suite="app",state="current"} 1"#, #"clients{suite="app",state="behind"} 0"#,
             #"clients{suite="app",state="failed"} 1"#, #"clients{suite="app",state="gone"} 0"#,

@@ -77,8 +77,8 @@ struct EventStreamResumeTests {
             let request = Request("GET app/observe" + (start == nil ? "" : "?since=\(cursors[0])"))
             let stream = try daemon.stream(request, lastEventID: start)
             try daemon.awaitWatchers(1)
-            // The number in the state at the start of the stream: the stream has an event for each later number up to 4.
-            // A stream without a cursor has one event, the state with the number 4, as if it started at 3.
+            // The number in the state at the start of the stream: the stream has an event for each later number up to
+            // 4. A stream without a cursor has one event, the state with the number 4, as if it started at 3.
             let startNumber = start.flatMap { cursors.firstIndex(of: $0) } ?? 3
             for _ in startNumber..<4 { #expect(try stream.event() != nil) }
             stream.client.endSending()

@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 
 /// Requests to observe that are answered at once, with the state or a reset. In a row, `$n` stands for the revision
-/// after the n-th request, `"*"` for any value, and a field without a value must be absent. The members in `exactly` must
-/// have exactly these values. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// after the n-th request, `"*"` for any value, and a field without a value must be absent. The members in `exactly`
+/// must have exactly these values. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct ObservedStateTests {
     static let schema: Request = """
