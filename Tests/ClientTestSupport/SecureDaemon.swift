@@ -5,8 +5,8 @@ package import SettingsHTTP
 package import SettingsModel
 internal import TestSupport
 
-/// A daemon behind nginx. nginx speaks TLS, and answers the requests to the suites `lost`, `silent`, `moved` and
-/// `locked` itself.
+/// A daemon behind nginx. nginx speaks TLS, and does not pass the requests to the suites `lost`, `silent`, `moved` and
+/// `locked` to the daemon.
 ///
 /// The certificate of `https://localhost` is trusted, and the certificate of `https://127.0.0.1` is not. nginx closes
 /// the connection of a request to `lost`, never answers a request to `silent`, redirects a request to `moved` to the

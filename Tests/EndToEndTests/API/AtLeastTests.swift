@@ -11,6 +11,7 @@ import Testing
 /// then `b`. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct AtLeastTests {
+    /// Reads and writes, each of which can wait for a cursor.
     static let requests: [Request] = [
         "GET app/keys/a", "HEAD app/keys/a", "GET app", "GET app/keys", "GET app/schema", "GET app/history",
         "GET app/diff?from=0", "GET app/observe", "GET app/observe?since=0", "GET /v1", "GET /v1/suites",

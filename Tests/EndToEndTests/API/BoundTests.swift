@@ -187,6 +187,7 @@ struct CheckingBoundTests {
             ##"{"type":"object","additionalProperties":{"$ref":"#/$defs/l0"},"##
             + #""$defs":{\#(levels.joined(separator: ",")),"l14":{"type":"integer"}}}"#
         try daemon.sendOK(Request("PUT app \(Self.texts(200, 1))"))
+        // An error about the cost limit has the keyword `limit`.
         for query in ["", "?onConflict=keep", "?onConflict=reset"] {
             let refused = try daemon.send(Request("PUT app/schema\(query) \(schema)"))
             #expect(refused.status == 422 && refused.text.contains(#""keyword":"limit""#), "\(refused.text)")

@@ -88,7 +88,9 @@ struct IdempotencyTests {
             body: #"{"changed":true}"#, lacks: ["replayed"]),
     ]
 
-    @Test("A repeated request with the same idempotency key returns the first answer", arguments: repeats)
+    @Test(
+        "A repeated request with the same idempotency key returns the first answer; another request with the key is refused",
+        arguments: repeats)
     func repeated(row: Row) throws {
         try row.check()
     }

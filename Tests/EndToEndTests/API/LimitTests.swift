@@ -163,6 +163,7 @@ struct LargeSuiteTests {
         for round in 0..<20 {
             for request in [Request("PUT app/keys/a \(round)"), Request("PUT other/keys/a \(round)")] {
                 let written = try peer.ask(request)
+                // The second answer may come from the cache.
                 for _ in 0..<2 {
                     let read = try peer.ask("GET app")
                     #expect(read.json?["values"]?["a"] == .integer(Int64(round)))

@@ -164,6 +164,7 @@ struct OpenFeatureTests {
         let pattern = try JSONValue(parsing: evaluation.body.replacingPlaceholders(with: revisions))
         #expect(pattern.isFound(in: answer.json), "\(answer.text)")
         let members = { (value: JSONValue?) in value?.object?.members.map(\.name) ?? [] }
+        // The pattern also has all members at the top of the answer, in their order.
         #expect(members(answer.json) == members(pattern), "\(answer.text)")
         try OpenAPIDescription.check(answer, to: evaluation.request, of: evaluation.testDescription)
         let json = try #require(answer.json)

@@ -79,7 +79,8 @@ struct AccessTests {
             "enough": ["*:\(endpoint.rights.joined(separator: ","))"],
         ]
         for right in endpoint.rights {
-            // Every other right on a suite includes the right to read the suite.
+            // Every other right on a suite includes the right to read the suite, and `admin` includes the other rights
+            // on the service.
             let others =
                 right == "read"
                 ? ["admin"]
@@ -143,7 +144,8 @@ struct AccessTests {
             return
                 "\(answer.status) \(fields) \(answer.text.replacing(" \(suite)", with: " …").replacing(" \(suite):", with: " …:"))"
         }
-        // The right `admin` includes the rights on the service, so these requests are not refused.
+        // The suite `zzz` does not exist. The right `admin` includes the rights on the service, so these requests of
+        // the caller `admin` are not refused.
         for name in ["admin", "other", nil]
         where !(name == "admin" && Self.rightsOnService.contains(endpoint.rights[0])) {
             let forExisting = try refusal(endpoint.request, "app", as: name)

@@ -83,6 +83,7 @@ struct HidingTests {
         #expect(commits?.map { $0["changes"]?.array?.map { $0["key"] } } == [["player.name"], ["player.volume"]])
         let difference = try protected.send("GET app.one/diff?from=0", as: "player").json?["changes"]?.array
         #expect(difference?.map { $0["key"] } == ["player.name", "player.volume"])
+        // Commit 1 changed the key `a`, and commit 5 the suite `hidden`.
         for request: Request in [#"POST app.one/undo {"revision":1}"#, #"POST /v1/undo {"revision":5}"#] {
             let answer = try protected.send(request, as: "player")
             #expect(answer.status == 403 && !answer.text.contains("hidden") && !answer.text.contains("key a"))
@@ -103,6 +104,7 @@ struct HidingTests {
         let protected = try ProtectedDaemon(
             ["some": ["app.one:read", "app.one/a:write"]], given: Self.writesBeforeTest)
         let keys = try protected.send("GET app.one/keys", as: "some").json?["keys"]?.array
+        // The keys are `a`, `player.name` and `player.volume`.
         #expect(keys?.map { $0["writable"] } == [true, false, false])
     }
 

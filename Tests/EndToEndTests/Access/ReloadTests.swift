@@ -38,6 +38,7 @@ struct ReloadTests {
         #expect(answer.text == #"{"reloaded":true,"needsRestart":["loops","stopSeconds"]}"#)
         #expect(try statuses() == [421, 200, 200, 413])
         #expect(try daemon.send(requests[2]).field("Access-Control-Allow-Origin") == "https://console.example")
+        // With a limit of 0 watchers, no request may wait.
         #expect(try daemon.send("GET app/observe?since=99&wait=9").status == 429)
         let line = try #require(daemon.process).line(containing: "configuration was reloaded")
         #expect(line.hasSuffix("these options need a restart: loops, stopSeconds"))

@@ -52,6 +52,7 @@ struct DamagedDataTests {
             "after":8,"synced":true,"commit":{"revision":9,"time":"2026-11-22T00:38:56.409Z","suites":\#
             [{"op":"create","suite":"old"},{"op":"setSchema","suite":"old","schemaRevision":9,"schema":\#(document)}]}}
             """#
+        // `journalLine` adds the checksum.
         data.files[data.newestJournal]? += StoredData.journalLine(line[...]) + Array("\n".utf8)
         let first = try TestDaemon(in: data.write())
         #expect(try first.send("GET old/schema").text == document)

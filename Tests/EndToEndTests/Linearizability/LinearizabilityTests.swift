@@ -99,6 +99,7 @@ struct LinearizabilityAcrossKillsTests {
             client.onAnswer = daemon.countAnswer
             return try client.run(120)
         }
+        // The clients sent 960 calls and got an answer to at least 6 times 120 calls.
         #expect(daemon.killCount == 6)
         let last = try Self.read(0..<settings.count, of: settings, daemon)
         let check = HistoryCheck(history + last, try settings.timeline(daemon.stop(), from: initial))

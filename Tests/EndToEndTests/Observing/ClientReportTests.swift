@@ -202,8 +202,8 @@ struct ClientReportTests {
             let text = try daemon.sendOK("GET /metrics").text
             for line in lines { #expect(text.contains("\nsettingsd_\(line)\n"), "\(line)") }
         }
-        // The metric of convergence counts commits that clients had yet to apply, here only the second commit. One of
-        // the two clients is a share of 50 %.
+        // The daemon drops clients if there are too many. The metric of convergence counts commits that clients had yet
+        // to apply, here only the second commit. One of the two clients is a share of 50 %.
         try expect(
             #"clients{suite="app",state="current"} 1"#, #"clients{suite="app",state="behind"} 0"#,
             #"clients{suite="app",state="failed"} 1"#, #"clients{suite="app",state="gone"} 0"#,

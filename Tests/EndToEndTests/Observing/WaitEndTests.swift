@@ -192,6 +192,7 @@ struct WaitEndTests {
         // Both reads are answered by one event loop, which caches the first answer.
         let daemon = try TestDaemon { $0.loops = 1 }
         let peer = try daemon.connect()
+        // The read waits, because the suite does not exist yet.
         try peer.send(Request("GET app?wait=60").bytes)
         try daemon.awaitWatchers(1)
         try daemon.sendOK("PUT app/keys/a 1")
