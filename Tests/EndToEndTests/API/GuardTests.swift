@@ -73,6 +73,7 @@ struct GuardTests {
             "A tag from before the removal", given: ["PUT app/keys/a 1", "DELETE app/keys/a"],
             Request("PUT app/keys/a 2", "If-Match: \"$1\""), 412, .preconditionFailed,
             body: #"{"current":{"value":null,"source":"unset","revision":$2}}"#),
+        // After the drop of a suite, the tag "0" no longer matches its keys.
         Row(
             "The tag 0 of a key that is unset since its suite was dropped",
             given: ["PUT app/keys/a 1", "DELETE app?drop", "PUT app/keys/b 1"],
@@ -201,6 +202,7 @@ struct GuardTests {
         Row(
             "A false If-Match and a matching If-None-Match", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/a", "If-Match: \"999\"", "If-None-Match: \"$1\""), 412, .preconditionFailed),
+        // For a read, the star matches a default, too; for a write, it matches only a stored value.
         Row(
             "If-Match: * on GET of a key with only a default", given: [Samples.schema],
             Request("GET app/keys/volume", "If-Match: *"), 200, body: #"{"source":"default"}"#),

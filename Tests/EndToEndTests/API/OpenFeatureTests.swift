@@ -218,6 +218,7 @@ struct OpenFeatureTests {
         let flags = try daemon.send(Self.evaluate("")).json?["flags"]?.array ?? []
         #expect(flags.map { $0["key"]?.string } == ["a", "long"])
         #expect(flags.last?["value"]?.string == text)
+        // The limit on a context is 64 KB.
         let refused = try daemon.send(Self.evaluate("a", #"{"context":{"a":"\#(text)"}}"#))
         #expect(refused.status == 413 && refused.json?["errorCode"] == "GENERAL")
     }

@@ -138,6 +138,7 @@ struct QuotaTests {
             try daemon.sendOK("PUT app/keys/a 1")
             try expectRefusal(Request("PUT app/keys/a 2", note), by: "quotas.\(quota)", size, of: daemon)
             try daemon.sendOK("PUT app/keys/a 3")
+            // A removed setting has no note.
             try daemon.sendOK(Request("DELETE app/keys/a", note))
             #expect(try storedBytes(daemon) == size)
         }
@@ -148,6 +149,7 @@ struct QuotaTests {
         let daemon = try TestDaemon()
         try daemon.sendOK("PUT app/keys/a 1")
         let size = try storedBytes(daemon)
+        // A removed setting counts as much as a stored integer.
         try daemon.sendOK("DELETE app/keys/a")
         #expect(try storedBytes(daemon) == size)
         try daemon.sendOK("PUT app/keys/a 1")

@@ -82,6 +82,7 @@ struct ReloadTests {
         let body = (0..<20_000).map { "\"k\($0)\":\($0)" }.joined(separator: ",")
         try daemon.sendOK(Request("PUT app {\(body)}", "X-Request-Id: during"))
         _ = try #require(daemon.process).line(containing: "slow request: PUT /v1/suites/app took ")
+        // Without the member `accessLog`, there is no access log.
         #expect(try reload(#"{"slowRequestMs":0}"#).status == 200)
         try daemon.sendOK(Request("PUT app/keys/a 1", "X-Request-Id: after"))
         let process = try #require(daemon.process)
