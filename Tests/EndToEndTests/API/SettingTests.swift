@@ -50,7 +50,7 @@ struct SettingTests {
             "A suite that does not exist", given: ["PUT app/keys/a 1"], "GET ap/keys/a", 404, .unknownSuite,
             body: #"{"didYouMean":["app"]}"#, fields: ["Settings-Source:"]),
         Row(
-            "A suite that is the last part of other suites' names",
+            "A suite that equals or resembles the last part of other suites' names",
             given: ["PUT com.my.player/keys/a 1", "PUT com.my.playe/keys/a 1"],
             "GET player/keys/a", 404, .unknownSuite, body: #"{"didYouMean":["com.my.player","com.my.playe"]}"#),
         Row(

@@ -52,6 +52,7 @@ struct PeerUserTests {
         #expect(ownUser.status == 403)
         let otherUser = try answer(to: "GET app") { $0.access.users = [(otherUserID, [try Grant("*:read")])] }
         #expect(otherUser.status == 401)
+        // A user without grants has the grants of anonymous callers, but the commit names the user.
         let open = try answer(to: "PUT app/keys/a 1") {
             $0.access.users = [(otherUserID, [try Grant("*:read")])]
             $0.access.anonymous = [try Grant("app:write")]

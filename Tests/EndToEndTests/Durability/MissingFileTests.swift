@@ -8,8 +8,8 @@ import TestSupport
 import Testing
 
 /// Data directories in which files are missing, damaged, or replaced by something that is not a regular file: no
-/// acknowledged commit disappears silently. Exit code 65: the data is damaged. 73: the directory cannot be read or
-/// written. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// acknowledged commit disappears silently. The file NEWEST names the newest journal. Exit code 65: the data is
+/// damaged. 73: the directory cannot be read or written. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct MissingFileTests {
     /// The files after three runs: two clean stops, each with a snapshot, and a crash. `app/keys/n` is 6.
@@ -93,6 +93,7 @@ struct MissingFileTests {
         let snapshot = try #require(data.files.keys.filter { $0.hasPrefix("snapshot-") }.max())
         data.files = data.files.filter { $0.key == snapshot }
         let daemon = try TestDaemon(in: try data.write())
+        // The second run stopped with four commits.
         #expect(try daemon.send("GET app/keys/n?raw").text == "4")
         // A new epoch skips a billion revisions, so that no revision is assigned twice.
         #expect(try #require(try daemon.send("GET /v1").revision).number >= 1_000_000_000)

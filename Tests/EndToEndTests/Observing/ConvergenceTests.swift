@@ -3,7 +3,8 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Requests that wait until clients have applied a state. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// Requests that wait until clients have applied a state. `daemon.report` sends the report of a client about the suite
+/// `app`. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct ConvergenceTests {
     let daemon: TestDaemon
