@@ -92,7 +92,7 @@ struct WaitEndTests {
         peer.client.endSending()
         let answer = try peer.answer()
         try expect(answer, wait, at: cursor)
-        // Only a 404, which a watcher gets for a missing suite, asks for a delay.
+        // Only a 404 may ask for a delay.
         #expect(answer.json?["retryAfterMs"] == nil || wait.status == 404)
         #expect(try peer.client.readUntilClose().isEmpty)
         try daemon.awaitWatchers(0)
