@@ -73,6 +73,7 @@ struct PageExampleTests {
     @Test("An example gets the address of the daemon, and its process in the background ends with the run of the page")
     func background() throws {
         // `PageRun` waits until no process has the output of the script open. `tail` would keep the output open forever.
+        // The example gets the address `http://here:1` in place of the address in the text.
         let page = ["# Title", "```sh", "tail -f /dev/null &", "echo http://127.0.0.1:7070 $SETTINGS_URL", "```"]
         let run = try PageRun("page.md", CodeBlock.blocks(in: page), in: try TemporaryDirectory(), url: "http://here:1")
         #expect(run.failure == nil && run.output.hasSuffix("http://here:1 http://here:1\n"))

@@ -305,7 +305,7 @@ struct BufferTests {
     }
 
     @Test(
-        "The memory estimate of a write depends on its number of arrays and objects with content, not on its length",
+        "The memory estimate of a write counts arrays and objects with content, and no empty arrays or brackets in texts",
         arguments: [
             ("nested arrays", "[" + Array(repeating: nested("[", "]"), count: 500).joined(separator: ",") + "]", 413),
             (

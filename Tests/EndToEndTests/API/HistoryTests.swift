@@ -157,7 +157,7 @@ struct HistoryTests {
         #expect(try daemon.sendOK(Request("GET app/keys?at=\(revision)")).text == keys)
     }
 
-    @Test("GET with `at` returns the suite after that commit", arguments: rows)
+    @Test("GET with `at` returns the suite after that commit, or an error if there is no such state", arguments: rows)
     func past(row: Row) throws {
         try row.check()
     }

@@ -59,7 +59,9 @@ struct NoteTests {
         Row("Two notes", Request("PUT app/keys/a 1", "Settings-Note: a", "Settings-Note: b"), 400, .badRequest),
     ]
 
-    @Test("A note is stored with its commit and shown in answers, listings and history", arguments: rows)
+    @Test(
+        "A note is stored with its commit and shown in answers, listings and history; a malformed note is refused",
+        arguments: rows)
     func note(row: Row) throws {
         try row.check()
     }

@@ -12,6 +12,7 @@ struct OriginTests {
     private static let origin = "https://console.example.com"
     private static let other = "http://localhost:3000"
 
+    /// A daemon with both origins. The scheme in capitals does not matter.
     private static func daemon() throws -> TestDaemon {
         try TestDaemon { $0.origins = [origin, "HTTP://localhost:3000"] }
     }

@@ -96,7 +96,7 @@ struct SettingTests {
             Request("GET app/keys/count", "If-None-Match: \"$2\""), 409, .invalidStored),
     ]
 
-    @Test("A setting is read with its source and its tag", arguments: reading)
+    @Test("A setting is read with its source and its tag, or an error says why it has no value", arguments: reading)
     func read(row: Row) throws {
         try row.check()
     }
@@ -279,7 +279,9 @@ struct MinimalAnswerTests {
             body: #"{"changed":true,"changes":["*"]}"#, fields: ["Preference-Applied:"]),
     ]
 
-    @Test("A write with Prefer: return=minimal is answered without values", arguments: rows)
+    @Test(
+        "A write with Prefer: return=minimal is answered without values; a refusal and other requests get whole answers",
+        arguments: rows)
     func minimal(row: Row) throws {
         try row.check()
     }

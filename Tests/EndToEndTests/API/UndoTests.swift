@@ -71,7 +71,7 @@ struct UndoTests {
         Row("A setting at a future revision", given: writes, "GET app/keys/count?at=999", 400, .badRequest),
     ]
 
-    @Test("The history, past settings and past schemas of a suite can be read", arguments: listing)
+    @Test("The history, past settings and past schemas are read, or the request is refused", arguments: listing)
     func list(row: Row) throws {
         try row.check()
     }

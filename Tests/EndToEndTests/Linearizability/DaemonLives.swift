@@ -21,6 +21,7 @@ final class DaemonLives: Sendable {
 
     private struct Life {
         var daemons: [DaemonProcess]
+        /// The number of earlier lives.
         var number = 0
         /// The commits of earlier lives.
         var commits: JournaledCommits?

@@ -41,6 +41,7 @@ struct ObservingRestartTests {
             if isClean { daemon.stop() } else { try daemon.kill() }
             daemon = try TestDaemon(ownProcessIn: directory)
             #expect(try changes(of: "app", since: since, on: daemon) == Array(1...value))
+            // The epoch stays the same.
             let cursor = try daemon.send("GET app/observe").json?["cursor"]?.string
             #expect(cursor?.split(separator: ".")[0] == since.split(separator: ".")[0])
         }
