@@ -292,6 +292,7 @@ struct AccessTests {
         let first = try protected.send(undo, as: "a")
         #expect(first.status == 200)
         for value in 0..<3 { _ = try protected.send(Request("PUT app/keys/other \(value)"), as: "a") }
+        // There are six commits, of which the history has the last four.
         #expect(try protected.send(#"POST app/undo {"revision":2}"#, as: "a").status == 410)
         let again = try protected.send(undo, as: "a")
         #expect(again.status == 200 && again.json?["replayed"] == true, "\(again.text)")
@@ -304,6 +305,7 @@ struct AccessTests {
         let request = Request("PUT app/keys/k 1", "Idempotency-Key: same")
         #expect(try protected.send(request, as: "a").status == 201)
         #expect(try protected.send(request, as: "a").json?["replayed"] == true)
+        // For `b`, this is a first write, of the value that is already stored.
         let other = try protected.send(request, as: "b").json
         #expect(other?["replayed"] == nil && other?["changed"] == false)
     }
