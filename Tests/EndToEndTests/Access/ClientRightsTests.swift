@@ -77,6 +77,7 @@ struct ClientRightsTests {
         let protected = try ProtectedDaemon(
             ["a": ["*:read"], "b": ["*:read"]], given: ["PUT app/keys/a 1", "PUT net/keys/a 1"])
         _ = try protected.send("PUT net/clients/web {}", as: "a")
+        // In the suite `net`, the name `web` belongs to the token `a`.
         let refused = try protected.send("GET /v1/observe?suite=app&suite=net&wait=0&client=web", as: "b")
         #expect(refused.status == 403, "\(refused.text)")
         #expect(try protected.send("GET app/clients", as: "all").json?["clients"] == [])

@@ -115,6 +115,7 @@ struct BackupTests {
         let second = try TestDaemon(in: directory, data: directory.path + "/data")
         for key in keys { #expect(try second.sendOK(Request("GET app/keys/\(key)")).json?["value"] == .string(large)) }
         for key in keys { try daemon.sendOK(Request("PUT app/keys/\(key) \"\(large)\"")) }
+        // A backup also ends when its client disconnects.
         try beginBackup().reset()
         try eventually { try daemon.send("GET /v1/backup").status == 200 }
     }

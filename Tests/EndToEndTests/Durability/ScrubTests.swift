@@ -28,6 +28,7 @@ struct ScrubTests {
             for number in 0..<10 {
                 try daemon.sendOK(Request("PUT app/keys/key\(number) \(UInt32.random(in: .min ... .max))"))
             }
+            // The names of journals end with `.jsonl`.
             snapshot = try FileManager.default.contentsOfDirectory(atPath: data).first { $0.hasSuffix(".json") }
             return snapshot != nil
         }

@@ -161,6 +161,7 @@ struct LargeCommitTests {
         let streams = try (0..<20).map { _ in try daemon.stream("GET app/observe") }
         for stream in streams { #expect(try stream.event()?.type == "state") }
         var cursors: [String] = []
+        // Each round makes one large commit and three small commits.
         for round in 1...3 {
             cursors.append(try daemon.sendOK(largeWrite(round)).cursorText)
             for _ in 0..<3 { cursors.append(try daemon.sendOK(Request("PUT app/keys/n \(cursors.count)")).cursorText) }
