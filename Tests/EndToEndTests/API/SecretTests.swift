@@ -115,6 +115,7 @@ struct SecretTests {
             }
         }
         try expectHidden(first, "before")
+        // A copy of the data of a running daemon is what a crash leaves: a journal without a newer snapshot.
         let crashed = try TestDaemon(in: TemporaryDirectory(copyOf: first.directory))
         try expectHidden(crashed, "from the journal")
         first.stop()
