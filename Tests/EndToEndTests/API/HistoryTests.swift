@@ -68,7 +68,7 @@ struct HistoryTests {
             given: [Samples.schema, "DELETE app/schema", "PUT app/keys/a 1", Samples.narrowSchema], "GET app?at=$3",
             200, body: #"{"revision":$3,"schemaRevision":$2,"values":{"a":1}}"#),
         Row(
-            "A suite after the removal of its last value and its schema",
+            "A suite without values after the removal of its schema",
             given: [Samples.schema, "DELETE app/schema", "DELETE app?drop"],
             "GET app?at=$2", 200, body: #"{"revision":$2,"schemaRevision":$2,"values":{}}"#),
         Row("The current tag in If-None-Match", given: writes, Request("GET app?at=$3", "If-None-Match: \"$3\""), 304),

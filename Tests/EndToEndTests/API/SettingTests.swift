@@ -147,7 +147,7 @@ struct SettingTests {
             "An invalid value for a key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrowSchema],
             "PUT app/keys/count 11", 422, .invalidValue),
         Row("A locked key", given: [Samples.schema], "PUT app/keys/fixed 2", 403, .locked),
-        Row("The stored value of a locked key", given: [Samples.schema], "PUT app/keys/fixed 1", 403, .locked),
+        Row("The default of a locked key", given: [Samples.schema], "PUT app/keys/fixed 1", 403, .locked),
         Row(
             "A locked key with override=locked", given: [Samples.schema], "PUT app/keys/fixed?override=locked 2", 201,
             body: #"{"value":2}"#),
