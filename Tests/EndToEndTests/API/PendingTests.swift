@@ -234,6 +234,7 @@ struct PendingTests {
             Step(
                 Request("PUT app/keys/pool 20", "Settings-Confirm: 60", "If-Match: \"$1\"", "Prefer: return=minimal"),
                 200, #"{"pending":{"id":"p$4"}}"#),
+            // A request about an action takes no guard.
             Step(Request(#"POST /v1/pending/p$4 {"do":"confirm"}"#, "If-Match: \"$4\""), 400)),
         Story(
             "An action that never existed is unknown",

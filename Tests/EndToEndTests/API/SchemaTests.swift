@@ -121,7 +121,7 @@ struct SchemaTests {
             body: #"{"errors":[{"pointer":"/properties/a/default","keyword":"default"},"#
                 + #"{"pointer":"/properties/a/minimun","keyword":"minimun"}]}"#),
         Row(
-            "An invalid default, an unknown keyword and a missing reference",
+            "Invalid defaults, more defaults than maxProperties, a malformed keyword and a missing reference",
             ##"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"integer","default":"x"},"##
                 + ##""b":{"minimum":"x","minLength":1,"default":""},"c":{"$ref":"#/$defs/c"}},"maxProperties":1}"##,
             422, .invalidSchema,
@@ -133,7 +133,7 @@ struct SchemaTests {
             #"PUT app/schema {"properties":{"..":{},"a":{"tipe":1,"enum":[1],"default":2}}}"#, 422, .invalidSchema,
             body: #"{"errors":["*","*","*","*"]}"#),
         Row(
-            "A default beside an unreadable keyword",
+            "Defaults beside unreadable keywords, which are not validated",
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"default":1,"type":"int","not":{"type":"strin"}},"#
                 + #""b":{"default":{"x":1},"additionalProperties":false,"patternProperties":{"(":{}}}}}"#, 422,
             .invalidSchema, body: #"{"errors":[{"keyword":"type"},{"keyword":"type"},{"keyword":"patternProperties"}]}"#

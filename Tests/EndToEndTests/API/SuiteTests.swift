@@ -37,6 +37,7 @@ struct SuiteTests {
         Row(
             "A page of a prefix", given: threeSuites, "GET /v1/suites?prefix=app&limit=1&after=app", 200,
             body: #"{"suites":[{"suite":"app.ui"}]}"#, lacks: ["next"]),
+        // The schema has seven keys, and a pattern allows `x-more`.
         Row(
             "A suite with a schema", given: [Samples.schema, "PUT app/keys/x-more 1"], "GET /v1/suites", 200,
             body: #"{"suites":[{"suite":"app","keyCount":8,"hasSchema":true,"revision":$2}]}"#),
@@ -305,6 +306,7 @@ struct SuiteTests {
         Row(
             "A locked key with its default and override=locked", given: [Samples.schema],
             #"PUT app?override=locked {"fixed":1}"#, 200, body: #"{"changes":[{"key":"fixed","source":"stored"}]}"#),
+        // PUT sends a whole map, so an unchanged locked key is no error. PATCH sends only the keys to change.
         Row(
             "A PATCH of a locked key with its current value", given: [Samples.schema], #"PATCH app {"fixed":1}"#,
             403, .locked),

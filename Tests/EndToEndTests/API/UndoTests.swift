@@ -218,7 +218,8 @@ struct UndoTests {
             "A restore of named keys", given: writes, #"POST app/restore {"to":$5,"keys":["count"]}"#, 200,
             body: #"{"changes":[{"key":"count","new":null}]}"#),
         Row(
-            "A restore to an instant", given: writes, #"POST app/restore {"to":"2999-01-01T00:00:00Z"}"#, 200,
+            "A restore to a future instant, which is the present state", given: writes,
+            #"POST app/restore {"to":"2999-01-01T00:00:00Z"}"#, 200,
             body: #"{"changed":false,"changes":[]}"#),
         Row(
             "A restore to an instant before the first commit", given: writes,
