@@ -8,9 +8,8 @@ package enum Finding: Sendable {
     case missingSuite
     /// The watcher needs the current state of its subject. `isReset` is false if the watcher has no state yet.
     /// `isReset` is true if the watcher must discard its state, because the resume point belongs to another epoch (name
-    /// of a history), or because the history (the recent commits in memory) lacks commits after the resume point. The
-    /// resume point is the revision (commit number), or the cursor (epoch and revision), of the state that the watcher
-    /// has.
+    /// of a history), or because the history in memory lacks commits after the resume point. The resume point is the
+    /// revision (commit number), or the cursor (epoch and revision), of the state that the watcher has.
     case state(isReset: Bool)
     /// The commits that match the subject, oldest first; never empty.
     case commits([RetainedCommit])

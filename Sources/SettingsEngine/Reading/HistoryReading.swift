@@ -1,8 +1,8 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// Reads the history (the recent commits in memory) and the earlier states of suites (named sets of settings), as far
-/// back as the history reaches.
+/// Reads the history in memory and the earlier states of suites (named sets of settings), as far back as the history
+/// reaches.
 package struct RecentPast: Sendable {
     let state: State
     var history: History { state.history }

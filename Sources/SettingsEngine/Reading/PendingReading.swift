@@ -33,7 +33,7 @@ extension State {
     }
 
     /// The error for an action that has ended, that never existed, or that the caller may not see. `status` is the HTTP
-    /// status if the history (the recent commits in memory) has the end of the action.
+    /// status if the history in memory has the end of the action.
     package func problem(ofMissingPendingAction id: PendingID, for restrictedGrants: Grants?, status: Int) -> Problem {
         let ended = pending[id] == nil ? endOfPendingAction(id) : nil
         guard let ended, let end = ended.end, ended.scopes.isVisible(to: restrictedGrants) else {
@@ -192,6 +192,7 @@ extension PendingDescription {
     init(_ event: PendingEvent, in commit: Commit) {
         self.init(event.action)
         guard let end = event.end else { return }
+        // An ended action has no deadline any more, and no instant (`until`) at which its write would be reverted.
         (deadline, until, scopes) = (nil, nil, event.action.scopes)
         (self.end, endCommit, endTime, endedBy) = (end, commit.revision, commit.time, commit.origin?.by)
     }

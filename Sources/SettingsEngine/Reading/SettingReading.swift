@@ -9,7 +9,7 @@ extension Suite {
     package func setting(_ record: KeyRecord) -> SettingState {
         var setting = SettingState(
             suite: id, key: record.key, value: effectiveValue(of: record), source: record.valueSource.source,
-            revision: record.revision, modified: record.modified.milliseconds == 0 ? nil : record.modified)
+            revision: record.revision, modified: record.changeTime)
         setting.origin = record.origin
         setting.isSecret = isSecret(record)
         if record.valueSource == .invalid {

@@ -27,8 +27,8 @@ extension WatchReader {
     package func renderingCost(of subject: WatchSubject, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         func add(_ suite: Suite) -> Bool {
-            // The extent is a measure of JSON (see `Cost`). The fields of the suite itself, such as its name and the
-            // revision of its schema, count as four units.
+            // A unit is a JSON value, or eight bytes of text (see `Cost`). The fields of the suite itself, such as its
+            // name and the revision of its schema, count as four units.
             meter.add(4 * .renderedUnit)
             suite.addRenderingCost(to: &meter)
             return !meter.isExceeded

@@ -5,8 +5,8 @@ package import SettingsAPI
 ///
 /// The time of a commit becomes the agreed time when a commit follows whose time is at least a day later, and no commit
 /// between the two has an earlier time than the first. If the clock jumps years ahead and is corrected within a day,
-/// the history (the recent commits in memory) therefore evicts (removes) no commits. If the clock is set back, the
-/// agreed time goes back too, so the history keeps commits longer.
+/// the history in memory therefore evicts (removes) no commits. If the clock is set back, the agreed time goes back
+/// too, so the history keeps commits longer.
 package struct AgreedTime: Sendable {
     /// A day in milliseconds.
     private static let day: Int64 = 86_400_000

@@ -1,7 +1,8 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// The recent commits of a state in memory, limited by number, by memory and by age.
+/// The part of the history that is in memory: the recent commits of a state, limited by number, by memory and by age.
+/// Past files may have older commits; this type does not know them.
 ///
 /// A commit *affects* a suite (a named set of settings) if it changes the suite, its schema or its keys. Each suite
 /// *protects* a limited number of the newest commits that affect it. When the history exceeds a limit, it examines the

@@ -1,6 +1,5 @@
 extension History {
-    /// The limits of the history, which is the recent commits in memory. The initial values are the defaults of the
-    /// options `history.*`.
+    /// The limits of the history in memory. The initial values are the defaults of the options `history.*`.
     package struct Limits: Sendable {
         /// The maximum number of commits.
         package var commits = 65_536

@@ -1,7 +1,7 @@
 package import SettingsAPI
 package import SettingsModel
 
-// Methods that search the history. The history has the recent commits in two lists. `newest` has every commit after the
+// Methods that search the history. The history in memory has two lists of commits. `newest` has every commit after the
 // revision (commit number) `evictedThrough`. A commit up to `evictedThrough` was either evicted (removed), or is in
 // `older` because a suite (a named set of settings) protects it as one of the newest commits of the suite. `logs` has a
 // log for each suite: the commits of both lists that affect (change) the suite.

@@ -6,8 +6,7 @@ package import SettingsModel
 package final class PendingEntry: Sendable {
     package let action: PendingAction
     /// The commit that the action reverts, with the values that the commit replaced; nil for a scheduled write. The
-    /// entry refers to the commit, so that the revert is possible after the history (the recent commits in memory) has
-    /// evicted the commit.
+    /// entry refers to the commit, so that the revert is possible after the history in memory has evicted the commit.
     package let commit: RetainedCommit?
     /// The suites (named sets of settings) that the commit dropped and that a later commit created again. The revert
     /// does not restore these suites.

@@ -4,8 +4,8 @@ package import SettingsModel
 /// A commit in memory, with its size and the suites (named sets of settings) that it affects: that it creates or drops,
 /// or whose schema or keys it changes.
 ///
-/// The history (the recent commits in memory), the table of request keys (by which the daemon recognises repeated
-/// requests), and the result of the write refer to the same object.
+/// The history in memory, the table of request keys (by which the daemon recognises repeated requests), and the result
+/// of the write refer to the same object.
 package final class RetainedCommit: Sendable {
     package let commit: Commit
     /// The approximate number of bytes of memory that the commit takes.

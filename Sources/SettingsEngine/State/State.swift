@@ -1,13 +1,12 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// All suites (named sets of settings) and the history (the recent commits), as of one revision (the number of a
-/// commit).
+/// All suites (named sets of settings) and the history in memory, as of one revision (the number of a commit).
 ///
 /// A state is a value type: later commits do not change a copy that a reader has. Copies share their storage.
 package struct State: Sendable {
     /// An array with one element, so that a copy of the state increments only one reference count. A write makes about
-    /// ten copies.
+    /// ten copies. Access through `span` does not copy the element.
     private var contents: [Contents]
     /// The digest of the grants (rights) of the caller for which this copy was made (see ``withGrantsDigest(of:)``); nil
     /// if the caller may read everything. ``epoch`` appends the digest to the epoch (the name of the history).
@@ -175,7 +174,8 @@ extension State {
     }
 
     /// Begins a new epoch: the history gets another name, which invalidates all cursors. The history keeps its commits,
-    /// so that a client that repeats a request gets the answer to the first request.
+    /// so that a client that repeats a request gets the answer to the first request. `revision` is the revision of the
+    /// state in the new epoch: a new epoch skips revisions, so that no revision is assigned twice.
     package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
         contents[0].epoch = epoch
         contents[0].revision = revision

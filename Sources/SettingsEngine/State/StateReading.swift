@@ -43,7 +43,7 @@ extension State {
     /// A reader of this state for watchers, which are clients that wait for changes.
     package var watchReader: WatchReader { WatchReader(self) }
 
-    /// A reader of earlier states, as far back as the commits in ``history`` (the recent commits in memory) reach.
+    /// A reader of earlier states, as far back as the commits in memory (``history``) reach.
     package var recentPast: RecentPast { RecentPast(self) }
 
     /// True if a write is an undo or a restore that may need past files, which have the commits that the history

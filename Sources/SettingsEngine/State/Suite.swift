@@ -92,8 +92,8 @@ extension Suite {
     }
 
     package func addRenderingCost(of record: KeyRecord, to meter: inout CostMeter) {
-        // The extent is a measure of JSON (see ``Cost``). The revision and the time count as four units, and the name
-        // as one unit for each eight bytes.
+        // A unit is a JSON value, or eight bytes of text (see ``Cost``). The revision and the time count as four units,
+        // and the name as one unit for each eight bytes.
         meter.add((4 + record.name.utf8.count / 8) * .renderedUnit)
         // The state does not store the violations of an invalid value, so a read validates the value again.
         if record.valueSource == .invalid { meter.add(.schemaRevalidation) }

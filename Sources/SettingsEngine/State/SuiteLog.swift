@@ -1,8 +1,8 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// The commits of the ``History`` (the recent commits in memory) that affect one suite (a named set of settings): that
-/// change the suite, its schema or its keys. The suite itself may have been dropped (deleted).
+/// The commits of the ``History`` (the commits in memory) that affect one suite (a named set of settings): that change
+/// the suite, its schema or its keys. The suite itself may have been dropped (deleted).
 ///
 /// A suite protects a limited number of its newest commits: the history evicts (removes) unprotected commits first.
 package struct SuiteLog: TreeElement {

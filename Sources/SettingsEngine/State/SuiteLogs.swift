@@ -1,9 +1,9 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// One ``SuiteLog`` for each suite (named set of settings) that commits of the ``History`` (the recent commits in
-/// memory) affect: a commit affects a suite if it changes the suite, its schema or its keys. A log has the commits that
-/// affect its suite.
+/// One ``SuiteLog`` for each suite (named set of settings) that commits of the ``History`` (the commits in memory)
+/// affect: a commit affects a suite if it changes the suite, its schema or its keys. A log has the commits that affect
+/// its suite.
 struct SuiteLogs: Sendable {
     private var logs: OrderedTree<SuiteLog>
     /// The oldest revision (commit number) at which every suite without a log can still be read. It rises when an empty

@@ -140,8 +140,10 @@ extension OrderedTree.Node {
         guard let removed = children[index].remove(name) else { return nil }
         if children[index].isEmpty {
             children.remove(at: index)
+            // Removes the bound before the child. The first child has no bound before it, but a bound after it.
             if !bounds.isEmpty { bounds.remove(at: max(0, index - 1)) }
         } else if children.count > 1 {
+            // The last child has no next child, so the child before it is joined with it.
             joinSmallLeaves(at: min(index, children.count - 2))
         }
         return removed

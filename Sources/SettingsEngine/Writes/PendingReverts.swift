@@ -36,6 +36,7 @@ extension WriteDraft {
         var inverse = Inverse()
         var kept: [KeptSetting] = []
         for part in entry.commit?.commit.parts ?? [] { try draft.revert(part, of: entry, &inverse, &kept) }
+        // The first argument is nil, because a revert names no single suite.
         var decision = try draft.decide(
             nil, suites: inverse.suites, inverse.changes.filter(\.hasEffect), schema: inverse.schema)
         decision.addAndDescribe(PendingEvent(endOf: entry.action, .reverted, kept: kept), by: draft)

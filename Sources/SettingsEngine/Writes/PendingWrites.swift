@@ -20,6 +20,7 @@ extension WriteDraft {
             }
             return try schedule(at: deadline, until: until)
         }
+        // Deadlines without `effective` and `until` have `confirm`.
         let deadline = until ?? PendingTime.after(milliseconds: deadlines.confirm ?? 0).instant(from: time)
         var decision = endingPendingActions(with: try decideIgnoringDeadlines())
         guard let commit = decision.commit, !commit.changes.isEmpty || !commit.suiteChanges.isEmpty else {
@@ -227,7 +228,8 @@ extension WriteDecision {
 }
 
 extension Problem {
-    /// The error for a request that the kind of its pending action does not allow.
+    /// The error for a request that the kind of its pending action does not allow. The member `do` of the body names
+    /// the request.
     fileprivate init(unsuitableAction detail: String) {
         self.init(.invalidOperation, detail)
         self.errors = [Violation(pointer: ["do"], keyword: "do", detail: detail)]

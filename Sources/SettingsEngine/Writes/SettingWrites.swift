@@ -94,6 +94,7 @@ extension WriteDraft {
             }
         }
         do throws(Problem) {
+            // The argument is nil, because a transaction names no single suite.
             return try checkAndDecide(nil)
         } catch {
             throw error.listingFailures(of: transaction.operations, on: state)

@@ -1,8 +1,8 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// The state (all suites of settings, and the recent commits) with the commits that are decided but not yet durable. To
-/// decide a write is to check it against this state, and to compute its commit or its refusal.
+/// The state (all suites of settings, and the history in memory) with the commits that are decided but not yet durable.
+/// To decide a write is to check it against this state, and to compute its commit or its refusal.
 ///
 /// The decide stage of the daemon owns a staged state. A Swift client that keeps suites in memory owns another staged
 /// state. The owner calls ``confirm(upTo:)`` after the commits became durable, or discards the commits with
@@ -24,8 +24,8 @@ package struct StagedState: Sendable {
     package var quotas: Quotas
     /// The highest revision of any commit so far, including commits that were rolled back.
     private var lastIssuedRevision: Revision
-    /// The commits in the history (the recent commits) that have a request key, which is the `Idempotency-Key` of a
-    /// write. The daemon answers a repeated request from the commit of the first request.
+    /// The commits of the history in memory that have a request key, which is the `Idempotency-Key` of a write. The
+    /// daemon answers a repeated request from the commit of the first request.
     private var commitsByKey: [CallerRequestKey: RetainedCommit] = [:]
     /// The changes that unconfirmed commits made to ``commitsByKey``, oldest first: the key, the entry before the
     /// change (nil if there was none), and the revision of the commit.

@@ -5,15 +5,15 @@ internal import SettingsModel
 /// with the commits that are not durable yet), to compute its commit or its refusal. Each write has a budget of
 /// validation steps, so that its validation does not delay other writes for long.
 extension WriteDraft {
-    /// Throws if the budget of validation steps is exhausted. Inlined, because the compiler would copy the draft for a
-    /// call.
+    /// Throws if the budget of validation steps is exhausted. Inlined, because the compiler would copy the whole
+    /// `WriteDraft` for a call.
     @inline(__always)
     func checkValidationSteps() throws(Problem) {
         if steps <= 0 { throw .tooManySteps }
     }
 
     /// Throws if a write concerns too many keys, because it would delay other writes. Inlined, because the compiler
-    /// would copy the draft for a call.
+    /// would copy the whole `WriteDraft` for a call.
     @inline(__always)
     func checkKeyCount(_ keys: Int) throws(Problem) {
         if keys > commitKeys { throw Problem(tooManyKeys: commitKeys) }

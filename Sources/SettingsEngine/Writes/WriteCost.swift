@@ -29,7 +29,7 @@ extension State {
         case .pending(let id, let pendingRequest):
             guard let entry = pending[id] else {
                 // The pending action (a revert or a write at a deadline) has ended or never existed. The search for its
-                // end may visit all commits of the history (the recent commits in memory).
+                // end may visit all commits of the history in memory.
                 meter.add(history.count * .examinedCommit)
                 return false
             }

@@ -124,7 +124,7 @@ struct WriteDraft {
         unknownKeys.append(UnknownKey(suite: suite, key: key, pointer: pointer))
     }
 
-    /// Inlined, because the compiler would copy the draft for a call.
+    /// Inlined, because the compiler would copy the whole `WriteDraft` for a call.
     @inline(__always)
     private func find(_ key: KeyName, in suite: SuiteName) -> KeyDraft? {
         switch keyDrafts.count {

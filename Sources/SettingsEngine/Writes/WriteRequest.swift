@@ -56,8 +56,8 @@ package struct WriteRequest: Sendable {
     /// steps take some hundred milliseconds. All later writes wait during this time.
     package var steps = 2_000_000
 
-    /// The data that an undo or a restore needs from past files, which have older commits than the history (the recent
-    /// commits in memory); nil if the write needs no past file.
+    /// The data that an undo or a restore needs from past files, which have older commits than the history in memory;
+    /// nil if the write needs no past file.
     package var pastFileData: PastFileData?
 
     /// Data from past files. `PastFileData` is a class, so that most requests store only a nil reference.
@@ -217,8 +217,8 @@ package struct WriteAnswer: Sendable {
         // A span, because a loop over the array would copy each change.
         let changes = changes.span
         for index in changes.indices where !meter.isExceeded {
-            // The extent is a measure of JSON (see `Cost`). The fields of a change other than its values have an
-            // estimated extent of four units, plus one unit for each eight bytes of the key.
+            // A unit is a JSON value, or eight bytes of text (see `Cost`). The fields of a change other than its values
+            // have an estimated extent of four units, plus one unit for each eight bytes of the key.
             meter.add((4 + changes[index].key.text.utf8.count / 8) * .renderedUnit)
             meter.add(changes[index].old, each: .renderedUnit)
             meter.add(changes[index].new, each: .renderedUnit)
