@@ -30,7 +30,8 @@ package struct DirectoryRestore {
     /// Reads the complete backup, then writes the directory. Throws without changes if the backup is damaged or
     /// truncated, or if the directory is in use or has journals, snapshots or past files (files with older commits).
     ///
-    /// - Parameter beforeWriting: called after the backup is read and before anything is written.
+    /// - Parameter beforeWriting: called after the backup is read and before anything is written, for example to change
+    ///   the user of the process.
     package init(
         of file: String, into directory: DataDirectory, limits: History.Limits, newEpoch: () -> Epoch,
         beforeWriting: () throws(RecoveryError) -> Void = {}

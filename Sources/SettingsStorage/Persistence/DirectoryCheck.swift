@@ -92,8 +92,8 @@ package struct DirectoryCheck: Sendable {
         // If the next journal continues at or before the beginning of this journal, recovery ignores all commits of
         // this journal.
         if next.map({ head.revision < $0.predecessor }) ?? true {
-            // With durability `snapshot`, journals have no commits, so a journal need not begin where the previous
-            // journal ends.
+            // With durability `snapshot`, the only other line of a journal is the mark of a clean stop. It may follow a
+            // commit that only a snapshot has, so `nil` accepts any commit as the predecessor of the line.
             let start = head.durability == .snapshot ? nil : head.revision
             contents = try reader.read(after: start, upTo: next?.predecessor) { entry throws(JournalReader.Rejection) in
                 do throws(BodyError) {

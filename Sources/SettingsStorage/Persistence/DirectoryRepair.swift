@@ -184,6 +184,7 @@ private struct RepairPlan {
             guard !journals[index].head.beginsEpoch || journals[index].head.revision <= state.revision else { continue }
             journals[index].head.epoch = index > 0 ? journals[index - 1].head.epoch : state.epoch
         }
+        // The plan keeps the state, so a commit that cannot be applied must leave the state unchanged.
         return try Replay(state, journals, in: directory, undoesFailedCommits: true)
     }
 

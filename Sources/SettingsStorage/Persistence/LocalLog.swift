@@ -8,8 +8,7 @@ internal import Synchronization
 /// each commit), and sometimes writes a snapshot: a file with the complete state.
 ///
 /// A start recovers the state from the newest snapshot and the journals after it. If the configuration keeps history
-/// for a number of days, the log also writes past files: files with older commits, which the history (the recent
-/// commits in memory) evicts.
+/// for a number of days, the log also writes past files: files with older commits, which the history in memory evicts.
 ///
 /// Runs on the commit thread. Therefore `@unchecked Sendable` is safe. Other threads may use only
 /// ``writeFailureReason`` and ``metrics``, which are thread-safe. Background queues return their results through a
@@ -97,6 +96,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             try Recovery(of: directory, limits: recoveryLimits) ?? Recovery(new: newEpoch(), limits: recoveryLimits)
         let (isOpenToGroupOrOthers, directoryID) = try directory.mapErrors { () throws(FileError) in
             let isOpenToGroupOrOthers = try directory.fileSystem.status(directory.path).isOpenToGroupOrOthers
+            // The name of an epoch is random, so a new name also serves as the identifier of a directory.
             let directoryID = try directory.lockFileDirectoryID() ?? newEpoch().text
             try directory.syncFiles()
             return (isOpenToGroupOrOthers, directoryID)

@@ -149,8 +149,8 @@ package struct Recovery: Sendable {
     }
 
     /// Prepares the directory for writing: cuts the torn tail off the newest journal, renames the damaged snapshots,
-    /// renames each past file (an archive of commits) that has a commit after ``lastRevision``, and removes temporary
-    /// files. Then writes the identifier of the directory into `LOCK`. Can be called again if it throws.
+    /// renames each past file (a file with older commits) that has a commit after ``lastRevision``, and removes
+    /// temporary files. Then writes the identifier of the directory into `LOCK`. Can be called again if it throws.
     func cleanUp(_ directory: DataDirectory, directoryID: String, _ log: Log) throws(FileError) {
         let fileSystem = directory.fileSystem
         if let tornTail, try fileSystem.status(directory.path(of: tornTail.journal)).size > tornTail.offset {

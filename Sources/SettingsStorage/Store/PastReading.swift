@@ -2,9 +2,9 @@ package import SettingsAPI
 package import SettingsEngine
 package import SettingsModel
 
-/// Reads earlier states and commits of suites (named sets of settings). `RecentPast` reads only the history, which is
-/// the recent commits in memory. `PastView` also reads past files, which have older commits. Reading a file blocks, so
-/// event loops must not call `PastView`.
+/// Reads earlier states and commits of suites (named sets of settings). `RecentPast` reads only the history in memory.
+/// `PastView` also reads past files, which have older commits. Reading a file blocks, so event loops must not call
+/// `PastView`.
 package protocol PastReading: Sendable {
     /// Returns a revision at which the suite was the same as at a moment, which is a revision or an instant. Throws if
     /// the given revision does not exist yet, or if the state of the suite at the moment is no longer kept.

@@ -187,7 +187,8 @@ extension PendingActionRunner {
                 log.debug("cannot read past files for pending action \(action.id): \(error.detail)")
             }
         }
-        // Higher estimates make no difference: at 50,000 microseconds, `WriteQueue` reaches the maximum wait.
+        // The limit is above 50,000 microseconds, at which `WriteQueue` reaches the maximum wait, so a higher estimate
+        // makes no difference.
         let estimate = state.cost(of: request, within: Cost(microseconds: 65_536, bytes: .max))
         let time = PendingWrite.minimumTime + UInt64(estimate.cost.microseconds * 1000)
         // The revision in `high` identifies the action, so `low` is unused.

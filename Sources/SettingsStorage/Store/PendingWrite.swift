@@ -38,8 +38,8 @@ package final class PendingWrite: Sendable {
         self.arrival = arrival
     }
 
-    /// True if deciding the write noticeably delays other writes. ``WriteQueue`` serves cheap writes first, for a
-    /// limited time.
+    /// True if deciding the write noticeably delays other writes. ``WriteQueue`` delays a costly write while cheap
+    /// writes wait, for at most ``WriteLimits/maximumYield``.
     var isCostly: Bool { estimatedTime >= Self.costlyThreshold }
 
     /// A write with at least this estimated time, in nanoseconds, is costly.

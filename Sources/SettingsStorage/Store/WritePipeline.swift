@@ -44,7 +44,8 @@ final class WritePipeline: Sendable {
     private let commitQueue = DispatchQueue(label: "settingsd.commit", qos: .userInitiated)
     /// The nanoseconds that deciding the queued writes is estimated to take.
     private let queuedTime = Atomic<UInt64>(0)
-    /// If ``queuedTime`` exceeds this value, event loops should queue only one write per connection.
+    /// If ``queuedTime`` exceeds this value, the time of three slices, event loops should queue only one write per
+    /// connection.
     private let busyThreshold: UInt64
 
     init(

@@ -5,9 +5,9 @@ internal import Synchronization
 
 /// The past files that the daemon uses, without gaps: each file begins at the revision at which the previous file ends.
 ///
-/// A past file has the commits after the revision `from` up to the revision `to`, which the history (the recent commits
-/// in memory) may have evicted. The task that writes past files adds new files and removes expired files. A reader
-/// removes a damaged file and all older files from the list. Thread-safe.
+/// A past file has the commits after the revision `from` up to the revision `to`, which the history in memory may have
+/// evicted. The task that writes past files adds new files and removes expired files. A reader removes a damaged file
+/// and all older files from the list. Thread-safe.
 package final class PastFiles: Sendable {
     let directory: DataDirectory
     private let log: Log

@@ -6,9 +6,9 @@ internal import SettingsModel
 
 /// Determines when to write a past file (a file with older commits), and writes one file at a time on a queue.
 ///
-/// The history (the recent commits in memory) is limited and evicts its oldest commits. It has every commit after its
-/// revision `oldestAvailable`. A state is immutable and includes the history, so a queued state keeps its commits in
-/// memory until they are in a file. Runs on the commit thread.
+/// The history in memory is limited and evicts its oldest commits. It has every commit after its revision
+/// `oldestAvailable`. A state is immutable and includes the history, so a queued state keeps its commits in memory
+/// until they are in a file. Runs on the commit thread.
 struct PastSchedule {
     /// The result of writing a file.
     private struct Report: Sendable {
@@ -29,8 +29,9 @@ struct PastSchedule {
     /// The total number and bytes of the commits that the history had received when the last state was enqueued.
     /// `init` subtracts the commits that are not in a file yet, so that ``isDue(_:)`` treats them as new commits.
     private var enqueuedTotals: (count: Int, size: Int)
-    /// For each suite (named set of settings), the bytes of its commits in files since its last base: a copy of the
-    /// suite in a file. ``PastWriter`` writes a new base as soon as the base takes fewer bytes than these commits.
+    /// For each suite (named set of settings), the bytes of its commits that were written to files after its last
+    /// *base*. A base is a copy of the suite in a file. ``PastWriter`` writes a new base as soon as the base takes
+    /// fewer bytes than these commits.
     private var bytesSinceBase: [SuiteName: Int] = [:]
     /// The number of failures since the last success; 6 if there were more, so that the delay stays at most 64 s.
     private var consecutiveFailures: UInt64 = 0

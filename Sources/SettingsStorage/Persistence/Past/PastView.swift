@@ -2,8 +2,8 @@ package import SettingsAPI
 package import SettingsEngine
 package import SettingsModel
 
-/// Reads the past of suites (named sets of settings): older states and commits. It combines the history (the recent
-/// commits in memory) with past files: files with older commits, which the history evicted.
+/// Reads the past of suites (named sets of settings): older states and commits. It combines the history in memory with
+/// past files: files with older commits, which the history evicted.
 ///
 /// A past file has the commits of a suite in *fragments*. Most fragments also have a *base*: the state of the suite
 /// after their last commit. `oldestAvailable` of a history or suite is the oldest revision whose state can be computed
