@@ -102,7 +102,7 @@ package final class ClusterQueries: Sendable {
     }
 
     private func execute(_ read: EtcdTransaction) throws(EtcdError) -> EtcdTransaction.Answer {
-        // The serial queue runs one query at a time, so the client is here, and the error cannot occur.
+        // The serial queue runs one query at a time, so the client is not nil, and the error cannot occur.
         guard var client = client.withLock({ $0.take() }) else {
             throw EtcdError(outcome: .noEffect, description: "another query is in progress")
         }

@@ -35,7 +35,7 @@ package struct ClusterTool {
     private var client: EtcdClient
 
     /// - Parameters:
-    ///   - limits: the limits of the history (the recent commits in memory) in the states that the operations read.
+    ///   - limits: the limits of the history in memory in the states that the operations read.
     ///   - printLine: prints a line about the result of an operation.
     package init(_ options: EtcdOptions, limits: History.Limits, printLine: @escaping (String) -> Void) {
         prefix = options.prefix
@@ -49,7 +49,8 @@ package struct ClusterTool {
 
     /// Reads the head of the last batch in the log; nil if there is no log.
     private mutating func readEnd() throws -> LogHead? {
-        // No batch has a number this high, so the read returns only the head of the log.
+        // No batch has a number this high, so the read returns only the head of the log. `readLog` adds 1 to the
+        // number.
         try client.readLog(after: .max - 1, keys, by: deadline).head
     }
 

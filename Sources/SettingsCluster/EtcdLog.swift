@@ -250,8 +250,9 @@ package final class EtcdLog: StorageLog {
         _ batch: JournalBatch, _ writer: inout LogWriter, by deadline: ContinuousClock.Instant
     ) throws(CommitLogError) {
         try determineEarlierOutcome(&writer, by: deadline)
-        // `mustReplaceState`: the next batch cannot be applied to the state, so the daemon needs the whole state.
-        // If the inbox has updates, the flush ends below as overtaken, so that the commit stage applies the updates.
+        // If `mustReplaceState` is true, this daemon cannot write, because it needs the whole state of the log first.
+        // If the inbox has updates, such as this state, the statement below ends the flush as overtaken instead, so
+        // that the commit stage applies the updates.
         guard !inbox.mustReplaceState || inbox.hasUpdates else {
             throw CommitLogError(.notDone, .failed, "the daemon is reading the whole state from etcd again; try again")
         }
@@ -271,8 +272,8 @@ package final class EtcdLog: StorageLog {
             }
         case .overtaken(let entries):
             logMetrics.update { $0.lostAttempts += 1 }
-            // Adds the batches up to the first batch that diverged, which does not follow the last batch of this daemon,
-            // because etcd was restored from a backup. The follower then reads the whole state with all batches.
+            // `diverged`: the batch does not follow the last batch that this daemon has, because etcd was restored from
+            // a backup. The later batches are then not needed, because the follower reads the whole state.
             for entry in entries where inbox.add(entry) == .diverged { break }
             throw Self.overtaken
         case .failed(let error): throw error

@@ -157,9 +157,9 @@ final class LogFollower: Sendable {
             let (base, end) = (inbox.base, inbox.end)
             let found = try client.readLog(after: end.batch, limit: limit, keys, by: .now + Self.callTimeout)
             if let before = inbox.recordCluster(found.header.cluster) {
-                let epoch = found.head.map { "a log in epoch \($0.epoch)" } ?? "no log"
+                let content = found.head.map { "a log in epoch \($0.epoch)" } ?? "no log"
                 log.warning(
-                    "etcd is now cluster \(found.header.cluster) instead of cluster \(before), and contains \(epoch); "
+                    "etcd is now cluster \(found.header.cluster) instead of cluster \(before), and contains \(content); "
                         + "the state of this daemon is in epoch \(base.epoch); check that etcd.endpoints "
                         + "names the right cluster, and that etcd was not replaced")
             }
