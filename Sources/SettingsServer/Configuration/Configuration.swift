@@ -67,7 +67,8 @@ extension Configuration {
     ///   daemon accepts only to send an error (`refusedConnections`).
     /// - Returns: for the log, a description of each lowered limit of connections or watchers, with the reason.
     package mutating func lowerLimits(toFit files: Int) -> [String] {
-        // A lowered limit leaves 5 % (`/ 20`) of the connections to other addresses, or to requests that do not wait.
+        // Connections that only get an error use at most an eighth (`/ 8`) of the descriptors. A lowered limit leaves 5
+        // % (`/ 20`) of the connections to other addresses, or to requests that do not wait.
         var changes: [String] = []
         transport.refusedConnections = min(transport.refusedConnections, max(1, files / 8))
         let maximum = max(1, files - transport.refusedConnections)

@@ -31,6 +31,7 @@ extension Option {
         ) {
             json, name, configuration throws(ConfigurationError) in
             let digits = json.string.map { Array($0.utf8) } ?? []
+            // `UInt32` also accepts a sign, so the first character must be a digit.
             guard (3...4).contains(digits.count), digits.count == 3 || digits[0] == UInt8(ascii: "0"),
                 UInt8(ascii: "0")...UInt8(ascii: "7") ~= digits[0],
                 let mode = UInt32(String(decoding: digits, as: UTF8.self), radix: 8)
@@ -90,7 +91,7 @@ extension Option {
     private static let access: [Option] = [
         path(
             "access.tokens", \.access.tokens, nullMeaning: "none",
-            "the token file; a member `access`, even `{}`, turns on access control"
+            "the token file; a member `access` of the configuration, even `{}`, turns on access control"
         ).onCommandLine("FILE").reloadable(),
         Option(
             "access.users", type: "object",
