@@ -229,7 +229,7 @@ struct FormatTests {
             ("[/]\na=byte 300", "does not have the type y"),
             ("[/]\na=@q 'x'", "does not have the type q"), ("[/]\na=@z 1", "expected a type"),
             ("[/]\na=hello", "'hello' is not a text"),
-            ("[/]\na={'x': 1, 'x': 2}", "occurs twice"), ("[/]\na='\\ud83d'", "\\u is followed by no character"),
+            ("[/]\na={'x': 1, 'x': 2}", "occurs twice"), ("[/]\na='\\ud83d'", "\\u needs 4 hexadecimal digits"),
         ])
     func malformedKeyfile(text: String, message: String) throws {
         let end = try importFile("values.dconf", text)

@@ -118,7 +118,7 @@ struct TransferTests {
         let end = try shell.settings("export", "app", "--format", "env")
         #expect(end.code == 1)
         #expect(end.output.isEmpty)
-        #expect(end.errors.contains("  a b: the key of a line has letters"))
+        #expect(end.errors.contains("  a b: a key must begin with a letter"))
         #expect(end.errors.contains("  both: a line cannot represent the value"))
         #expect(!end.errors.contains("good"))
     }

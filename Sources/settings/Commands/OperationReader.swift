@@ -158,6 +158,7 @@ struct OperationReader {
             // Without a schema, the present value shows whether the value is a list or a text.
             let isText = reader.acceptsAnyType ? present?.string != nil : reader.acceptsTexts
             if isText, arguments.has("append") { return .change(.concat(word)) }
+            // The schema of element 0 is the schema of every element.
             let elements = ValueReader(path.description, ValueReader.schema(at: ["0"], in: schema))
             let typed = try typedValue(word)
             let element = try typed ?? elements.read(word)

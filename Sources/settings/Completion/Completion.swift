@@ -71,11 +71,12 @@ struct Completion {
         let (options, rest) = Tool.splitCommonOptions(of: Array(words.dropLast()))
         let typed = words.last ?? ""
         guard let name = rest.first else {
-            // The word is the value of an option, not a command.
+            // After an option with a value, such as `--server`, the word is this value, not a command.
             if let option = Command.common.first(where: { $0.matches(options.last ?? "") }) {
                 return Command.isFileName(option.placeholder) ? [files] : []
             }
             if typed.hasPrefix("-") { return Command.common.map { Candidate(word: "--\($0.name)", meaning: $0.help) } }
+            // A suite may stand in the place of a command: `settings SUITE` is short for `settings list SUITE`.
             let list = try Completion(options, typed, ReadingCommands.list, deadline)
             return names(commands) + [Candidate(word: "help", meaning: "Explain a command.")]
                 + ((try? list.suites()) ?? [])
@@ -154,9 +155,11 @@ struct Completion {
     private func candidates(for placeholder: String, after operands: [String]) throws -> [Candidate] {
         switch placeholder {
         case "SUITE": return try suites()
+        // The operand KEY is a path, in which a key with `[` or `=` has quotes and brackets. A prefix is no path.
         case "KEY": return try keys(word: SettingPath.word(for:))
         case "PREFIX": return try keys(word: \.text)
         case "KEY=VALUE": return try pairs()
+        // `set SUITE KEY VALUE`: the second operand is the key of the value.
         case "VALUE" where operands.count > 1 && !operands[1].contains("="):
             return try values(of: try .named(operands[1]), in: try arguments.suite())
         case _ where Command.isFileName(placeholder): return [Self.files]
@@ -183,6 +186,7 @@ struct Completion {
         return try arguments.client(timeout: timeout)
     }
 
+    /// Finds the keys that begin with the typed characters. `word` returns the word that names a key.
     private func keys(word: (KeyName) -> String) throws -> [Candidate] {
         try client().blocking.send(
             .keys(of: try arguments.suite(), prefix: typed.isEmpty ? nil : typed, limit: Self.maximumKeys)

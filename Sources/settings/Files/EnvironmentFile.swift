@@ -17,7 +17,7 @@ enum EnvironmentFile {
             }
             if !isName(key.text) {
                 problems.append(
-                    "  \(key): the key of a line has letters, digits, '_', '.' and '-', and begins with a letter or '_'"
+                    "  \(key): a key must begin with a letter or '_', and have only letters, digits, '_', '.' and '-'"
                 )
             } else if let word {
                 text += "\(key)=\(quoted(word))\n"

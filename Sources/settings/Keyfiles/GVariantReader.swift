@@ -201,7 +201,7 @@ struct GVariantReader {
     private mutating func character(digits: Int) throws(ToolError) -> String.UTF8View {
         let number = UInt32(String(decoding: rest.prefix(digits), as: UTF8.self), radix: 16)
         guard rest.count >= digits, let scalar = number.flatMap(Unicode.Scalar.init) else {
-            throw error("\\u is followed by no character")
+            throw error("\\\(digits == 4 ? "u" : "U") needs \(digits) hexadecimal digits that stand for a character")
         }
         rest = rest.dropFirst(digits)
         return String(scalar).utf8

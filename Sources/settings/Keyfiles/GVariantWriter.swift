@@ -32,6 +32,7 @@ enum GVariantWriter {
                 let type = type(of: element)
                 if !types.contains(type) { types.append(type) }
             }
+            // An array with integers of both sizes is an array of the larger type.
             if types.allSatisfy({ $0 == .basic("i") || $0 == .basic("x") }), types.count == 2 { types = [.basic("x")] }
             return .array(types.count == 1 ? types[0] : .variant)
         }

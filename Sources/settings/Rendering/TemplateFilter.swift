@@ -91,6 +91,7 @@ extension JSONValue {
         return text().unicodeScalars.map { scalar in
             switch scalar.value {
             case 0x7F...0x9F, 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF:
+                // The sum has five digits. Without the first digit, it is the value with leading zeros.
                 "\\u" + String(scalar.value + 0x10000, radix: 16).dropFirst()
             default: String(scalar)
             }

@@ -45,7 +45,8 @@ struct TemplateRenderer {
         case .value(let value):
             throw TemplateError(
                 at: offset,
-                "#each takes an array, an object or keys such as app.*; the value is \(value.kindPhrase)")
+                "#each takes an array, an object, app.* for all keys of the suite app, or app.player.* for its keys that begin "
+                    + "with player.; the value is \(value.kindPhrase)")
         case .absent(let reason, let code): throw TemplateError(at: offset, reason, code: code)
         }
         for (index, element) in elements.enumerated() {

@@ -80,7 +80,7 @@ struct VariableMapping {
             if isCapital, isAfterSmallLetterOrDigit { name.append(UInt8(ascii: "_")) }
             isAfterSmallLetterOrDigit = Self.smallLetters.contains(byte) || Self.digits.contains(byte)
             switch byte {
-            case Self.smallLetters: name.append(byte - 32)
+            case Self.smallLetters: name.append(byte - 32)  // The capital letter.
             case Self.capitals, Self.digits, 0x80...: name.append(byte)
             default: name.append(UInt8(ascii: "_"))
             }

@@ -175,7 +175,8 @@ struct TemplateTests {
         ("{{ app.theme[0] }}", "1:4: a string has no members or elements"),
         (
             "{{#each app.theme as t}}{{/each}}",
-            "1:9: #each takes an array, an object or keys such as app.*; the value is a string"
+            "1:9: #each takes an array, an object, app.* for all keys of the suite app, or app.player.* for its keys that "
+                + "begin with player.; the value is a string"
         ),
         (
             "{{#each app.x as t}}{{/each}}",
