@@ -4,8 +4,8 @@ import SettingsKeys
 struct Account: Codable, DefaultsSerializable { var name: String }
 
 extension DefaultsKeys {
-    // error: only an array or a set of raw values can have unknown elements
+    // error: droppingUnknown needs an array or a set of RawRepresentable elements
     var accounts: DefaultsKey<[Account]> { .init("accounts", defaultValue: [], elements: .droppingUnknown) }
-    // error: only an array or a set of raw values can have unknown elements
+    // error: droppingUnknown needs an array or a set of RawRepresentable elements
     var count: DefaultsKey<Int> { .init("count", defaultValue: 0, elements: .droppingUnknown) }
 }

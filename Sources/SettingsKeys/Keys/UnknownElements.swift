@@ -30,8 +30,9 @@ where
 }
 
 extension ElementPolicy {
-    /// Not available. Only an array or a set of raw values can have unknown elements.
-    @available(*, unavailable, message: "only an array or a set of raw values can have unknown elements")
+    /// Not available for other values: only an array or a set of `RawRepresentable` elements can have elements that a
+    /// program does not know.
+    @available(*, unavailable, message: "droppingUnknown needs an array or a set of RawRepresentable elements")
     @_disfavoredOverload
     public static var droppingUnknown: ElementPolicy {
         fatalError("unavailable")

@@ -24,7 +24,7 @@ final class RemoteBackend: SuiteBackend {
     func load() async throws(BackendError) -> ObservedState {
         let call = Endpoint.observe(watched, since: nil, wait: nil, limit: nil, latest: false)
         guard case .state(let state) = try await sendWithinHistory({ await server.send(call, by: $0) }) else {
-            throw failure("the daemon answered a request for the state with changes")
+            throw failure("the daemon sent changes in answer to a request for the whole state of the suite")
         }
         // The follower may have begun another history after the last check of `sendWithinHistory`.
         guard subscription.map({ $0.history.isAt(state.cursor.epoch) }) ?? true else {
