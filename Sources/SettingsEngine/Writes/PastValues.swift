@@ -73,8 +73,8 @@ extension WriteDraft {
         }
         if state.hasSuite(change.suite) { return try removeSchema(change.suite) }
         return try decide(
-            .suite(change.suite),
-            suites: change.kind == .dropped ? [SuiteChange(suite: change.suite, kind: .created)] : [], [])
+            target: .suite(change.suite),
+            suites: change.kind == .dropped ? [SuiteChange(suite: change.suite, kind: .created)] : [], changes: [])
     }
 
     /// Stores values of the past. Throws an error with all conflicts if the present schema does not allow the values.
@@ -95,7 +95,7 @@ extension WriteDraft {
             if value.isSecret { key.isStoredSecret = true }
         }
         do throws(Problem) {
-            return try checkAndDecide(.suite(name))
+            return try checkAndDecide(target: .suite(name))
         } catch {
             guard error.code == .invalidValue else { throw error }
             // These errors are violations of rules about the suite as a whole.

@@ -36,9 +36,8 @@ extension WriteDraft {
         var inverse = Inverse()
         var kept: [KeptSetting] = []
         for part in entry.commit?.commit.parts ?? [] { try draft.revert(part, of: entry, &inverse, &kept) }
-        // The first argument is nil, because a revert names no single suite.
         var decision = try draft.decide(
-            nil, suites: inverse.suites, inverse.changes.filter(\.hasEffect), schema: inverse.schema)
+            target: nil, suites: inverse.suites, changes: inverse.changes.filter(\.hasEffect), schema: inverse.schema)
         decision.addAndDescribe(PendingEvent(endOf: entry.action, .reverted, kept: kept), by: draft)
         return decision
     }
@@ -98,11 +97,11 @@ extension WriteDraft {
         values.removeAll { value in refused.contains { $0.key == value.key } }
         do throws(Problem) {
             let valueCommit = try draft.restoreValues(values, in: name).commit
-            inverse.add(schemaCommit, valueCommit)
+            inverse.add(schema: schemaCommit, values: valueCommit)
         } catch {
             // The previous values violate a rule of the schema about the suite as a whole.
             for value in values { keep(value.key, error.detail) }
-            inverse.add(schemaCommit, nil)
+            inverse.add(schema: schemaCommit, values: nil)
         }
     }
 

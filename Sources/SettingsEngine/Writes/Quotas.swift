@@ -70,7 +70,7 @@ extension Quotas {
         }
         var usages: [SuiteName: SuiteUsage] = [:]
         for change in suiteChanges {
-            usages[change.suite, default: SuiteUsage(state.suite(change.suite))].add(change, to: state)
+            usages[change.suite, default: SuiteUsage(state.suite(change.suite))].add(change, on: state)
         }
         for (change, growth) in zip(changes, growths) {
             usages[change.suite, default: SuiteUsage(state.suite(change.suite))].add(change, growth: growth.bytes)
@@ -119,7 +119,7 @@ private struct SuiteUsage {
         if let schema = suite?.schema?.schema { listedKeys = .schema(schema) }
     }
 
-    mutating func add(_ change: SuiteChange, to state: State) {
+    mutating func add(_ change: SuiteChange, on state: State) {
         switch change.kind {
         case .created:
             suiteGrowth += 1
@@ -137,7 +137,7 @@ private struct SuiteUsage {
     }
 
     mutating func add(_ change: Change, growth: Int) {
-        // A commit that drops a suite also has a change for each key, but `add(_:to:)` has subtracted the whole suite.
+        // A commit that drops a suite also has a change for each key, but `add(_:on:)` has subtracted the whole suite.
         guard !isDropped else { return }
         size += growth
         guard !lists(change.key) else { return }

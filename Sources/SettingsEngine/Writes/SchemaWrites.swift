@@ -14,7 +14,7 @@ extension WriteDraft {
         try checkSecretsStay(in: suite, under: schema)
         try checkSchemaGuards(of: name, suite)
         if let current = suite?.schema, current.schema.document == schema.document {
-            return try decide(.schema(of: name), suites: [], [])
+            return try decide(target: .schema(of: name), suites: [], changes: [])
         }
         try checkKeyCount((suite?.records.count ?? 0) + schema.keys.count)
         // The write looks each key up in the new schema, and in the old schema (if any) to find out whether the key was
@@ -56,7 +56,8 @@ extension WriteDraft {
         suites.append(change)
         let changes = changes(of: suite, name, to: schema) { resetKeys.contains($0) }
         try checkValidationSteps()
-        return try decide(.schema(of: name), suites: suites, changes, created: suite?.schema == nil, schema: schema)
+        return try decide(
+            target: .schema(of: name), suites: suites, changes: changes, created: suite?.schema == nil, schema: schema)
     }
 
     /// Returns the error for a document that is not a valid schema: the error of the first guard (precondition such as
@@ -74,13 +75,13 @@ extension WriteDraft {
         let suite = try requireSuite(name)
         try checkSecretsStay(in: suite, under: nil)
         try checkSchemaGuards(of: name, suite)
-        guard suite.schema != nil else { return try decide(.schema(of: name), suites: [], []) }
+        guard suite.schema != nil else { return try decide(target: .schema(of: name), suites: [], changes: []) }
         try checkKeyCount(suite.records.count)
         let removed = SuiteChange(name, .schemaRemoved, recordingOldSchemaOf: suite)
         steps += Self.stepsPerKey * suite.records.count
         let changes = changes(of: suite, name, to: nil) { _ in false }
         try checkValidationSteps()
-        return try decide(.schema(of: name), suites: [removed], changes)
+        return try decide(target: .schema(of: name), suites: [removed], changes: changes)
     }
 
     /// Returns the changes of the keys of a suite that gets another schema (nil: none). The keys for which `isReset`

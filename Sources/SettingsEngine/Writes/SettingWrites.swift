@@ -39,7 +39,7 @@ extension WriteDraft {
         let suites = createsNewSuite ? [SuiteChange(suite: operation.suite, kind: .created)] : []
         try quotas.checkGrowth(suites, changes, by: request.origin, on: state, for: request.restrictedGrants)
         guard !request.isDryRun else { return makeEmptyDecision(.setting(unwrittenSetting(key)), created: created) }
-        return makeCommitDecision(.change(changes), created: created, suites: suites, changes)
+        return makeCommitDecision(.change(changes), created: created, suites: suites, changes: changes)
     }
 
     /// The setting in the answer to a dry run, or to a write that changes nothing.
@@ -94,8 +94,7 @@ extension WriteDraft {
             }
         }
         do throws(Problem) {
-            // The argument is nil, because a transaction names no single suite.
-            return try checkAndDecide(nil)
+            return try checkAndDecide(target: nil)
         } catch {
             throw error.listingFailures(of: transaction.operations, on: state)
         }

@@ -123,16 +123,16 @@ package struct StagedState: Sendable {
     private mutating func applyCommit(_ commit: RetainedCommit, schema: Schema?) throws(CommitMismatch) {
         // The entry must be set before the loop. If the commit is larger than the history may be, the history evicts
         // (removes) this commit, and the loop removes the entry.
-        if let key = CallerRequestKey(commit) { setEntry(key, commit, at: commit.revision) }
+        if let key = CallerRequestKey(commit) { setEntry(key, to: commit, at: commit.revision) }
         for evicted in try state.apply(commit, schema: schema) {
             guard let key = CallerRequestKey(evicted), commitsByKey[key]?.revision == evicted.revision else { continue }
-            setEntry(key, nil, at: commit.revision)
+            setEntry(key, to: nil, at: commit.revision)
         }
     }
 
     /// Changes ``commitsByKey``. Records the change, so that ``rollBack(to:)`` reverts the change if it discards the
     /// commit `revision`.
-    private mutating func setEntry(_ key: CallerRequestKey, _ commit: RetainedCommit?, at revision: Revision) {
+    private mutating func setEntry(_ key: CallerRequestKey, to commit: RetainedCommit?, at revision: Revision) {
         unconfirmedChanges.append((key, commitsByKey[key], revision))
         commitsByKey[key] = commit
     }

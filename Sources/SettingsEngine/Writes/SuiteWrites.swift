@@ -32,7 +32,7 @@ extension WriteDraft {
                 throw problem(error, in: "merge", of: key)
             }
         }
-        return try checkAndDecide(.suite(name))
+        return try checkAndDecide(target: .suite(name))
     }
 
     /// Replaces all stored values of the suite with a map, and removes the stored keys that the map does not have.
@@ -62,7 +62,7 @@ extension WriteDraft {
                 remove(key)
             }
         }
-        return try checkAndDecide(.suite(name))
+        return try checkAndDecide(target: .suite(name))
     }
 
     /// Removes the stored values of the keys that begin with a prefix. If the prefix is empty and the suite has more
@@ -87,7 +87,7 @@ extension WriteDraft {
             // debug build.
             remove(key)
         }
-        return try checkAndDecide(.suite(name))
+        return try checkAndDecide(target: .suite(name))
     }
 
     /// Removes the suite and its schema. If the suite has more keys than one commit may change, removes only a part of
@@ -107,7 +107,7 @@ extension WriteDraft {
         // A read of the past needs the revisions (numbers of commits) of the keys without a value. `changes` does not
         // contain these keys.
         dropped.forgotten = suite.forgottenKeys
-        return try decide(.suite(name), suites: [dropped], changes)
+        return try decide(target: .suite(name), suites: [dropped], changes: changes)
     }
 
     /// Returns the first keys with a stored value, as many as one commit may change. Returns nil if the suite has no
@@ -138,7 +138,7 @@ extension WriteDraft {
             // `check()` sets this property for other writes, but is not called for a part.
             key.isDifferent = true
         }
-        var decision = try decide(.suite(suite.id), suites: [], changes())
+        var decision = try decide(target: .suite(suite.id), suites: [], changes: changes())
         // The guards of the request apply to the suite before the first part. Only the last commit has the request key
         // (`Idempotency-Key`), so that a repeated request continues the removal.
         decision.commit?.requestKey = nil

@@ -23,7 +23,7 @@ extension WriteDraft {
         var inverse = Inverse()
         for part in parts { try self.undo(part, onConflict: policy, &inverse) }
         return try decide(
-            name.map { .suite($0) }, suites: inverse.suites, inverse.changes.filter(\.hasEffect),
+            target: name.map { .suite($0) }, suites: inverse.suites, changes: inverse.changes.filter(\.hasEffect),
             schema: inverse.schema)
     }
 
@@ -70,7 +70,7 @@ extension WriteDraft {
 
         /// Adds the changes of two commits: `schemaCommit` restores the schema of a suite, and `valueCommit` then
         /// restores values of this suite. A commit is nil if there is nothing to restore.
-        mutating func add(_ schemaCommit: Commit?, _ valueCommit: Commit?) {
+        mutating func add(schema schemaCommit: Commit?, values valueCommit: Commit?) {
             suites += (schemaCommit?.suiteChanges ?? []) + (valueCommit?.suiteChanges ?? [])
             changes += (schemaCommit?.changes ?? []).merged(with: valueCommit?.changes ?? [])
         }
@@ -109,7 +109,7 @@ extension WriteDraft {
         try draft.checkKeyCount(values.count)
         let valueCommit = try draft.restoreValues(values, in: name).commit
         steps = draft.steps
-        inverse.add(schemaCommit, valueCommit)
+        inverse.add(schema: schemaCommit, values: valueCommit)
     }
 }
 

@@ -23,7 +23,7 @@ extension State {
     /// Adds the cost of a write. Returns the value of ``WriteCost/checksValues``.
     private func addCost(of request: WriteRequest, to meter: inout CostMeter) -> Bool {
         switch request.task {
-        case .command(let command): return addCost(of: command, request.checkedAgainst, to: &meter)
+        case .command(let command): return addCost(of: command, checkedAgainst: request.checkedAgainst, to: &meter)
         // The document is not a valid schema. Deciding only checks the preconditions, and throws an error.
         case .refuseSchema: return false
         case .pending(let id, let pendingRequest):
@@ -44,10 +44,10 @@ extension State {
     /// - Parameter checkedAgainst: the schema against which the value was validated; nil if the value was not
     ///   validated.
     private func addCost(
-        of command: WriteCommand, _ checkedAgainst: SchemaVersion?, to meter: inout CostMeter
+        of command: WriteCommand, checkedAgainst: SchemaVersion?, to meter: inout CostMeter
     ) -> Bool {
         switch command {
-        case .setting(let operation): return addCost(of: operation, checkedAgainst, to: &meter)
+        case .setting(let operation): return addCost(of: operation, checkedAgainst: checkedAgainst, to: &meter)
         case .mergeSuite(let name, let values):
             addCost(ofChanging: values.lazy.map(\.name), in: name, to: &meter)
             return schema(of: name) != nil
@@ -73,7 +73,7 @@ extension State {
             return schema(of: name) != nil
         }
         for operation in transaction.operations where !meter.isExceeded {
-            let checksOperation = addCost(of: operation, nil, to: &meter)
+            let checksOperation = addCost(of: operation, checkedAgainst: nil, to: &meter)
             checksValues = checksValues || checksOperation
         }
         return checksValues
@@ -82,7 +82,7 @@ extension State {
     /// - Parameter checkedAgainst: the schema against which the value was validated; nil if the value was not
     ///   validated.
     private func addCost(
-        of operation: Transaction.Operation, _ checkedAgainst: SchemaVersion?, to meter: inout CostMeter
+        of operation: Transaction.Operation, checkedAgainst: SchemaVersion?, to meter: inout CostMeter
     ) -> Bool {
         let key = operation.key
         let (isChange, isRemoval) =

@@ -75,15 +75,15 @@ extension WriteDraft {
     }
 
     /// Validates the draft, and makes the decision. The target is nil if the write names no single suite.
-    mutating func checkAndDecide(_ target: Target?) throws(Problem) -> WriteDecision {
+    mutating func checkAndDecide(target: Target?) throws(Problem) -> WriteDecision {
         try check()
-        return try decide(target, suites: createdSuites(), changes())
+        return try decide(target: target, suites: createdSuites(), changes: changes())
     }
 
     /// Makes the decision from validated changes. Throws if the changes exceed a quota. The target is nil if the write
     /// names no single suite. `created` is true if the write sets a schema where there was none.
     func decide(
-        _ target: Target?, suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil
+        target: Target?, suites: [SuiteChange], changes: [Change], created: Bool = false, schema: Schema? = nil
     ) throws(Problem) -> WriteDecision {
         try quotas.checkGrowth(suites, changes, by: request.origin, on: state, for: request.restrictedGrants)
         let isChanged = !suites.isEmpty || !changes.isEmpty
@@ -106,11 +106,11 @@ extension WriteDraft {
         let tag = target == nil ? nil : isDropped ? .zero : shownRevision
         guard appliesChanges else { return makeEmptyDecision(.summary(summary), created: created, tag: tag) }
         return makeCommitDecision(
-            .summary(summary), created: created, tag: tag, suites: suites, changes, schema: schema)
+            .summary(summary), created: created, tag: tag, suites: suites, changes: changes, schema: schema)
     }
 
     func makeCommitDecision(
-        _ body: WriteAnswer.Body, created: Bool, tag: Revision? = nil, suites: [SuiteChange], _ changes: [Change],
+        _ body: WriteAnswer.Body, created: Bool, tag: Revision? = nil, suites: [SuiteChange], changes: [Change],
         schema: Schema? = nil
     ) -> WriteDecision {
         WriteDecision(
@@ -130,7 +130,7 @@ extension WriteDraft {
         guard request.requestKey != nil, !request.isDryRun else {
             return WriteDecision(answer: WriteAnswer(body, created: created, cursor: state.cursor, tag: tag))
         }
-        var decision = makeCommitDecision(body, created: created, tag: tag, suites: [], [])
+        var decision = makeCommitDecision(body, created: created, tag: tag, suites: [], changes: [])
         switch body {
         case .setting(let setting): decision.commit?.answer = .setting(setting)
         case .summary(let summary): decision.commit?.answer = .summary(summary)
