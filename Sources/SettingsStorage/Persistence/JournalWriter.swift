@@ -5,8 +5,8 @@ internal import SettingsModel
 
 /// Appends commits to the newest journal (a file with one line for each commit), and syncs the file. If the effect of a
 /// failed write or sync is unknown, the writer stops using the file, and ``LocalLog`` begins a new journal.
-///
-/// Runs on the commit thread. With durability `interval`, the periodic syncs run on a background queue.
+/// Runs on the commit thread of ``WritePipeline``. With durability `interval`, the periodic syncs run on a background
+/// queue.
 struct JournalWriter {
     /// The result of a sync on the queue.
     private struct SyncReport: Sendable {

@@ -9,8 +9,7 @@ internal import Synchronization
 ///
 /// A start recovers the state from the newest snapshot and the journals after it. If the configuration keeps history
 /// for a number of days, the log also writes past files: files with older commits, which the history in memory evicts.
-///
-/// Runs on the commit thread. Therefore `@unchecked Sendable` is safe. Other threads may use only
+/// Runs on the commit thread of ``WritePipeline``. Therefore `@unchecked Sendable` is safe. Other threads may use only
 /// ``writeFailureReason`` and ``metrics``, which are thread-safe. Background queues return their results through a
 /// ``BackgroundTask``.
 package final class LocalLog: StorageLog, @unchecked Sendable {

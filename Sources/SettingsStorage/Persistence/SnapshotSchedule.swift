@@ -4,7 +4,7 @@ internal import SettingsAPI
 internal import SettingsEngine
 
 /// Determines when to write a snapshot (a file with the complete state), and writes it on a background queue, one
-/// snapshot at a time. A failure delays the next attempt. Runs on the commit thread.
+/// snapshot at a time. A failure delays the next attempt. Runs on the commit thread of ``WritePipeline``.
 struct SnapshotSchedule {
     /// The result of writing a snapshot.
     private struct Report: Sendable {

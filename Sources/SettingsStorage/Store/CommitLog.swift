@@ -4,9 +4,9 @@ package import SettingsEngine
 
 /// The commit log makes commits durable: journals in a data directory, or a log in etcd that several daemons share.
 ///
-/// For each batch (the results of writes that share one flush), the commit thread calls ``stage(_:after:)`` for each
-/// commit, ``flush(by:)`` once, and, if the flush succeeds and the batch has commits, ``recordPublication(of:)``.
-/// Between batches, it calls ``performMaintenance()`` and ``follow(from:)``.
+/// For each batch (the results of writes that share one flush), the commit thread of ``WritePipeline`` calls
+/// ``stage(_:after:)`` for each commit, ``flush(by:)`` once, and, if the flush succeeds and the batch has commits,
+/// ``recordPublication(of:)``. Between batches, it calls ``performMaintenance()`` and ``follow(from:)``.
 package protocol CommitLog: AnyObject, Sendable {
     /// Adds a commit to the next flush. `predecessor` is the revision of the previous commit.
     func stage(_ commit: RetainedCommit, after predecessor: Revision)

@@ -168,6 +168,7 @@ package struct JournalBatch: Sendable {
                 json.write(bool: true)
             }
             json.name(literal: "commit")
+            // Omits the values that the commit replaced. A start takes these values from the state before the commit.
             commit.writeForJournal(to: &json)
         }
         lastRevision = commit.revision

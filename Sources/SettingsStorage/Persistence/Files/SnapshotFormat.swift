@@ -3,7 +3,7 @@ package import SettingsEngine
 package import SettingsModel
 
 /// The format of snapshots. A snapshot is one JSON document with the state of all suites (named sets of settings) and
-/// the recent commits. Each record is on its own line, so that the daemon reads and writes a snapshot line by line.
+/// the history in memory. Each record is on its own line, so that the daemon reads and writes a snapshot line by line.
 ///
 ///     {"snapshot":5,"epoch":"7f3a…","revision":17,"time":"…","lastDrop":0,"historyFloor":3
 ///     ,"historyBase":1,"passed":5,"journal":17,"historyTime":1763632600123

@@ -3,7 +3,7 @@ package import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
 
-/// Writes snapshots: the complete state of all suites (named sets of settings) and the recent commits as one JSON
+/// Writes snapshots: the complete state of all suites (named sets of settings) and the history in memory as one JSON
 /// document, laid out as ``SnapshotFormat`` describes. A writer writes one snapshot to a file or to a closure, or
 /// several snapshots to one past file (a file with older commits).
 package struct SnapshotWriter {

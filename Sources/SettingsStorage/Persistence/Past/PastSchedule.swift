@@ -8,7 +8,7 @@ internal import SettingsModel
 ///
 /// The history in memory is limited and evicts its oldest commits. It has every commit after its revision
 /// `oldestAvailable`. A state is immutable and includes the history, so a queued state keeps its commits in memory
-/// until they are in a file. Runs on the commit thread.
+/// until they are in a file. Runs on the commit thread of ``WritePipeline``.
 struct PastSchedule {
     /// The result of writing a file.
     private struct Report: Sendable {

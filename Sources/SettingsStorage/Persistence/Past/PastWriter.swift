@@ -108,15 +108,16 @@ struct PastWriter {
             guard size >= Self.minimumFragmentBytes, number < commits.count - 1 else { continue }
             suite.undo(retained.commit, of: name) { state.history.origin(of: $0) }
             guard fragmentSize >= Self.minimumFragmentBytes, suite.rendersWithin(fragmentSize) else { continue }
-            try add(fragmentCommits.reversed(), of: name, hasBase ? base : nil, hasBase)
+            try add(fragmentCommits.reversed(), of: name, base: hasBase ? base : nil, hasBase: hasBase)
             (fragmentCommits, fragmentSize, base, hasBase) = ([], 0, suite, true)
         }
-        try add(fragmentCommits.reversed(), of: name, hasBase ? base : nil, hasBase)
+        try add(fragmentCommits.reversed(), of: name, base: hasBase ? base : nil, hasBase: hasBase)
         fragments[start...].reverse()
     }
 
+    /// Adds a fragment. If `hasBase` is true and `base` is nil, the base says that the suite did not exist.
     private mutating func add(
-        _ commits: [RetainedCommit], of suite: SuiteName, _ base: Suite?, _ hasBase: Bool
+        _ commits: [RetainedCommit], of suite: SuiteName, base: Suite?, hasBase: Bool
     ) throws(FileError) {
         guard let first = commits.first, let last = commits.last else { return }
         var suites = OrderedTree<Suite>()
