@@ -132,11 +132,11 @@ package final class LogCache: Sendable {
 
     /// Writes a `CLUSTER` that has the prefix of the log, but names no snapshot.
     private func writeClusterFileWithoutCopy() throws(FileError) {
-        try writeClusterFile(["format": 1, "prefix": .string(prefix)], [])
+        try writeClusterFile(["format": 1, "prefix": .string(prefix)], head: [])
     }
 
     /// - Parameter head: the line of the head of the last batch in the copy; empty if there is no copy.
-    private func writeClusterFile(_ metadata: JSONObject, _ head: [UInt8]) throws(FileError) {
+    private func writeClusterFile(_ metadata: JSONObject, head: [UInt8]) throws(FileError) {
         let bytes = JSONValue.object(metadata).bytes() + [UInt8(ascii: "\n")] + head
         _ = try directory.writeTemporary(DataDirectory.clusterName, bytes)
         try directory.renameTemporary(DataDirectory.clusterName)
@@ -154,7 +154,7 @@ package final class LogCache: Sendable {
             "format": 1, "prefix": .string(prefix), "snapshot": .string(name),
             "time": .integer(Timestamp.now().milliseconds - Int64(staleness / .milliseconds(1))),
         ]
-        try writeClusterFile(metadata, head.line)
+        try writeClusterFile(metadata, head: head.line)
         for snapshot in try directory.list().snapshots where !snapshot.name.hasSameBytes(as: name) {
             try directory.fileSystem.remove(directory.path(of: snapshot.name))
         }
