@@ -274,7 +274,7 @@ extension Option {
         ),
         .integer(
             "limits.commitKeys", 100...1 << 30, \.writes.commitKeys,
-            "the maximum number of keys that one write may change, and that a suite with a schema may store"),
+            "the maximum number of keys that one write may change, and that a suite may have when its schema is set"),
         .integer(
             "limits.batchWrites", 1...1_000_000, \.writes.batchCount, "the maximum number of writes that share one sync"
         ),

@@ -44,7 +44,7 @@ struct TokenTool {
                 try tokens.revoke(name)
             }
             notifyDaemon(daemon, of: directory, "the token \(name) was revoked")
-        default:
+        case .list, nil:
             // If root owns the directory, the process still runs as root, and the file may belong to the user of the
             // daemon. The commands `create` and `revoke` accept such a file, too.
             let tokens = try TokenFile(at: file, acceptsAnyOwnerForRoot: true).tokens
@@ -58,7 +58,8 @@ struct TokenTool {
         }
     }
 
-    /// Creates a token. The standard output contains only the token, so that a script can read it.
+    /// Creates a token, and makes the running daemon read the token file again. The standard output contains only the
+    /// token, so that a script can read it.
     private func create(for daemon: RunningProcess?, of directory: DataDirectory?) throws {
         let name = try name()
         guard !command.grants.isEmpty else {
