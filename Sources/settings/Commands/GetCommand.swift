@@ -12,7 +12,7 @@ enum GetCommand {
             escapes of 'settings list --format tsv'. With --prefix and --json, it prints one JSON object of keys.
             """,
         options: [
-            Command.Option("json", nil, "print each value as JSON, texts with quotes, too"),
+            Command.Option("json", nil, "print JSON, so that texts have quotes"),
             Command.Option("prefix", "PREFIX", "all keys that begin with PREFIX; '' for all keys of the suite"),
             Command.Option("default", "VALUE", "the text to print if the setting has no value"),
             Command.Option("source", nil, "print the source of the value: stored, default, unset or invalid"),

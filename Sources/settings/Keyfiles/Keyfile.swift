@@ -66,8 +66,8 @@ enum Keyfile {
         for setting in settings {
             guard let (group, name) = parts(of: setting.key.text) else {
                 problems.append(
-                    "  \(setting.key): a key of dconf has no =, [ or ], no empty part between slashes, "
-                        + "no blank beside a slash or at an end, and no # at the beginning of the last part")
+                    "  \(setting.key): a key of dconf must not have =, [ or ], an empty part between slashes, "
+                        + "a blank beside a slash or at an end, or # at the beginning of the last part")
                 continue
             }
             guard let text = text(of: setting.value, schema?.key(setting.key.text)?.document) else {

@@ -208,6 +208,7 @@ struct BinaryPropertyListWriter {
         }
         let (tableOffset, offsetSize) = (bytes.count, Self.size(of: bytes.count))
         for offset in offsets { bytes += Self.bigEndian(offset, offsetSize) }
+        // The trailer: six unused bytes, the two sizes, the number of objects, the number of the root, and the offset.
         bytes += [0, 0, 0, 0, 0, 0, UInt8(offsetSize), UInt8(referenceSize)]
         for number in [objects.count, 0, tableOffset] { bytes += Self.bigEndian(number, 8) }
         return bytes

@@ -55,7 +55,7 @@ struct SettingsSnapshot: Sendable {
         let revision = try await client.send(.suites(limit: 1)).cursor.revision
         for suite in suites {
             do throws(SettingsError) {
-                settings[suite] = try await Self.settings(of: suite, prefix, .revision(revision), from: client)
+                settings[suite] = try await Self.settings(of: suite, prefix, at: .revision(revision), from: client)
             } catch {
                 guard error.code == .unknownSuite else { throw error }
                 missing[suite] = error
@@ -66,7 +66,7 @@ struct SettingsSnapshot: Sendable {
     /// Reads the settings of a suite at a moment. If the daemon refuses, for example because its history no longer
     /// reaches back to the moment, reads the newest settings.
     private static func settings(
-        of suite: SuiteName, _ prefix: String, _ moment: Moment?, from client: DaemonClient
+        of suite: SuiteName, _ prefix: String, at moment: Moment?, from client: DaemonClient
     ) async throws(SettingsError) -> [EffectiveSetting] {
         do throws(SettingsError) {
             // The list of keys marks all secrets, but an observation does not.
@@ -76,7 +76,7 @@ struct SettingsSnapshot: Sendable {
             }
         } catch {
             guard moment != nil, !error.isTransient else { throw error }
-            return try await settings(of: suite, prefix, nil, from: client)
+            return try await settings(of: suite, prefix, at: nil, from: client)
         }
     }
 }
