@@ -126,9 +126,9 @@ extension WatchReader {
     }
 
     /// Returns the first commits after a revision that match a subject, and the revision `reached`, up to which the
-    /// search is complete. If `reached` is before the revision of the state, the caller searches again after `reached`.
-    /// `limit` bounds the cost of comparing commits. The cost of each suite of the subject is counted separately.
-    /// `bytes` bounds the size of the returned commits, but the first commit may exceed this bound.
+    /// search is complete. If `reached` is before the revision of the state, the calling code searches again after
+    /// `reached`. `limit` bounds the cost of comparing commits. The cost of each suite of the subject is counted
+    /// separately. `bytes` bounds the size of the returned commits, but the first commit may exceed this bound.
     package func nextCommits(
         for subject: WatchSubject, after revision: Revision, within limit: Cost, bytes: Int
     ) -> (commits: [RetainedCommit], reached: Revision) {

@@ -28,7 +28,7 @@ package struct SuiteListQuery: Sendable {
 extension RecentPast {
     /// The dropped suites that the query admits, each with the revision (the number) of its last commit. A suite is
     /// dropped if it does not exist and the history in memory has commits of it. Returns at most one suite more than
-    /// fits on the page, so that the caller knows whether there is another page.
+    /// fits on the page, so that the calling code knows whether there is another page.
     package func droppedSuites(_ query: SuiteListQuery) -> [SuiteName: Revision] {
         var dropped: [SuiteName: Revision] = [:]
         history.forEachLog(startingAt: query.start) { log in

@@ -65,7 +65,7 @@ extension Array where Element: Comparable {
 extension Array where Element: Comparable {
     /// Returns the elements sorted and without duplicates.
     fileprivate func sortedUnique() -> [Element] {
-        // Most callers pass an array that is already sorted and has no duplicates.
+        // Most calls pass an array that is already sorted and has no duplicates.
         guard !zip(self, dropFirst()).allSatisfy({ $0 < $1 }) else { return self }
         var unique: [Element] = []
         unique.reserveCapacity(count)

@@ -100,7 +100,7 @@ extension Cost {
     }
 }
 
-/// A sum of costs with a limit. The caller stops adding when the sum exceeds the limit.
+/// A sum of costs with a limit. The calling code stops adding when the sum exceeds the limit.
 package struct CostMeter {
     package private(set) var cost = Cost.zero
     private let limit: Cost

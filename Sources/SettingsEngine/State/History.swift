@@ -38,8 +38,8 @@ package struct History: Sendable {
         logs = SuiteLogs(oldestAvailableWithoutLog: oldestAvailable)
     }
 
-    /// Makes a history from a snapshot (a file with a whole state). The `logs` have no commits yet. The caller appends
-    /// the commits, then calls ``finishRestoring(evictedThrough:)``.
+    /// Makes a history from a snapshot (a file with a whole state). The `logs` have no commits yet. The calling code
+    /// appends the commits, then calls ``finishRestoring(evictedThrough:)``.
     ///
     /// - Parameters:
     ///   - oldestAvailable: the oldest revision at which every suite can still be read.

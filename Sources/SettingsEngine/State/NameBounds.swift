@@ -76,8 +76,8 @@ struct NameBounds: Sendable {
         heads.remove(at: index)
     }
 
-    /// Removes and returns the bound at an index, and the bounds after it. The caller rebuilds the indexes of both
-    /// parts.
+    /// Removes and returns the bound at an index, and the bounds after it. The calling code rebuilds the indexes of
+    /// both parts.
     mutating func split(at index: Int) -> (bound: String, right: Self) {
         let (bound, right) = (names[index], Self(names: Array(names[(index + 1)...])))
         names.removeSubrange(index...)

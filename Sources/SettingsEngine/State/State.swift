@@ -141,7 +141,7 @@ extension State {
         try contents[0].apply(retained, schema: schema)
     }
 
-    /// Applies a commit for which the caller has no ``RetainedCommit``.
+    /// Applies a commit for which the calling code has no ``RetainedCommit``.
     ///
     /// - Returns: the commits that the history evicted to stay within its limits.
     @discardableResult

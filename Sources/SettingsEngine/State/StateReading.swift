@@ -6,7 +6,7 @@ extension State {
     /// Finds the record (the stored value and its revision) of a key, given the names of the suite and the key as
     /// bytes.
     ///
-    /// The caller holds the lock that every reader of the published state needs, so this method must be fast.
+    /// The calling code holds the lock that every reader of the published state needs, so this method must be fast.
     package func find(_ suite: Span<UInt8>, _ key: Span<UInt8>) -> FoundSetting? {
         // The closures capture the cursor and not the state, because a closure that captures the state copies it.
         let cursor = cursor

@@ -106,7 +106,7 @@ extension Suite {
     }
 
     /// Returns the value that readers get, given the properties of a record. The record itself is not a parameter, so
-    /// that a caller that borrows a record need not copy it.
+    /// that code that borrows a record need not copy it.
     static func effectiveValue(
         of key: KeyName, _ valueSource: KeyRecord.ValueSource, _ stored: JSONValue?, under schema: SchemaVersion?
     ) -> JSONValue? {

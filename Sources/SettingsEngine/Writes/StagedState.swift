@@ -11,7 +11,7 @@ package struct StagedState: Sendable {
     /// The state after the last decided write.
     package private(set) var state: State
     /// The revision (the number of the last commit) and the cursor (the name of the history, and the revision) of
-    /// ``state``. A caller that reads them here does not copy the state.
+    /// ``state``. Code that reads them here does not copy the state.
     package var revision: Revision { state.revision }
     package var cursor: Cursor { state.cursor }
     /// The reason for which a decided commit could not be applied, which is a defect of the program; nil if every

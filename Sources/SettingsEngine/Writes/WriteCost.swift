@@ -164,7 +164,8 @@ extension Suite {
         }
     }
 
-    /// The cost of checking the rules about the suite as a whole. Inlined so that the caller does not copy the suite.
+    /// The cost of checking the rules about the suite as a whole. Inlined so that the calling code does not copy the
+    /// suite.
     @inline(__always)
     fileprivate var suiteRuleCost: Cost {
         guard let schema = schema?.schema, schema.hasSuiteRules else { return .zero }
