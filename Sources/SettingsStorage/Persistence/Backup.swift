@@ -3,7 +3,8 @@ package import SettingsAPI
 package import SettingsEngine
 
 extension DataDirectory {
-    /// Writes a snapshot (the complete state) into a file without a name, which is deleted when the caller closes it.
+    /// Writes a snapshot (the complete state) into a file without a name, which is deleted when the calling code closes
+    /// it.
     package func temporarySnapshot(of state: State) throws(FileError) -> OpenFile {
         // The file has a name while it is written. If a crash leaves the file, the next start removes it.
         let path = temporaryPath(of: "backup-\(state.revision)")

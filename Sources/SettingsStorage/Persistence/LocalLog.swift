@@ -62,8 +62,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     private var stagedReplacedBytes = 0
     /// True if a flush failed and the next start might recover its commits. The next successful flush prevents that.
     private var hasUnknownOutcome = false
-    /// The last published state. The caller publishes each successful flush before it stages the next commit, so this
-    /// state contains all flushed commits whenever the log uses it.
+    /// The last published state. The commit stage publishes each successful flush before it stages the next commit, so
+    /// this state contains all flushed commits whenever the log uses it.
     private var state: State
     /// The result of the last ``findDisplacement()``: the error if the directory or the journal was moved or removed.
     private var displacementError: CommitLogError?

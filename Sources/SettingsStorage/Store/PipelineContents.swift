@@ -52,7 +52,7 @@ struct PipelineContents: Sendable {
 
 /// Methods for the decide stage.
 extension PipelineContents {
-    /// Returns true, and marks the decide stage as running, if the caller must start the stage.
+    /// Returns true, and marks the decide stage as running, if the calling code must start the stage.
     mutating func startDeciding(_ now: UInt64) -> Bool {
         guard !isDeciding, restart != nil || !queue.isEmpty && canTakeWrites && !isGathering(now) else { return false }
         isDeciding = true
@@ -105,7 +105,7 @@ extension PipelineContents {
 
 /// Methods for the commit stage.
 extension PipelineContents {
-    /// Returns true, and marks the commit stage as running, if the caller must start the stage.
+    /// Returns true, and marks the commit stage as running, if the calling code must start the stage.
     mutating func startCommitting() -> Bool {
         guard !isCommitting, !batches.isEmpty || isMaintenanceDue || isIdle && !idleHandlers.isEmpty else {
             return false

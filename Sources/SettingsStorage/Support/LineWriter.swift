@@ -3,8 +3,8 @@ package import Platform
 internal import SettingsAPI
 internal import Synchronization
 
-/// A bounded buffer of lines for a file descriptor. A serial queue writes the lines, so that no caller waits for the
-/// reader of the descriptor. A full buffer drops and counts new lines. Thread-safe.
+/// A bounded buffer of lines for a file descriptor. A serial queue writes the lines, so that no thread that appends
+/// lines waits for the reader of the descriptor. A full buffer drops and counts new lines. Thread-safe.
 package final class LineWriter: Sendable {
     private struct Buffer {
         var lines: [UInt8] = []

@@ -58,7 +58,7 @@ package struct DataDirectory: Sendable {
 
         package func contains(_ name: String) -> Bool { names.contains { $0.hasSameBytes(as: name) } }
 
-        /// Returns an unused name with the prefix `set-aside-`, to which the caller renames the file.
+        /// Returns an unused name with the prefix `set-aside-`, to which the calling code renames the file.
         package func unusedSetAsideName(for name: String) -> String {
             var candidate = DataDirectory.setAsidePrefix + name
             var number = 1
@@ -99,7 +99,7 @@ package struct DataDirectory: Sendable {
     /// The path at which a file is written before it is renamed to its final name.
     package func temporaryPath(of name: String) -> String { path(of: name + Self.temporarySuffix) }
 
-    /// Writes and syncs a temporary file. The caller then calls ``renameTemporary(_:)``.
+    /// Writes and syncs a temporary file. The calling code then calls ``renameTemporary(_:)``.
     package func writeTemporary(_ name: String, _ bytes: [UInt8]) throws(FileError) -> OpenFile {
         let file = try OpenFile(temporaryPath(of: name), .replacing, in: fileSystem, reportedAs: path(of: name))
         try file.write(bytes.span, at: 0)

@@ -76,7 +76,8 @@ package final class DirectoryLock: Sendable {
 }
 
 extension DataDirectory {
-    /// Writes the process identifier and the identifier of the directory durably into `LOCK`. The caller has the lock.
+    /// Writes the process identifier and the identifier of the directory durably into `LOCK`. The calling code has the
+    /// lock.
     package func writeLockFile(directoryID: String) throws(FileError) {
         let file = try OpenFile(path(of: Self.lockName), .creating, in: fileSystem)
         let record = LockFileRecord(directoryID, in: try file.identity())

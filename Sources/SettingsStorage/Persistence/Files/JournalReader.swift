@@ -18,7 +18,8 @@ struct JournalReader {
         let size: Int
     }
 
-    /// The error that the caller throws to reject a commit, for example because it cannot be decoded.
+    /// The error with which the body of ``read(after:upTo:_:)`` rejects a commit, for example because it cannot be
+    /// decoded.
     struct Rejection: Error {
         let reason: String
     }

@@ -36,7 +36,7 @@ package struct SnapshotWriter {
     /// Writes a snapshot durably into the data directory, and returns its size. If this method throws, there is no new
     /// snapshot. `journal` is the revision in the name of the journal that continues the snapshot. If `isCancelled`
     /// returns true, the error is `ECANCELED`. `chargeLineMemory` gets the memory of a long line in bytes, and 0 after
-    /// the line, so that the caller can count this memory toward a limit.
+    /// the line, so that the calling code can count this memory toward a limit.
     package static func write(
         _ state: State, journal: Revision, in directory: DataDirectory, isCancelled: @escaping () -> Bool = { false },
         chargeLineMemory: @escaping (_ bytes: Int) -> Void = { _ in }

@@ -121,7 +121,7 @@ struct PastReader {
     }
 
     /// Reads the commits of a fragment, and its base: the state of the suite after these commits. For an earlier state,
-    /// the caller undoes commits. The base is nil if the fragment has none, or if the suite did not exist then.
+    /// the calling code undoes commits. The base is nil if the fragment has none, or if the suite did not exist then.
     func read(_ fragment: PastFile.Fragment) throws(RecoveryError) -> (commits: [RetainedCommit], base: Suite?) {
         let state = try SnapshotReader.read(at: fragment.offset, of: openFile, named: file.name, in: directory)
         guard state.revision == fragment.last else {

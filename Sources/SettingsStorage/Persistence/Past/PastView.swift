@@ -67,8 +67,8 @@ package struct PastView: PastReading {
         }
     }
 
-    /// Finds the last commit in the files whose time is not after an instant; nil if the caller must search the history
-    /// in memory instead.
+    /// Finds the last commit in the files whose time is not after an instant; nil if the calling code must search the
+    /// history in memory instead.
     private func lastCommit(notAfter instant: Timestamp) throws(Problem) -> Revision? {
         guard instant < state.time, let oldest = files.first else { return nil }
         if let last = state.recentPast.lastKnownRevision(notAfter: instant), last >= state.history.oldestAvailable {
