@@ -36,7 +36,7 @@ package final class ClusterQueries: Sendable {
 
     /// Reads the current end of the log. Calls `completion` on the queue.
     ///
-    /// Callers that arrive during a read share the next read, because the running read may return an older end.
+    /// Calls during a read share the next read, because the running read may return an older end.
     package func fetchEnd(_ completion: @escaping EndCompletion) {
         let mustRead = endRequests.withLock { endRequests in
             endRequests.completions.append(completion)

@@ -55,6 +55,7 @@ struct EtcdClient: Sendable {
     private static let leadershipTimeout = Duration.seconds(1)
 
     private var members: [Member]
+    /// The index in ``members`` of the member that calls use.
     private var current = 0
     private let passwordFile: String?
     /// An open connection to the current member that no call uses; nil if there is none.
@@ -186,8 +187,8 @@ struct EtcdClient: Sendable {
         return try connection.parseJSON(of: response)
     }
 
-    /// Takes the connection of the last call, or opens a connection. After the answer, the caller stores the connection
-    /// in the property `connection` again.
+    /// Takes the connection of the last call, or opens a connection. After the answer, the calling code stores the
+    /// connection in the property `connection` again.
     private mutating func takeConnection(by deadline: Instant) throws(EtcdError) -> EtcdConnection {
         if let open = connection.take(), open.isUsable { return open }
         return try EtcdConnection(to: members[current].endpoint, by: deadline)

@@ -162,7 +162,8 @@ struct EtcdConnection: Sendable {
 
     func makeReader() -> ResponseReader { ResponseReader(limits: Self.limits) }
 
-    /// Waits for bytes, and parses them. Returns the response if it is complete; nil if the caller must call again.
+    /// Waits for bytes, and parses them. Returns the response if it is complete; nil if the calling code must call
+    /// again.
     ///
     /// - Parameter waker: a descriptor that ends the wait when it becomes readable; -1 for none.
     mutating func receive(

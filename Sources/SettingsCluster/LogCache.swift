@@ -163,7 +163,7 @@ package final class LogCache: Sendable {
     /// Throws if the directory was moved or removed.
     func verifyPath() throws(FileError) { try directoryLock.withLock { $0 }?.verifyPath() }
 
-    /// Unlocks the directory. The caller writes nothing to it afterwards.
+    /// Unlocks the directory. The calling code writes nothing to it afterwards.
     func release() {
         // The closure returns the directory lock, so that its files are closed after the mutex is unlocked.
         _ = directoryLock.withLock { $0.take() }

@@ -77,7 +77,7 @@ extension EtcdClient {
     /// Begins a new epoch, whose revisions are far above every revision that a daemon may have assigned. Changes
     /// nothing if the log no longer ends with the batch `end`.
     ///
-    /// - Parameter revision: the last revision that the caller knows.
+    /// - Parameter revision: the last revision that the calling code knows.
     mutating func beginEpoch(
         _ epoch: Epoch, beyond revision: Revision, after end: LogHead, writer daemon: String, _ keys: LogKeys,
         by deadline: Instant

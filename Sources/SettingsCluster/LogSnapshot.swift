@@ -87,7 +87,8 @@ extension EtcdClient {
         }
     }
 
-    /// Puts the parts of a snapshot into etcd, and returns the pointer. The caller must put the pointer into etcd.
+    /// Puts the parts of a snapshot into etcd, and returns the pointer. The calling code must put the pointer into
+    /// etcd.
     ///
     /// - Parameters:
     ///   - head: the head of the last batch in the state.

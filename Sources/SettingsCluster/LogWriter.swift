@@ -6,7 +6,7 @@ internal import SettingsStorage
 /// Appends batches (groups of commits) to the commit log in etcd, and determines the outcome of each batch.
 ///
 /// One transaction appends a batch, on the condition that the log still ends where this daemon expects. If other
-/// daemons appended batches first, the caller applies those batches, and decides its writes again: it checks each write
+/// daemons appended batches first, the daemon applies those batches, and decides its writes again: it checks each write
 /// against the new state, and computes its commit or its refusal. A daemon that loses repeatedly claims the next batch:
 /// it writes its identifier to the etcd key `claim`, and the other daemons wait a short time for its batch. The commits
 /// of a large batch are stored under several keys, its *parts*, before the transaction. A small batch has 0 parts.
@@ -44,8 +44,8 @@ struct LogWriter: Sendable {
         let end: LogHead
     }
 
-    /// The number of batches that one read returns, unless its caller sets another limit. A batch has at most about a
-    /// megabyte without its parts, so the answer to a read has at most about 16 megabytes.
+    /// The number of batches that one read returns, unless the calling code sets another limit. A batch has at most
+    /// about a megabyte without its parts, so the answer to a read has at most about 16 megabytes.
     static let pageSize = 16
     /// A daemon claims the next batch after other daemons have appended their batches first this number of times in a
     /// row.
@@ -296,7 +296,7 @@ struct LogWriter: Sendable {
 
     /// Claims the next batch, because this daemon has lost repeatedly. If the claim shows that the log no longer ends
     /// at `end`, waits for the new batches. Returns true if the inbox then has the new batches. After a failed claim,
-    /// the caller writes without a claim.
+    /// the calling code writes without a claim.
     private mutating func claimFindsNewBatches(after end: LogHead, by deadline: Instant) -> Bool {
         let start = Instant.now
         guard start >= earliestClaim else { return false }

@@ -35,7 +35,7 @@ struct WriteOrder: Sendable {
     /// Records the duration of a transaction of this daemon.
     mutating func recordRoundTrip(_ time: Duration) { roundTrip = (roundTrip * 3 + time) / 4 }
 
-    /// Returns when this daemon may write. If another daemon appends a batch earlier, the caller must ask again.
+    /// Returns when this daemon may write. If another daemon appends a batch earlier, the calling code must ask again.
     mutating func earliestWriteTime(at now: Instant) -> Instant {
         writers = writers.filter { $0.value + Self.writerLifetime > now }
         guard let lastBatch, writers.keys.contains(where: { $0 != daemon }) else { return now }
