@@ -38,7 +38,7 @@ enum InputFile {
         }
     }
 
-    /// Parses a JSON text. The error does not name the file, so the caller adds the name.
+    /// Parses a JSON text. The error does not name the file, so the calling code adds the name.
     static func json(parsing bytes: [UInt8]) throws(ToolError) -> JSONValue {
         do {
             return try JSONValue(parsing: bytes)

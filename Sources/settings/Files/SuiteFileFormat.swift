@@ -23,8 +23,8 @@ enum SuiteFileFormat: String, CaseIterable {
         self = name.flatMap(Self.init) ?? Self.allCases.first { path.hasSuffix(".\($0.rawValue)") } ?? .json
     }
 
-    /// Returns the bytes of a file with settings, which the caller has ordered by key. Throws if the format cannot
-    /// represent a setting.
+    /// Returns the bytes of a file with settings, which the calling code has ordered by key. Throws if the format
+    /// cannot represent a setting.
     ///
     /// - Parameter schema: reads the schema of the suite, which determines how a value is written. Not called for JSON.
     func bytes(of settings: [StoredSetting], schema: () throws -> Schema? = { nil }) throws -> [UInt8] {

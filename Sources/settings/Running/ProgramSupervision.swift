@@ -1,7 +1,7 @@
 import Platform
 
 /// Decides when `settings run` starts its program, sends signals to the program, and ends. A state machine without
-/// effects: the caller records events, performs the returned actions, and calls ``advance(to:)`` at ``deadline``.
+/// effects: the calling code records events, performs the returned actions, and calls ``advance(to:)`` at ``deadline``.
 struct ProgramSupervision {
     /// The reaction of `settings run` to a change of the variables.
     enum Reaction: Equatable, Sendable {
@@ -64,7 +64,7 @@ struct ProgramSupervision {
     /// ignored the signal.
     private var endOfShutdown: Instant?
 
-    /// Makes the initial state, for a program that the caller starts now.
+    /// Makes the initial state, for a program that the calling code starts now.
     init(
         of program: String, with variables: ProgramVariables, reaction: Reaction, settleTime: Duration,
         stopTimeout: Duration, at now: Instant
@@ -74,7 +74,7 @@ struct ProgramSupervision {
         phase = .running(since: now, isRestart: false)
     }
 
-    /// The time at which the caller must call ``advance(to:)``; nil if the state does not depend on the time.
+    /// The time at which the calling code must call ``advance(to:)``; nil if the state does not depend on the time.
     var deadline: Instant? {
         let time: Instant? =
             switch phase {
