@@ -5,10 +5,10 @@ import Testing
 
 @testable import SettingsEngine
 
-/// A tombstone is the record of a removed key, with the revision of the removal. `RemovedKeys` has two
-/// generations of tombstones. When the new generation is full, the old generation is discarded. At least the last
-/// `generationCapacity` tombstones remain, and at most twice as many. `unknownKeyRevision` is the revision of a key
-/// without a tombstone.
+/// A tombstone is the record of a removed key, with the revision of the removal. `RemovedKeys` has two groups of
+/// tombstones. When the current group is full, the previous group is discarded. At least the last `groupCapacity`
+/// tombstones remain, and at most twice as many. `unknownKeyRevision` is the revision of a
+/// key without a tombstone.
 @Suite(.ownThread)
 struct RemovedKeysTests {
     @Test("The newest tombstones are kept, and unknownKeyRevision is at least the revision of each discarded tombstone")
@@ -46,12 +46,12 @@ struct RemovedKeysTests {
                     #expect(removed.unknownKeyRevision >= revision, "seed \(random.seed)")
                 }
             }
-            for number in order.suffix(RemovedKeys.generationCapacity) {
+            for number in order.suffix(RemovedKeys.groupCapacity) {
                 #expect(removed.find("key\(number)".utf8Span.span) != nil, "seed \(random.seed), key\(number)")
             }
             let listed = removed.records.map(\.revision)
             #expect(listed == listed.sorted(), "seed \(random.seed)")
-            #expect(listed.count <= 2 * RemovedKeys.generationCapacity, "seed \(random.seed)")
+            #expect(listed.count <= 2 * RemovedKeys.groupCapacity, "seed \(random.seed)")
         }
     }
 }
