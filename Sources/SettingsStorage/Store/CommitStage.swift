@@ -36,6 +36,7 @@ final class CommitStage: @unchecked Sendable {
     /// The state that was published before ``state``. Released after the results are sent, because releasing a state
     /// takes time.
     private var replacedState: State?
+    /// The last failed flush; nil if no flush has failed.
     private var lastFailure: Failure?
     /// The request keys (`Idempotency-Key`) of commits that may be stored or not, after a failed flush.
     private(set) var unresolvedKeys: Set<StagedState.CallerRequestKey> = []

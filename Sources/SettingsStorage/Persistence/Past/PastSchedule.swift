@@ -122,6 +122,7 @@ struct PastSchedule {
         files.removeExpiredFiles(maximumAge: state.limits.age)
     }
 
+    /// Collects the result of a file that was written, or could not be written.
     mutating func collectResult(now: UInt64, _ log: Log) {
         guard let report = task.takeResult() else { return }
         bytesSinceBase = report.bytesSinceBase
