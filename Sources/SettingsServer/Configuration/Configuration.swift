@@ -37,10 +37,12 @@ package struct Configuration: Sendable {
     /// True if the daemon may listen on network addresses without access control.
     package var isOpenToNetwork = false
     package var history = History.Limits()
+    /// The limits of connections and of HTTP messages.
     package var transport = TransportLimits()
     package var watchers = WatcherLimits()
     /// The nanoseconds without a report or a watch after which a client of a suite is gone.
     package var clientForgetTime = ClientRegistry.defaultForgetTime
+    /// The limit of the requests of one caller.
     package var rate = RequestRate()
     package var writes = WriteLimits()
     /// The limit of the ``MemoryBudget``: the memory in bytes for request bodies, background work and unsent answers.
