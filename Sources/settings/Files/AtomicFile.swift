@@ -220,6 +220,7 @@ struct AtomicFile: Sendable {
         try? Self.fileSystem.remove(link)
     }
 
+    /// Writes and syncs the new file, with the owner and the mode of `old`. If `old` is nil, the mode is ``mode``.
     private func write(_ content: [UInt8], to file: OpenFile, like old: FileStatus?) throws(FileError) {
         var status = try file.status()
         status.mode = mode

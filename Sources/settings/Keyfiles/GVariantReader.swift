@@ -198,6 +198,7 @@ struct GVariantReader {
         UInt8(ascii: "f"): 12, UInt8(ascii: "r"): 13,
     ]
 
+    /// Reads the hexadecimal digits of an escape `\u` or `\U`, and returns its character.
     private mutating func character(digits: Int) throws(ToolError) -> String.UTF8View {
         let number = UInt32(String(decoding: rest.prefix(digits), as: UTF8.self), radix: 16)
         guard rest.count >= digits, let scalar = number.flatMap(Unicode.Scalar.init) else {

@@ -11,6 +11,7 @@ struct BinaryPropertyListReader {
     private let bytes: [UInt8]
     /// The offset of each object.
     private var offsets: [Int] = []
+    /// The size in bytes of the number of an object, with which an array or a dictionary refers to the object.
     private var referenceSize = 1
     /// The number of values that may still be read.
     private var remainingValues = Self.maximumValues

@@ -9,6 +9,7 @@ struct SwiftKeys {
     private var declarations: [String] = []
     /// The names of the generated properties.
     private var names: Set<String> = []
+    /// The names that another generated enumeration must not have.
     private var typeNames = Self.unavailableTypeNames
     private var needsFoundation = false
 
