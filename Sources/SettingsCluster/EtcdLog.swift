@@ -288,6 +288,7 @@ package final class EtcdLog: StorageLog {
         guard let (entry, outcome) = writer.determineOutcomeOfUnresolvedBatch(by: deadline) else { return }
         switch outcome {
         case .done: _ = inbox.add(entry)
+        // As in `flush`, the batches after a diverged batch are not needed.
         case .overtaken(let entries): for entry in entries where inbox.add(entry) == .diverged { break }
         case .failed(let error):
             // If the outcome is known in spite of the error, etcd has not stored the batch, and this flush may proceed.
