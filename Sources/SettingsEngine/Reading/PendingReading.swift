@@ -33,7 +33,8 @@ extension State {
     }
 
     /// The error for an action that has ended, that never existed, or that the caller may not see. `status` is the HTTP
-    /// status if the history in memory has the end of the action.
+    /// status if the history in memory has the end of the action: 410 for a read, 409 for a request to change the
+    /// action.
     package func problem(ofMissingPendingAction id: PendingID, for restrictedGrants: Grants?, status: Int) -> Problem {
         let ended = pending[id] == nil ? endOfPendingAction(id) : nil
         guard let ended, let end = ended.end, ended.scopes.isVisible(to: restrictedGrants) else {

@@ -61,7 +61,8 @@ extension WriteDraft {
                 keep(nil, reason)
             } else {
                 do throws(Problem) {
-                    // `.keep` keeps the values that the previous schema does not allow. The check below examines them.
+                    // `.keep` keeps the values that the previous schema does not allow. `reasonToKeepSchema` examines
+                    // them.
                     let decision = try draft.restoreSchema(before: change, onConflict: .keep)
                     if let reason = reasonToKeepSchema(decision, suite, since: revision) {
                         keep(nil, reason)
