@@ -7,6 +7,7 @@ extension PendingDescription {
     func announcement(_ arguments: Arguments) -> [String] {
         let connectionOptions = arguments.quotedOptions(["server", "token-file"])
         let time = deadline?.short ?? ""
+        // The spaces after the name align the effects in a column.
         func command(_ name: String, _ effect: String) -> String {
             "  settings \(name) \(id)\(connectionOptions)\(String(repeating: " ", count: 11 - name.count))\(effect)"
         }

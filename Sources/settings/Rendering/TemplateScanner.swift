@@ -126,6 +126,7 @@ struct TemplateScanner {
     /// The end of an error message, which names the next character. Empty at the end of the tag.
     var foundPhrase: String {
         guard !isAtTagEnd else { return "" }
+        // The next character has at most 100 bytes, apart from characters with very many combining marks.
         let rest = String(decoding: source[offset...].prefix(100), as: UTF8.self)
         return "; found '\(Terminal.escaped(String(rest.prefix(1))))'"
     }
