@@ -24,7 +24,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
         case .usage: "the command line is invalid"
         case .damagedData: "stored data is damaged, or a newer version wrote it; nothing was changed"
         case .unavailable:
-            "settingsd cluster: etcd does not answer, has no commit log under etcd.prefix, or got a commit while the command ran"
+            "settingsd cluster: etcd does not answer, has no commit log under etcd.prefix, or got a commit during the command"
         case .cannotListen: "an address to listen on is in use or does not exist"
         case .internalFailure: "an unexpected failure, or the daemon could not stop in time"
         case .cannotWrite:

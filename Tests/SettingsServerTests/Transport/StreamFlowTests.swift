@@ -37,7 +37,8 @@ struct StreamFlowTests {
     private func fillSocketBuffer(_ server: TestServer, _ exchange: Exchange) throws -> Int {
         for count in 1...1000 {
             try server.onLoop(exchange) { _ = $0.push($1, Self.piece) }
-            if try unsentBytes(server, exchange) > 0 { return count }
+            // On a busy machine, the kernel can accept the rest of a piece shortly after it has refused it.
+            if try (0..<10).allSatisfy({ _ in try unsentBytes(server, exchange) > 0 }) { return count }
         }
         Issue.record("the kernel accepted 1000 pieces, so the socket buffer never becomes full")
         return 1000
