@@ -167,8 +167,8 @@ package final class Daemon: Sendable {
             // `announcing` is the address of this daemon in the list of daemons that operators see. When etcd has
             // commits of other daemons, the commit stage publishes them as a part of its maintenance.
             try etcdLog?.start(announcing: addresses.first?.location) { store.performMaintenance() }
-            // Every daemon lists the clients of all daemons. It drops the records of a daemon that has announced
-            // nothing for the time `retention`.
+            // Every daemon lists the clients of all daemons. If a daemon announces nothing for the
+            // time `retention`, the other daemons drop its records.
             etcdLog?.exchange(
                 retention: { .nanoseconds(Int64(service.clients.forgetTime)) },
                 records: { service.clients.records(on: store.state) },

@@ -9,7 +9,7 @@ final class CachedReading: Sendable {
     /// nor the suite, nor the registered defaults, nor the schema.
     let isDefault: Bool
     private let value: any DefaultsSerializable
-    // The next three properties are those of `Reading`: the JSON in the replica, the reason why a value is not valid,
+    // The next three properties have the values of a `Reading`: the JSON in the replica, the reason why a value is not valid,
     // and whether this applies to the value in the replica.
     private let replicaJSON: JSONValue?
     private let problem: DefaultsError?

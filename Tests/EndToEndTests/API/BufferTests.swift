@@ -144,7 +144,7 @@ struct BufferTests {
         let others = try (0..<8).map { _ in try begin() }
         first.close()
         for (number, peer) in others.enumerated() {
-            // Of the remaining clients, only the first is asked for its body.
+            // The daemon asks only the first remaining client for its body.
             #expect(RawClient.indicesOfReadable(among: others[number...].map(\.self)) == [0], "peer \(number)")
             #expect(try peer.readHead().status == 100)
             peer.close()

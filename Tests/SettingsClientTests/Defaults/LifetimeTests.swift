@@ -7,7 +7,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// What an adapter keeps in memory, and what its readers see while another thread writes.
+/// The memory that an adapter keeps, and the values that readers get while another thread writes.
 @Suite(.ownThread)
 struct LifetimeTests {
     struct IndexedKeys: DefaultsKeyStore {

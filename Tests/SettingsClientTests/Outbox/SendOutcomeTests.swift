@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// What the client does with a queued write after an attempt to send it.
+/// The effect of an attempt to send a queued write on the queue.
 @Suite(.ownThread)
 struct SendOutcomeTests {
     private let samples: SampleWrites

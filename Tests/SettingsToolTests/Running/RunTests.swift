@@ -13,7 +13,7 @@ struct RunTests {
         let shell = try Shell([
             "settings set app name='a b' key=hunter2 --quiet", #"settings set net 'hosts=["a"]' port=1 --quiet"#,
         ])
-        // The exit codes 126 and 127 for a program that cannot be started are those of a shell.
+        // A program that cannot be started gives the exit codes of a shell: 126 or 127.
         let printVariables = #"-- sh -c 'env | grep -E "^($1)=" | sort' sh"#
         try shell.runTranscript(
             #"""
