@@ -107,7 +107,8 @@ extension Endpoint {
             guard let next else { return .answer(Array(pages.joined())) }
             // The names are in ascending order. Without this check, a wrong answer could cause endless requests.
             if let name, next <= name {
-                throw reply.malformed("the page after \(name) refers to the next page \(next)")
+                throw reply.malformed(
+                    "the page after \(name) says that the next page begins after \(next), which is not a later name")
             }
             return .next(.all(after: next, pages, page: page, content: content))
         }

@@ -1,4 +1,5 @@
-"""The HTTP API of the daemon for flows: they use it as another caller than the page. And the sample suite of the flows."""
+"""Access to the HTTP API of the daemon for flows (the browser tests of the web page), which use it as a second caller beside the
+page. Also the sample suite of the flows."""
 
 import json
 import time
@@ -25,7 +26,7 @@ SCHEMA = {
         "look.accent": {"type": "string", "pattern": "^#[0-9a-fA-F]{6}$", "default": "#3457d5", "description": "The colour of buttons"},
         "look.icon": {"type": "string", "contentEncoding": "base64"},
         "look.greeting": {"type": "string", "pattern": "^[^!]*$", "maxLength": 80, "default": "Good evening", "description": "Shown at the start"},
-        "rules": {"anyOf": [{"type": "array"}, {"type": "object"}], "description": "Rules for lists that make themselves"},
+        "rules": {"anyOf": [{"type": "array"}, {"type": "object"}], "description": "Rules for playlists that the player fills"},
         "account.password": {"type": "string", "minLength": 8, "writeOnly": True, "description": "For the music service"},
         "installation.id": {"type": "string", "format": "uuid", "readOnly": True, "default": "7c9e6679-7425-40de-944b-e07fc1f90ae7"},
     },
@@ -43,7 +44,7 @@ class API:
         request = urllib.request.Request(f"{self.origin}/v1/{path}", method=method, data=None if body is None else json.dumps(body).encode())
         if note:
             request.add_header("Settings-Note", note)
-        # `confirm="2m"` becomes the field Settings-Confirm; `until` and `effective` are fields, too.
+        # `confirm="2m"` becomes the field Settings-Confirm, `until` Settings-Until, and `effective` Settings-Effective.
         for name, span in deadline.items():
             request.add_header(f"Settings-{name.capitalize()}", span)
         if self.token:

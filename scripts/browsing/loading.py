@@ -65,7 +65,7 @@ def failed_modules(trial, person):
     equal("the colour", trial.api.value(suite, "look.accent"), "#123456")
     open_with_failure("feed", "main", lambda: person.click("Changes", "a", "nav"))
     person.sees("louder still", ".commits")
-    # Another view can be opened instead.
+    # After the failure, other views still open.
     person.click("Suites", "a", "nav")
     person.sees(suite, ".list")
 
@@ -96,7 +96,7 @@ def slow_module(trial, person):
         person.pass_on(module)
         person.sees("easier on the eyes", ".commits")
         person.sees_no("louder still", ".commits")
-    # Closes the page, so that its idle loading requests no module below.
+    # Closes the page, because an idle page loads its other modules, and such a request would disturb the next steps.
     person.open("about:blank")
     # A view that the person has left does not open.
     with person.holding("*/compare.js*") as held:

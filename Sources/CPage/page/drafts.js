@@ -17,7 +17,7 @@ export function saveDraft(name, content) {
     if (content === null) sessionStorage.removeItem(prefix + name);
     else sessionStorage.setItem(prefix + name, print(content));
   } catch {
-    // The storage of the tab is full. The draft is still on the page, and the browser asks before the page is left.
+    // The storage of the tab is full. The draft is still in the memory of the page.
   }
 }
 
@@ -25,6 +25,8 @@ export const schemaDraftName = suite => `schema ${suite}`;
 
 export const hasSchemaDraft = suite => sessionStorage.getItem(prefix + schemaDraftName(suite)) !== null;
 
+// A stored draft survives a reload, but not the end of the tab, so the browser asks before it leaves the page. `Tray` makes
+// the browser ask if there are edits of settings.
 addEventListener("beforeunload", event => {
   if (Object.keys(sessionStorage).some(name => name.startsWith(prefix + schemaDraftName("")))) event.preventDefault();
 });

@@ -1,4 +1,4 @@
-// The list of pending actions in the view of the service. The stamp of a row is the JSON of its action.
+// The list of pending actions in the view "Service", which is about the daemon and not about one suite. The stamp of a row is the JSON of its action.
 import { bdi, el } from "./dom.js";
 import { print } from "./exact.js";
 import { decisionButtons, whenDue } from "./pending.js";

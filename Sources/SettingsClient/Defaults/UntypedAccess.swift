@@ -11,8 +11,8 @@ extension AdapterCore {
     ///   The method tries these values in order, and ignores the argument if `read` returns nil for each value.
     package func readUntyped<Value>(_ name: String, as read: (JSONValue) -> Value?) -> Value? {
         registerRead(named: name)
-        // The call may wait for the daemon. A change during the wait replaces the tracker, so the read is registered
-        // again.
+        // The call may wait for the daemon. A change during the wait announces the first registration, so the
+        // read is registered again.
         defer { registerRead(named: name) }
         for candidate in arguments.candidates(for: name) {
             if let value = read(candidate) { return value }
@@ -20,8 +20,8 @@ extension AdapterCore {
         return untypedValueWithoutArguments(name).flatMap(read)
     }
 
-    /// Registers a read for Swift's Observation. The key table retains the resolved key, and so the cell with the
-    /// tracker.
+    /// Registers a read for Swift's Observation, in the `KeyCell` that all readers of the key share. The key table
+    /// retains the resolved key, which retains the cell.
     private func registerRead(named name: String) {
         if (try? KeyName(name)) != nil { keys.resolve(DefaultsKey<JSONValue?>(name)).registerRead() }
     }
@@ -48,7 +48,7 @@ extension AdapterCore {
 
     /// Returns true if a name has a value on the command line, a stored value or a registered default.
     package func hasKey(named name: String) -> Bool {
-        // As in `readUntyped`, a change during the wait for the daemon replaces the tracker.
+        // As in `readUntyped`, a change during the wait for the daemon announces the first registration.
         registerRead(named: name)
         defer { registerRead(named: name) }
         guard let key = keyName(name, .read) else { return false }
@@ -107,7 +107,7 @@ extension AdapterCore {
             let plan = PendingChange.MergePlan(
                 base: nil, new: value, delta: MergeDelta(operation), valueIfUnset: registered)
             // If the suite is not loaded, the daemon probably has a value. If the daemon has no value, it refuses the
-            // operation, and the client then stores the value of the plan.
+            // operation, and the client then stores `plan.new`.
             let mayHaveValue =
                 visible.source?.isStored ?? (registered == nil && (visible.value != nil || !session.isLoaded))
             try submit(
@@ -167,7 +167,8 @@ extension AdapterCore {
         }
     }
 
-    /// Registers the namespace of a type. Throws if another type has registered the namespace.
+    /// Registers the namespace of a type (the prefix of its key names). Throws if another type has registered the same
+    /// namespace.
     package func register(_ namespace: String, of type: any Any.Type) throws(NamespaceConflict) {
         try namespaces.withLock { namespaces throws(NamespaceConflict) in
             try namespaces.register(namespace, of: type)

@@ -22,9 +22,7 @@ package struct History: Sendable {
     package private(set) var size = 0
     /// The number and the total size of all commits that were ever appended, even if they were evicted later.
     package private(set) var appended = (count: 0, size: 0)
-    /// The estimate of the present time from which the history computes the ages of the commits. The estimate depends
-    /// only on the times of the commits, so that the history evicts no recent commits if the clock runs ahead for some
-    /// hours.
+    /// The estimate of the present time from which the history computes the ages of the commits.
     private var time = AgreedTime()
     /// The oldest revision at which every suite can still be read: the history has every later commit.
     package private(set) var oldestAvailable: Revision
@@ -44,8 +42,8 @@ package struct History: Sendable {
     /// - Parameters:
     ///   - oldestAvailable: the oldest revision at which every suite can still be read.
     ///   - time: the time of the commit `oldestAvailable`; nil if the time is not known.
-    ///   - oldestAvailableWithoutLog: the oldest revision at which every suite that has no log can still be read. It
-    ///     may be lower than `oldestAvailable`, because the evicted commits of suites that have a log do not raise this value.
+    ///   - oldestAvailableWithoutLog: the oldest revision at which every suite without a log can still be read. The
+    ///     eviction of commits of suites with a log does not raise this value, so it may be lower than `oldestAvailable`.
     package init(
         oldestAvailable: Revision, at time: Timestamp?, oldestAvailableWithoutLog: Revision, logs: OrderedTree<SuiteLog>
     ) {

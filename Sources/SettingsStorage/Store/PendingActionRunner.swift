@@ -261,7 +261,7 @@ extension PendingEvent {
     fileprivate func resultText(at revision: Revision) -> String {
         let subject = "pending action \(action.id)"
         guard let end else {
-            return "\(subject) was carried out: its write is commit \(revision), which will be reverted"
+            return "\(subject) was carried out: its write is commit \(revision), which a deadline reverts"
         }
         switch end.outcome {
         case .refused: return "\(subject) was refused: \(end.refusal?.detail ?? "unknown reason")"

@@ -65,9 +65,11 @@ enum PendingCommands {
     ) { try perform(.cancel, $0) }
 
     private static let extend = Command(
-        name: "extend", forms: [[identifier, Command.Operand("WHEN")]], summary: "Move the deadline of a change.",
+        name: "extend", forms: [[identifier, Command.Operand("WHEN")]],
+        summary: "Move the deadline of a pending action.",
         details:
-            "WHEN is a time from now such as 10m, an instant such as 2026-12-02T09:00:00Z, or a day such as 2026-12-02.",
+            "WHEN is a time from now such as 10m, an instant such as 2026-12-02T09:00:00Z, or a day such "
+            + "as 2026-12-02 (00:00 UTC).",
         options: options, examples: ["settings extend p51 10m", "settings extend p51 1h30m"]
     ) { try perform(.extend(try Arguments.deadline($0.operands[1], of: "settings extend")), $0) }
 

@@ -103,7 +103,10 @@ struct PastOnDiskTests {
         let protected = try Self.daemonWithPastFiles()
         let data = protected.daemon.directory.path + "/data"
         func sizes() throws -> [Int] {
-            let names = try FileManager.default.contentsOfDirectory(atPath: data).filter { $0.hasPrefix("past-") }
+            // A file with another suffix is temporary: the daemon writes it, and renames it then.
+            let names = try FileManager.default.contentsOfDirectory(atPath: data).filter {
+                $0.hasPrefix("past-") && $0.hasSuffix(".jsonl")
+            }
             return try names.map { try Data(contentsOf: URL(filePath: "\(data)/\($0)")).count }
         }
         func metric(_ name: String) throws -> Int? {

@@ -65,7 +65,8 @@ struct RestartTests {
         let repeated = Request(#"PUT app/keys/volume 0.25"#, "Idempotency-Key: ~ !\"")
         let answer = try last.send(repeated)
         #expect(answer.json?["replayed"] == true, "\(answer.text)")
-        // After the drop of the suite `gone`, the tag "0" does not match its keys.
+        // The tag "0" matches only keys of a suite that never existed. After a restart, the daemon still knows that the
+        // suite `gone` existed.
         let guarded = try last.send(Request("PUT gone/keys/a 1", "If-Match: \"0\""))
         #expect(guarded.status == 412)
     }
@@ -111,7 +112,7 @@ struct ClockTests {
 
     @Test("After a small step back of the clock, commit times do not decrease")
     func setBack() throws {
-        // For the daemon, the clock was set back by at least 40 seconds.
+        // The last commit is 40 seconds ahead of the clock, as if the clock had been set back.
         let daemon = try TestDaemon(in: directory(lastCommitIn: 40))
         let last = try modified(daemon.send("GET editor/keys/fontSize"))
         #expect(try modified(daemon.sendOK("PUT editor/keys/other 1")) >= last)

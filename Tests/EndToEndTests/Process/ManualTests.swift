@@ -92,7 +92,9 @@ struct ManualTests {
         // A crash can leave a torn line in the journal and an incomplete snapshot. Zeros follow the last line of a
         // journal, because its space is preallocated. The text `torn` replaces the first four.
         let journals = try FileManager.default.contentsOfDirectory(atPath: data).filter { $0.hasPrefix("journal-") }
-        let journal = "\(data)/\(try #require(journals.max { $0.count < $1.count || $0 < $1 }))"
+        // The number of the newest journal is the highest, so its name is the longest, or the last of the longest.
+        let newest = try #require(journals.max { ($0.count, $0) < ($1.count, $1) })
+        let journal = "\(data)/\(newest)"
         var bytes = [UInt8](try Data(contentsOf: URL(filePath: journal)))
         let end = try #require(bytes.lastIndex(of: UInt8(ascii: "\n"))) + 1
         bytes.replaceSubrange(end..<min(end + 4, bytes.count), with: Array("torn".utf8))

@@ -12,7 +12,7 @@ final class Storm: Sendable {
     /// Starts and restarts the daemon or the daemons. A life is the time from a start to the next kill or stop.
     let lives: DaemonLives
     let progress = WriteProgress()
-    /// The number of commits in the daemon's history.
+    /// The maximum number of commits in the daemon's history.
     let history: Int
     /// True if the writers write so much that the daemon disconnects slow readers.
     let hasLargeWrites: Bool
@@ -111,11 +111,11 @@ final class Storm: Sendable {
             }
             let isKilled = number != cleanStop
             var endedAt: UInt64 = 0
-            let last = try lives.replaceDaemons {
+            let lastRevision = try lives.replaceDaemons {
                 if endedAt == 0 { endedAt = HistoryClient.now }
                 try isKilled ? $0.killAtOnce() : $0.stop()
             }
-            ends.append(StormLife(endedAt: endedAt, isKilled: isKilled, last: last))
+            ends.append(StormLife(endedAt: endedAt, isKilled: isKilled, last: lastRevision))
         }
         return ends
     }

@@ -103,9 +103,10 @@ struct TransactionTests {
         }
     }
 
-    // In a suite with a schema, the client asks the daemon for the source of a value before it uses a registered
-    // default. The body stores another schema, which differs only in its title. It blocks its thread, so it runs on the
-    // main thread and not on one of the few threads of Swift's pool.
+    // A registered default replaces the default of the schema, but not a stored value. Therefore, the client reads the
+    // schema before it uses a registered default, and the transaction runs again if the schema has a new revision. The
+    // body stores a schema with another title. It blocks its thread, so it runs on the main thread and not on one of the
+    // few threads of Swift's pool.
     @Test("A transaction that reads registered defaults runs again after the schema has changed") @MainActor
     func registeredKeys() async throws {
         let schema = try Schema(of: ClientKeys.self) {

@@ -127,7 +127,7 @@ struct EtcdClientTests {
             #expect(!hasChangedMember, "a second call with the same leader must have no effect")
             term = found.term + 1
             try etcd.kill(try #require(etcd.endpoints.firstIndex(of: found.endpoint.description)))
-            // Two members are left. After a call to the killed member, the client repeats the call to another member.
+            // The client calls the killed member first, then repeats the call to a running member.
             #expect(throws: Never.self) { try client.call(EtcdLeadership(), isRepeatable: true, by: deadline()) }
         }
     }

@@ -53,12 +53,12 @@ package struct RecoveryError: Error, Hashable, CustomStringConvertible {
 extension DataDirectory {
     /// Returns the error for a file that was changed after it was written, or contradicts the other files.
     func damage(_ name: String, line: Int? = nil, offset: Int = 0, _ reason: String) -> RecoveryError {
-        let location = line.map { ", line \($0), at byte \(offset)" } ?? ""
+        let location = line.map { ", line \($0), at byte \(offset) of the file" } ?? ""
         return RecoveryError(
             .damaged,
             "\(self.path(of: name))\(location): \(reason). Nothing was changed. Run 'settingsd check \(path)', "
                 + "restore a copy of the directory, or run 'settingsd repair \(path)' to remove unreadable data",
-            reason: (line.map { "line \($0), at byte \(offset): " } ?? "") + reason,
+            reason: (line.map { "line \($0), at byte \(offset) of the file: " } ?? "") + reason,
             location: RecoveryError.Location(file: name, line: line, offset: offset))
     }
 

@@ -125,7 +125,9 @@ struct PastReader {
     func read(_ fragment: PastFile.Fragment) throws(RecoveryError) -> (commits: [RetainedCommit], base: Suite?) {
         let state = try SnapshotReader.read(at: fragment.offset, of: openFile, named: file.name, in: directory)
         guard state.revision == fragment.last else {
-            throw directory.damage(file.name, line: 1, offset: fragment.offset, "the fragment does not match the index")
+            throw directory.damage(
+                file.name, line: 1, offset: fragment.offset,
+                "the commits end at revision \(state.revision), but the index of the file says \(fragment.last)")
         }
         return (state.history.all, state.suite(fragment.suite))
     }
