@@ -5,7 +5,8 @@ internal import Synchronization
 ///
 /// All admitted bodies together may use the share of the queue: an eighth of the capacity of the memory budget. The
 /// bodies of one client may use half of the share; a single body of a client may use the whole share. A body that is
-/// not admitted waits in the queue, which serves clients round-robin. The connection of a waiting body is not read.
+/// not admitted waits in the queue, which serves clients round-robin. While a body waits, the event loop does not read
+/// from its connection.
 ///
 /// The queue contains no references to connections, so that a closed connection is released at once. Thread-safe.
 final class UploadQueue: Sendable {

@@ -1,4 +1,5 @@
 /// A queue that returns one element of each caller in turn (round-robin). The elements of one caller keep their order.
+/// `Caller` is any value by which the queue groups elements, for example the ``ClientKey`` of an upload.
 package struct FairQueue<Caller: Hashable, Element> {
     /// Identifies an element of the queue for ``remove(at:of:)``.
     package struct Position: Sendable {

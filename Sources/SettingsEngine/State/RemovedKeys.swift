@@ -27,8 +27,8 @@ package struct RemovedKeys: Sendable {
         mutating func remove(_ name: Span<UInt8>) { size -= records.remove(name)?.size ?? 0 }
     }
 
-    /// Both groups; nil before the first tombstone. They are in an array with one element, so that a copy of the
-    /// suite increments only one reference count.
+    /// Both groups; nil before the first tombstone. The array always has one element, the pair of groups. Because the
+    /// pair is in an array, a copy of the suite increments only one reference count.
     private var groups: [(current: Group, previous: Group)]?
     /// The revision of a key that has neither a record nor a tombstone.
     package private(set) var unknownKeyRevision: Revision

@@ -134,7 +134,7 @@ extension WriteDraft {
         switch body {
         case .setting(let setting): decision.commit?.answer = .setting(setting)
         case .summary(let summary): decision.commit?.answer = .summary(summary)
-        // Only a write that changes a setting has this body, and such a write calls `makeCommitDecision` instead.
+        // Unreachable: only a write that changes a setting has this body, and that write calls `makeCommitDecision`.
         case .change: break
         }
         return decision

@@ -290,7 +290,7 @@ extension SchemaCompiler.Result {
     /// True if none of these schemas refuses a valid value because of a problem in the document.
     ///
     /// A keyword with a problem imposes no rule, so a schema with this keyword allows too many values. The schema
-    /// refuses valid values only if one of its rules refuses values that are valid under a sub-schema, as `not` does.
+    /// refuses valid values only if one of its rules, such as `not`, refuses values that a sub-schema allows.
     func refusesOnlyInvalidValues(_ ids: [SchemaNodeID]) -> Bool {
         if incorrect.isEmpty { return true }
         let all = nodes.descendants(of: ids)

@@ -19,7 +19,7 @@ struct AnswerKey: Hashable, Sendable {
         case changes(limit: Int?, mergesByKey: Bool)
         /// The answer that there is no commit after the client revision.
         case noChanges
-        /// All watched settings, as the first event of a stream. For `isReset`, see `state`.
+        /// All watched settings, as the first event of a stream. `isReset` has the same meaning as in `state`.
         case stateEvent(isReset: Bool, EventStyle)
         /// The commits after the client revision, with one event for each commit.
         case commitEvents(EventStyle)
