@@ -5,8 +5,8 @@ internal import Synchronization
 /// Accepts connections from a listener, and passes each connection to the event loop with the fewest connections.
 ///
 /// All acceptors of a server share one dispatch queue, because the connection limits apply to all listeners together.
-/// If no file descriptor or memory is available for a connection, the acceptor pauses, logs this once, and retries.
-/// During a pause, clients wait in the listen backlog of the kernel, and open connections are served.
+/// If no file descriptor or memory is available for a connection, the acceptor logs the first failure, pauses and
+/// retries. During a pause, clients wait in the listen backlog of the kernel, and open connections are served.
 ///
 /// An arrival is a connection that was passed to a loop, and that the loop has not begun to serve. While every loop has
 /// too many arrivals, the acceptor waits, so that the loops serve open connections between new connections.

@@ -1,9 +1,10 @@
 /// A timer wheel: a ring of ticks (short intervals of time). Each tick has the identifiers of the connections whose
 /// deadlines are in the tick.
 ///
-/// The wheel returns each inserted identifier once, after the tick of its deadline has passed. The wheel cannot move or
-/// remove an identifier. If the wheel returns an identifier whose deadline is later, the caller inserts it again.
-/// Therefore moving a deadline, which happens with each request, only changes the caller's own copy of the deadline.
+/// The wheel returns each inserted identifier once: after the tick of its deadline, or earlier if the ring has too few
+/// ticks for the deadline. The wheel cannot move or remove an identifier. If the wheel returns an identifier before its
+/// deadline, or the deadline was moved to a later time, the caller inserts the identifier again. Therefore moving a
+/// deadline, which happens with each request, only changes the caller's own copy of the deadline.
 struct DeadlineWheel {
     /// The time of a deadline that never passes.
     static let never = UInt64.max

@@ -90,9 +90,9 @@ package struct Grants: Hashable, Sendable {
 
     func canReadSecret(_ suite: SuiteName, _ key: KeyName) -> Bool { allows(.secrets, on: suite.text, .key(key.text)) }
 
-    /// The shortest prefix of a name for which one grant lets the caller read keys of every suite with the prefix. Nil if
-    /// there is no such grant; a grant for a single suite name does not count. The error for a suite that does not exist
-    /// suggests only suites with the prefix, so that the error does not reveal the names of other suites.
+    /// The shortest prefix of a name for which one grant lets the caller read keys of every suite with the prefix. Nil
+    /// if there is no such grant; a grant for a single suite name does not count. The error for a suite that does not
+    /// exist suggests only suites with the prefix, so that the error does not reveal the names of other suites.
     func shortestReadablePrefix(of name: String) -> String? {
         list.filter { $0.rights.includingImplied.contains(.read) && $0.suites.matchesAll(withPrefix: name) }
             .map(\.suites.start).min { $0.utf8.count < $1.utf8.count }
