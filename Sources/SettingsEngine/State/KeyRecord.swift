@@ -27,8 +27,8 @@ package struct KeyRecord: Equatable, TreeElement {
     /// The value of ``size``, in four bytes. The record stores its size, so that the daemon need not compute the size
     /// again when it removes a large value.
     private let size32: UInt32
-    /// The revision of the last commit that changed the key. If this commit is not known, a revision that is not
-    /// lower.
+    /// The revision of the last commit that changed the key. If this commit is not known, the value is an upper bound
+    /// of its revision.
     package var revision: Revision
     /// The time of the last commit that changed the key; zero if this commit is not known. See ``changeTime``.
     package var modified: Timestamp

@@ -10,8 +10,8 @@ package struct SuiteLog: TreeElement {
     /// The log has no commits up to this revision (commit number). It has every later commit that affects the suite,
     /// except commits that are too large for the history.
     package private(set) var evictedThrough: Revision
-    /// The revision of the last commit that affects the suite and is too large for the history; zero without such a
-    /// commit.
+    /// The revision of the last commit that affects the suite and is too large for the history; zero if no commit of
+    /// the suite was too large.
     package internal(set) var lastOversized: Revision
     private var commits = CommitList()
     /// The suite protects the commits of this log after this revision, and no other commits.
