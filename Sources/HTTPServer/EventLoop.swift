@@ -329,8 +329,8 @@ extension EventLoop {
     ///
     /// If the peer reads too slowly, the loop resets the connection and calls the handler's `closed`. The peer is too
     /// slow if more than `TransportLimits.streamBytes` are unsent for `streamTime`, or if more than
-    /// `maximumStreamBytes` are unsent. Pieces that are pushed in an iteration in which the stream had no unsent bytes
-    /// do not count.
+    /// `maximumStreamBytes` are unsent. If the stream has no unsent bytes at the beginning of an iteration, the pieces
+    /// of this iteration do not count until the loop has tried to send them.
     ///
     /// - Parameter owner: the object that holds the memory reservation of the piece. The loop retains the object until
     ///   the piece is sent. If nil, a piece that must wait is charged to the memory budget.

@@ -9,7 +9,7 @@ from .trial import Outcome, Stop
 MIB = 1 << 20
 NAME_WIDTH = 26
 COLUMNS = "{:<26}  {:>10}  {:>10}  {:>10}  {:>21}  {:<16}  {:<36}  {:<36}  {}"
-HEADINGS = COLUMNS.format("row", "GET", "PUT", "memory", "iterations over 20 ms", "stop", "bystander",
+HEADINGS = COLUMNS.format("row", "GET", "PUT", "memory", "slow loop iterations", "stop", "bystander",
                           "answers to the abuser", "")
 
 

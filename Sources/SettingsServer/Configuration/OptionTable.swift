@@ -206,7 +206,7 @@ extension Option {
         ).reloadable(),
         .seconds(
             "clients.forgetSeconds", 1...86_400, \.clientForgetTime,
-            "the daemon forgets a client that has sent no report and has had no watch for this time"
+            "a client is `gone` if it has sent no report and has had no watch for this time"
         ).reloadable(),
     ]
 

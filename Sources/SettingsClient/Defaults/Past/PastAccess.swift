@@ -4,7 +4,8 @@ public import SettingsKeys
 // Reading and restoring the past. Each call sends a request, because the replica contains only the present values.
 
 extension KeyedAccess {
-    /// Returns the effective value of a key at a moment in the past. Ignores the command line.
+    /// Returns the effective value of a key at a moment in the past. Ignores the arguments of the program, which may
+    /// give a key another value.
     ///
     /// Throws if the history of the daemon does not reach back to the moment, or if the stored value was not a valid
     /// value of the key.
@@ -26,8 +27,8 @@ extension KeyedAccess {
     }
 }
 
-// The members of the next two extensions hide no keys, because the compiler does not prefer a member with a constraint
-// to a key of the same name.
+// A key may have the name of a method in the next two extensions. A key is a dynamic member, and the compiler does not
+// prefer a declared member to a dynamic member if the extension has a `where` clause.
 extension KeyedAccess where KeyStore: DefaultsKeyStore {
     /// Returns the changes of a key that the history of the daemon contains, the newest change first. Includes the
     /// changes under former names of the key.
