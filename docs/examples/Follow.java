@@ -1,5 +1,5 @@
 // Prints the state of the suite app, then each of its changes. Run it with: java Follow.java
-// The id of an event is the cursor, from which the program continues after a restart.
+// The id of an event is the cursor. The program keeps it in the file "cursor", and continues from it after a restart.
 // With access control, SETTINGS_TOKEN_FILE names a file with the token.
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -38,7 +38,8 @@ public class Follow {
             else if (line.startsWith("data: ")) data = line.substring(6);
             else if (line.startsWith("id: ")) id = line.substring(4);
             else if (line.isEmpty()) {
-                // The event is state, reset, commit, or missing if the suite does not exist. The data is one line of JSON.
+                // The event is "state", "reset", "commit", or "missing" (no such suite). The data is one line of JSON.
+                // The daemon also sends an id without an event and data: the newest cursor.
                 if (!data.isEmpty()) System.out.println(event + " " + data);
                 var file = Files.writeString(Path.of("cursor.new"), id);
                 Files.move(file, CURSOR, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);

@@ -1,5 +1,5 @@
 // Prints the state of the suite app, then each of its changes. Run it with: node follow.mjs
-// The file "cursor" has the position from which the program continues after a restart.
+// The file "cursor" has the cursor of the last answer, from which the program continues after a restart.
 // With the variable CLIENT, the program reports under this name which state it has applied. With access control,
 // SETTINGS_TOKEN_FILE names a file with the token.
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";

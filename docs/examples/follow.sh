@@ -1,12 +1,13 @@
 #!/bin/sh
 # Prints the state of the suite app, then each of its changes. Run it with: sh follow.sh
-# With access control, SETTINGS_TOKEN_FILE names a file with the token. End the script with Ctrl-C, or with a signal to its process group, because
-# curl is a process of its own.
-# Each event has one line of JSON, and its id is the cursor from which the script continues. --speed-time ends a connection on
-# which nothing has arrived for a minute. The daemon sends its cursor after 15 seconds without an event.
+# With access control, SETTINGS_TOKEN_FILE names a file with the token. End the script with Ctrl-C, or with a signal to its
+# process group: a signal to the script alone does not end curl.
+# Each event has one line of JSON, and its id is the cursor. The script keeps the cursor in the file "cursor", and continues
+# from this cursor after a restart. --speed-time ends a connection on which nothing has arrived for a minute. A working
+# connection is not silent for so long, because the daemon sends the newest cursor after 15 seconds without an event.
 url=http://127.0.0.1:7070/v1/suites/app/observe
 
-process() { # EVENT JSON: EVENT is state, reset, commit, or missing if the suite does not exist
+process() { # EVENT JSON: EVENT is "state", "reset", "commit", or "missing", which means that the suite does not exist
     printf '%s %s\n' "$1" "$2"
 }
 
