@@ -8,6 +8,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.*;
+import java.util.Set;
 
 public class Follow {
     static final Path CURSOR = Path.of("cursor");
@@ -24,6 +25,8 @@ public class Follow {
                 var answer = http.send(request.build(), BodyHandlers.ofLines());
                 if (answer.statusCode() == 200) read((Iterable<String>) answer.body()::iterator);
                 else System.err.println("status " + answer.statusCode());
+                // With these statuses, a repeated request would fail again.
+                if (Set.of(400, 401, 403).contains(answer.statusCode())) System.exit(1);
             } catch (IOException | UncheckedIOException error) {
                 System.err.println(error);
             }

@@ -49,7 +49,11 @@ func poll(client *http.Client, cursor string) (answer news, err error) {
 		return answer, err
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
+	switch response.StatusCode {
+	case http.StatusOK:
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
+		log.Fatalf("status %d", response.StatusCode) // A repeated request would fail again.
+	default:
 		return answer, fmt.Errorf("status %d", response.StatusCode)
 	}
 	err = json.NewDecoder(response.Body).Decode(&answer)

@@ -15,6 +15,10 @@ for (;;) {
     if (cursor && client) Object.entries({ client, applied: cursor }).forEach(([name, value]) => query.set(name, value));
     const headers = tokenFile ? { Authorization: `Bearer ${readFileSync(tokenFile, "utf8").trim()}` } : {};
     const answer = await fetch(`${suite}/observe?${query}`, { headers, signal: AbortSignal.timeout(60_000) });
+    if ([400, 401, 403].includes(answer.status)) {
+      console.error(`status ${answer.status}`); // A repeated request would fail again.
+      process.exit(1);
+    }
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     news = await answer.json();
   } catch (error) {

@@ -17,8 +17,8 @@ authorization() { # Prints the header with the token. curl reads the header from
 
 while true; do
     last=$(cat cursor 2>/dev/null)
-    authorization | curl -fsSN --speed-limit 1 --speed-time 60 -H 'Accept: text/event-stream' -H @- \
-        ${last:+-H "Last-Event-ID: $last"} "$url" |
+    authorization | curl -fsSN -w 'status: %{http_code}\n' --speed-limit 1 --speed-time 60 \
+        -H 'Accept: text/event-stream' -H @- ${last:+-H "Last-Event-ID: $last"} "$url" |
         while read -r field value; do
             case $field in
                 event:) event=$value ;;
@@ -28,7 +28,9 @@ while true; do
                     if [ -n "$data" ]; then process "$event" "$data"; fi
                     if [ -n "$id" ]; then echo "$id" >cursor.new && mv cursor.new cursor; fi
                     event='' data='' ;;
+                status:) # curl prints this line at the end. With these statuses, a repeated request would fail again.
+                    case $value in 400 | 401 | 403) exit 1 ;; esac ;;
             esac
-        done
+        done || exit 1
     sleep 1
 done
