@@ -35,8 +35,8 @@ struct RequestTemplate {
         request.replaceSubrange(value, with: digits)
         var number = UInt64.random(in: 0 ... .max)
         for position in requestKey {
-            // The lowest digit of the number to the base 26 becomes a letter. The digit is added again at bit 32, so
-            // that the number does not become 0 however long the key is.
+            // The lowest digit of the number in base 26 becomes a letter. Dividing by 26 alone would reduce the number
+            // to 0 after 14 letters, so the digit is added again at bit 32.
             let letter = UInt8(number % 26)
             request[position] = UInt8(ascii: "a") + letter
             number = number / 26 + UInt64(letter) << 32

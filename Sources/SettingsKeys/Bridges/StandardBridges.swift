@@ -135,7 +135,7 @@ extension URL: DefaultsSerializable, StandardForm {
 }
 
 extension UUID: DefaultsSerializable, StandardForm {
-    /// Text with four hyphens. Decoding accepts upper and lower case.
+    /// Text such as `123E4567-E89B-12D3-A456-426614174000`. Decoding also accepts lower case.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(.string(format: "uuid")) {
             .string($0.uuidString)

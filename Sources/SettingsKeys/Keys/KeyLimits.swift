@@ -12,9 +12,9 @@ struct KeyLimits: Equatable, Sendable {
 
     /// Adds the limits to a schema.
     ///
-    /// A type such as UInt64 has the JSON forms integer and string, which are the alternatives of `anyOf`. The limits
-    /// apply to the first form. The second form has the integers above Int64.max. A limit is at most Int64.max, so with
-    /// a maximum the second form has no allowed value and is removed.
+    /// The schema of a type such as UInt64 has two alternatives in `anyOf`: an integer, and a string for the integers
+    /// above Int64.max. The limits are added to the first alternative only. If the key has a maximum, the second
+    /// alternative is removed, because a maximum is at most Int64.max.
     func apply(to document: inout JSONObject) {
         guard case .array(var forms)? = document["anyOf"], case .object(var first)? = forms.first, !isEmpty else {
             write(to: &document)

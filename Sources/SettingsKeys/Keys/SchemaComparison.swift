@@ -152,9 +152,9 @@ private struct ComparedRules {
         return types
     }
 
-    /// Lists the differences between these rules of the program and the rules of the server (`theirs`), in sentences
-    /// without the name of the key. Lists no differences if the program allows every
-    /// value, or if a schema was too large to read.
+    /// Returns the differences between the rules of the program (`self`) and the rules of the server (`theirs`), as
+    /// sentences without the name of the key. Returns no differences if the program allows every value, or if a schema
+    /// was too large to read.
     func differences(from theirs: ComparedRules) -> [(SchemaDifference.Aspect, String)] {
         if allowsEverything || remainingSchemas <= 0 || theirs.remainingSchemas <= 0 { return [] }
         let common = types.intersection(theirs.types)

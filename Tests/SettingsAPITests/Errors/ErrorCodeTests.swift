@@ -3,7 +3,7 @@ import SettingsModel
 import Testing
 
 struct ErrorCodeTests {
-    /// The codes in docs/http-api.md, by status.
+    /// The codes in docs/reference/errors.md, by status.
     static let documented: [(status: Int, codes: Set<String>)] = [
         (400, ["bad_request"]), (401, ["unauthorized"]), (403, ["forbidden", "locked"]),
         (404, ["unknown_suite", "unknown_key", "not_set", "no_schema", "unknown_path", "unknown_pending"]),
