@@ -55,7 +55,7 @@ struct Writes {
         Double(times.sorted()[times.count / 2]) / 1000
     }
 
-    /// - Parameter writes: in the mode `confirmed`, a setter returns after the daemon has acknowledged the write.
+    /// - Parameter writes: in the mode `confirmed`, a setter waits until the daemon has answered the write.
     static func adapter(
         _ port: UInt16, suite: String = Writes.suite, writes: WriteMode = .confirmed
     ) throws -> DefaultsAdapter<DefaultsKeys> {

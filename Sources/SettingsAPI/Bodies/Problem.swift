@@ -300,8 +300,8 @@ extension Problem {
 
 extension Problem {
     /// An estimate of the work to write the body. One unit is the work to write one JSON value or eight bytes of text.
-    /// Each violation, change and present state costs eight further units for its other members. If the extent exceeds
-    /// the limit, returns some number above the limit.
+    /// Each violation, change and present state costs eight further units for its other members. If the estimate
+    /// exceeds the limit, returns some number above the limit.
     package func extent(upTo limit: Int) -> Int {
         var remaining = limit
         func subtract(_ errors: [Violation]) {

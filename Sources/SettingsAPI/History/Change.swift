@@ -127,7 +127,7 @@ extension Change: JSONReadable, JSONWritable {
         case ofOneSuite
         /// For watchers of several suites, and for answers to transactions.
         case ofSeveralSuites
-        /// For a commit in a file: with the record, without the revision and the time of the commit, and without a
+        /// For a commit in a file: with ``Change/record``, without the revision and the time of the commit, and without a
         /// source that is `stored`.
         case ofCommit
         /// For a line of a journal: like `ofCommit`, but without the replaced stored value, its revision and its time.
@@ -212,8 +212,8 @@ extension JSONWriter {
         endArray()
     }
 
-    /// Writes a change of a span. Passing the change as a value would copy it, and retain every object that it refers
-    /// to.
+    /// Writes one element of a `Span` of changes. Passing the change as a value would copy the change, and retain every
+    /// object that the change refers to.
     fileprivate mutating func write(_ changes: Span<Change>, at index: Int, as form: Change.Form) {
         beginObject()
         if form != .ofOneSuite { member("suite", changes[index].suite) }

@@ -190,7 +190,7 @@ struct AccessTokenFileTests {
         #expect(server.log.count("connection") == 0)
     }
 
-    @Test("The refusal of an older token keeps the newer token")
+    @Test("If the daemon refuses an older token, the client keeps the newer token")
     func olderToken() {
         let file = AccessTokenFile("/mnt/token", from: nil) { _ in .success(Array("newer".utf8)) }
         #expect(file.content(by: .now + .seconds(Deadline.patience)) == .success("newer"))

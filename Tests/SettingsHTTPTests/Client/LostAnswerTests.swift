@@ -111,7 +111,7 @@ struct LostAnswerTests {
         #expect(server.log.count("connection") == 4)
     }
 
-    @Test("If the daemon refuses a repeat with the code locked, neither attempt has done the write")
+    @Test("If the daemon refuses a repeated write with the code locked, neither attempt has done the write")
     func repeatRefusedByDaemon() throws {
         // Connection 0 ends without an answer, connection 1 refuses the repeat, and connection 2 refuses the first attempt of
         // the second write.

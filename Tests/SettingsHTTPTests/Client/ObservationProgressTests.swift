@@ -130,7 +130,7 @@ struct ObservationProgressTests {
         }
     }
 
-    @Test("Only the first failure of an outage counts as first, and the refusal of a missing suite ends the outage")
+    @Test("Only the first failure of an outage counts as first, and the answer unknown_suite ends the outage")
     mutating func firstFailure() throws {
         let missing = problem(.unknownSuite, retryAfterMs: 1000)
         let outage = SettingsError.unreachable("x", outcome: .notDone)
