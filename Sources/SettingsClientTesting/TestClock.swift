@@ -34,7 +34,7 @@ public final class TestClock: Sendable {
     }
 
     /// Advances the clock. The test daemons with this clock then carry out the reverts and the scheduled changes that
-    /// are due. After that, the pauses end whose time has passed.
+    /// are due. Then the method ends the pauses of clients whose time has passed.
     public func advance(by duration: Duration) {
         let actions = state.withLock { state in
             state.elapsed += duration

@@ -127,8 +127,8 @@ extension Change: JSONReadable, JSONWritable {
         case ofOneSuite
         /// For watchers of several suites, and for answers to transactions.
         case ofSeveralSuites
-        /// For a commit in a file: with ``Change/record``, without the revision and the time of the commit, and without a
-        /// source that is `stored`.
+        /// For a commit in a file: with ``Change/record``, without the revision and the time of the commit, and
+        /// without a source that is `stored`.
         case ofCommit
         /// For a line of a journal: like `ofCommit`, but without the replaced stored value, its revision and its time.
         /// A replay takes the omitted members from the state.
@@ -248,8 +248,8 @@ extension JSONWriter {
         member("oldStored", changes[index].record.oldInvalidValue)
         member("oldRevision", changes[index].record.oldRevision)
         member("oldModified", changes[index].record.oldModified)
-        // Without the member, `init(json:ofCommit:at:by:)` derives the flag as the condition below does. The member is
-        // therefore needed only if the flag differs. The same applies to `newSecret`.
+        // If the member `oldSecret` is missing, `init(json:ofCommit:at:by:)` assumes that the stored value of a secret
+        // is marked as a secret. The member is needed only if the mark differs. The same applies to `newSecret`.
         let (wasStored, wasSecret) = (changes[index].oldStored != nil, changes[index].record.wasSecret)
         if wasSecret != (changes[index].isSecret && wasStored) { member("oldSecret", wasSecret) }
     }

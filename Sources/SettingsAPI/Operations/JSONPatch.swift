@@ -178,8 +178,8 @@ private struct PatchRun {
         }
         let moved = try source(from)
         if !from.tokens.isEmpty { try put(nil, at: from, replacing: true) }
-        // Only at a longer path can the moved value exceed the maximum depth. The check visits the whole value, so it
-        // costs as much as a copy.
+        // A move to a longer path can exceed the maximum depth, so the depth is checked. The check visits the whole
+        // moved value, so it costs as much as a copy.
         if path.tokens.count > from.tokens.count { try chargeCopy(of: moved, at: path) }
         try put(moved, at: path, replacing: false)
     }
