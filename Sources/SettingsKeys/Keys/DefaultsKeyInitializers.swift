@@ -216,7 +216,7 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
 }
 
 // If no available initializer fits a call, the compiler chooses one of these unavailable initializers, whose messages
-// name the correct parameter. Without them, it would report an unmet constraint of an extension.
+// name the correct parameter. Without them, the compiler would report an unmet constraint of an extension.
 extension DefaultsKey {
     /// Not available. The range does not fit the type of the key.
     @available(

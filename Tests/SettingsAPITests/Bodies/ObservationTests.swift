@@ -67,7 +67,7 @@ struct ObservationTests {
 
     @Test("In the state of several suites, each suite has its own contents")
     func severalSuites() throws {
-        // The case `several suites`.
+        // The element `several suites` of `states`.
         let state = try ObservedState(json: JSONValue(parsing: Self.states[2].text))
         #expect(state.suites.map(\.suite.text) == ["a", "b"])
         #expect(state.suites.map(\.schemaRevision.number) == [3, 0])

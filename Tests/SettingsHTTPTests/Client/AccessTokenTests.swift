@@ -59,8 +59,8 @@ struct AccessTokenTests {
         "A client without the right to read secrets gets an answer to a read with changedFrom only after a new revision"
     )
     func readsWithChangedFrom() throws {
-        // The key is a secret. The entity tags for such a caller contain more than the revision, which is all that the caller
-        // passes as `changedFrom`.
+        // The suite has a secret, so the entity tags for this caller contain the revision and a digest of its grants.
+        // `changedFrom` contains only the revision.
         let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[0])).blocking
         let (app, key) = (try SuiteName("app"), try KeyName("a"))
         let schema: JSONValue = ["additionalProperties": [:], "properties": ["a": ["writeOnly": true]]]

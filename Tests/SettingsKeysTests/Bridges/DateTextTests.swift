@@ -195,8 +195,8 @@ struct InstantRoundTripTests {
             let text = try #require(DateText.text(for: Date(timeIntervalSinceReferenceDate: seconds)))
             let digits = try #require(text.split(separator: ".").last).dropLast()
             let stem = text.dropLast(digits.count + 1)
-            // The nearest fractions with one digit less, below and above. `Int` loses leading zeros: such a fraction is
-            // skipped.
+            // The nearest fractions with one digit less, below and above. `Int` loses leading zeros, so the test skips
+            // fractions with leading zeros.
             for shorter in [Int(digits.dropLast()), Int(digits.dropLast()).map { $0 + 1 }] {
                 guard let shorter, String(shorter).count == digits.count - 1 else { continue }
                 let other = DateText.date(from: "\(stem)\(shorter)Z")

@@ -213,7 +213,7 @@ struct SchemaComparisonTests {
 
     @Test("A schema with exponentially many references is compared in a short time", arguments: ["allOf", "anyOf"])
     func hostile(_ keyword: String) throws {
-        // Each definition refers twice to the one before, so d29 leads to d0 along 2²⁹ paths.
+        // Each definition refers twice to the previous definition, so d29 leads to d0 along 2²⁹ paths.
         var definitions: JSONObject = ["d0": ["type": "integer"]]
         for level in 1..<30 {
             let reference: JSONValue = .object(["$ref": .string("#/$defs/d\(level - 1)")])
