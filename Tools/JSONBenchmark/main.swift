@@ -19,7 +19,7 @@ func secondsPerCall(_ calls: Int, _ body: () throws -> Void) rethrows -> Double 
     return (Double(spent.components.seconds) + Double(spent.components.attoseconds) / 1e18) / Double(calls)
 }
 
-/// Prints a line with the median times of both implementations, and how many times as fast ours is.
+/// Prints a line with the median times of both implementations, and their ratio.
 func compare(_ label: String, bytes: Int, ours: () throws -> Void, theirs: () throws -> Void) rethrows {
     // All calls of a round together parse or write about 4 MB.
     let calls = max(1, 4_000_000 / bytes)

@@ -70,7 +70,7 @@ struct WaitingTests {
     @Test("A server that sends without end does not delay a request beyond its deadline") func endlessAnswer()
         async throws
     {
-        // 10000 is 65536 in hexadecimal digits.
+        // The size of a chunk is hexadecimal: `10000` means 65536 bytes.
         let chunk = Array("10000\r\n".utf8) + [UInt8](repeating: 0x20, count: 65536) + Array("\r\n".utf8)
         let server = try ScriptedServer { _, peer, log in
             guard peer.readRequest() != nil else { return }

@@ -33,7 +33,7 @@ struct ServerAddressTests {
         #expect(try ServerAddress(address.description) == address)
     }
 
-    /// The path `/` of a socket is refused with the same reason as a relative path: it names no socket.
+    /// The path `/` is refused with the same reason as a relative path, because `/` cannot be the path of a socket.
     @Test(
         "A malformed address is refused with the reason",
         arguments: [
