@@ -19,9 +19,9 @@ func secondsPerCall(_ calls: Int, _ body: () throws -> Void) rethrows -> Double 
     return (Double(spent.components.seconds) + Double(spent.components.attoseconds) / 1e18) / Double(calls)
 }
 
-/// Prints a line with the median times of both implementations, and their ratio.
+/// Prints a line with the median times of both implementations, and the time of `theirs` divided by the time of `ours`.
 func compare(_ label: String, bytes: Int, ours: () throws -> Void, theirs: () throws -> Void) rethrows {
-    // All calls of a round together parse or write about 4 MB.
+    // All calls of `ours` in a round together parse or write about 4 MB.
     let calls = max(1, 4_000_000 / bytes)
     var ourTimes: [Double] = []
     var theirTimes: [Double] = []
