@@ -47,7 +47,7 @@ extension APIHandler {
                 rendering, to: ticket, for: ClientKey(of: request.caller, exchange),
                 as: request.backgroundKey(in: bytes, on: state), on: scheduler(for: request))
         case .backup: return try backUp(request, exchange)
-        case .caller: return .answer(service.caller(request.caller, at: state.cursor))
+        case .caller: return .answer(service.caller(request.caller, exchange.user, at: state.cursor))
         case .cluster: return describePeers(ticket, for: request.caller)
         case .service: return .answer(service.description(at: state.cursor))
         // Health and readiness require no credential. `cursor(for:)` hides the cursor from a caller without grants.

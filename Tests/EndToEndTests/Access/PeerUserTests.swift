@@ -46,6 +46,13 @@ struct PeerUserTests {
         #expect(both.json?["grants"] == ["a:read", "b:read"])
     }
 
+    @Test("Without access control, GET /v1/caller returns the user of the Unix domain socket, with all rights")
+    func userWithoutAccessControl() throws {
+        #expect(
+            try answer(to: "GET /v1/caller") { _ in }.text
+                == #"{"name":"user:\#(name)","grants":["\#(Grant.everything.description)"]}"#)
+    }
+
     @Test("A user without the required grant gets 403; a user without any grant gets 401")
     func missingGrants() throws {
         let ownUser = try answer(to: "GET app") { $0.access.users = [(name, [try Grant("other:read")])] }
