@@ -108,7 +108,7 @@ struct TemplateRenderer {
     }
 
     private func setting(_ key: KeyName, in suite: SuiteName, at offset: Int) throws(TemplateError) -> Lookup {
-        guard let members = settings[suite] else { return absence(of: suite) }
+        guard let members = settings[suite] else { return absence(of: suite, readAs: key.text) }
         if let setting = members[key] { return .value(try visibleValue(of: setting, at: offset)) }
         let known = members.keys.map(\.text).ordered { $0.precedesInBytes($1) }
         let suggestion = NameSuggestion.phrase(for: key.text, amongOrdered: known)
@@ -121,7 +121,7 @@ struct TemplateRenderer {
 
     /// The settings whose keys begin with a prefix, as an object.
     private func object(of suite: SuiteName, _ prefix: String, at offset: Int) throws(TemplateError) -> Lookup {
-        guard let members = settings[suite] else { return absence(of: suite) }
+        guard let members = settings[suite] else { return absence(of: suite, readAs: prefix) }
         var object = JSONObject()
         for key in members.keys.filter({ $0.text.hasBytePrefix(prefix) }).sorted(by: { $0 < $1 }) {
             guard let setting = members[key] else { continue }
@@ -131,10 +131,15 @@ struct TemplateRenderer {
         return .value(.object(object))
     }
 
-    /// The result for a reference to a suite that does not exist.
-    private func absence(of suite: SuiteName) -> Lookup {
+    /// The result for a reference to a suite that does not exist. `text` is the key or the prefix of keys in the
+    /// reference. If the text has a dot, the author of the template may have meant a suite with a dot in its name.
+    private func absence(of suite: SuiteName, readAs text: String) -> Lookup {
         let error = missing[suite] ?? ToolError(.unknown, "the suite \(suite) does not exist")
-        return .absent(reason: error.message, error.code)
+        guard let dot = text.firstIndex(of: "."), !error.message.contains("did you mean") else {
+            return .absent(reason: error.message, error.code)
+        }
+        let remedy = "; a suite with a dot in its name needs quotation marks: \"\(suite).\(text[..<dot])\""
+        return .absent(reason: error.message + Terminal.escaped(remedy), error.code)
     }
 
     /// Returns the value of a setting. Throws if the value is a secret that the result must not contain.

@@ -169,6 +169,10 @@ struct TemplateTests {
         ),
         ("{{ ap.theme }}", "1:4: there is no suite ap; did you mean app?"),
         ("{{#each ap.* as a}}{{/each}}", "1:9: there is no suite ap; did you mean app?"),
+        (
+            "{{ com.example.theme }}",
+            #"1:4: there is no suite com; a suite with a dot in its name needs quotation marks: "com.example""#
+        ),
         ("{{ app.hosts }}", "1:4: the value is an array; use | json"),
         ("{{ app.map | upper }}", "1:4: the value is an object; use | json before this filter"),
         ("{{ app.hosts[0].nam }}", #"1:4: the object has no member "nam"; did you mean name?"#),
