@@ -145,7 +145,7 @@ extension Problem {
         }
         // If an operation has failed, the pointer begins with `do`, and `failed` lists operations, not conditions.
         if code == .preconditionFailed, self.pointer?.tokens.first != "do" {
-            lines += self.failed.map { "  condition \($0.index): \($0.current.phrase)" }
+            lines += self.failed.map { "  the present state: \($0.current.phrase)" }
         }
         for change in self.changes { lines.append("  \(change.key.text) was changed by revision \(change.revision)") }
         if !self.didYouMean.isEmpty, !detail.contains("did you mean") {
