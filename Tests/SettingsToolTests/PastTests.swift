@@ -215,6 +215,9 @@ struct PastTests {
             => 5
             $ settings undo app 2 --force
             theme: "light" → "light" (default)
+            $ settings history app --limit 2 | grep revision
+            revision 6, TIME by user:ME: undo revision 2
+            revision 5, TIME by user:ME: a mistake
             $ settings undo app
             ! settings: 'app' is not a revision; 'settings history SUITE' lists the revisions
             => 64
@@ -228,6 +231,8 @@ struct PastTests {
             #"""
             $ settings restore app 2 theme
             theme: "light" → "dark"
+            $ settings history app --limit 1 | grep revision
+            revision 5, TIME by user:ME: go back to revision 2
             $ settings restore app 1 --dry-run
             launchCount: 5 → 0 (default)
             player.muted: true → false (default)

@@ -48,6 +48,35 @@ struct PendingTests {
             """#)
     }
 
+    @Test("history shows the pending actions that a commit created or ended, and the settings that a revert left")
+    func history() throws {
+        try Shell().runTranscript(
+            #"""
+            $ settings set app theme=dark launchCount=5 --confirm 1h --quiet
+            p2
+            $ settings set app launchCount=6 --quiet
+            $ settings revert p2 --quiet
+            $ settings set app name=x --until 2h --quiet
+            p5
+            $ settings history app --limit 4
+            revision 5, TIME by user:ME
+              name: (unset) → "x"
+              pending p5: revert at TIME
+            revision 4, TIME by user:ME: reverted on request (commit 2)
+              theme: "dark" → "light" (default)
+              left as it is: app launchCount: changed at revision 3
+              pending p2 ended: reverted
+            revision 3, TIME by user:ME
+              launchCount: 5 → 6
+            revision 2, TIME by user:ME
+              theme: "light" (default) → "dark"
+              launchCount: 0 (default) → 5
+              pending p2: revert unless confirmed at TIME
+            $ settings history app --commit 4 --json | jq -c '[.pending, .kept]'
+            [[{"id":"p2","event":"reverted","kind":"confirm"}],[{"suite":"app","key":"launchCount","reason":"changed at revision 3"}]]
+            """#)
+    }
+
     @Test("The daemon reverts a change that nobody confirms before the deadline")
     func expired() throws {
         try Shell().runTranscript(
@@ -60,6 +89,7 @@ struct PendingTests {
             $ settings history app --limit 1
             revision 3, TIME by user:ME: not confirmed within 1s (commit 2)
               name: "x" → (unset)
+              pending p2 ended: reverted
             """#)
     }
 

@@ -83,6 +83,12 @@ enum PastCommands {
             if part.commit.hasSchema { print("  the schema\(namesSuites ? " of \(suite)" : "") was changed") }
             for change in part.commit.changes.prefix(remaining) { print("  \(prefix)\(change.line)") }
             remaining -= min(remaining, part.commit.changes.count)
+            for setting in part.commit.kept { print("  \(setting.line)") }
+        }
+        // If an action concerns several suites, the parts of all these suites have its event.
+        var printedActions: Set<PendingID> = []
+        for event in parts.flatMap(\.commit.pending) where printedActions.insert(event.id).inserted {
+            print("  \(event.line)")
         }
         let hidden = parts.map(\.commit.changes.count).reduce(0, +) - limit
         if hidden > 0 { print("  … and \(hidden) more \(hidden == 1 ? "change" : "changes"); --full shows all") }
@@ -126,7 +132,8 @@ enum PastCommands {
         guard let revision = Revision(text) else {
             throw ToolError.usage("'\(text)' is not a revision; 'settings history SUITE' lists the revisions")
         }
-        let options = try arguments.writeOptions()
+        var options = try arguments.writeOptions()
+        options.note = options.note ?? "undo revision \(revision)"
         let client = try arguments.client()
         return try client.blocking.send(.undo(revision, in: suite, isForced: arguments.has("force"), options))
             .printAndAwaitClientsOrConfirmation(arguments, client, of: suite.map { [$0] } ?? [])
@@ -150,11 +157,24 @@ enum PastCommands {
         examples: ["settings restore app yesterday --dry-run", "settings restore app 17 theme"]
     ) { arguments in
         let (suite, keys, client) = (try arguments.suite(), try arguments.keys(from: 2), try arguments.client())
+        let moment = try Arguments.moment(arguments.operands[1])
+        var options = try arguments.writeOptions()
+        options.note = options.note ?? moment.restoreNote
         let summary = try client.blocking.send(
             .restore(
-                suite, to: try Arguments.moment(arguments.operands[1]), prefix: arguments["prefix"],
-                keys: keys.isEmpty ? nil : keys, skipsConflicts: arguments.has("skip"), try arguments.writeOptions()))
+                suite, to: moment, prefix: arguments["prefix"], keys: keys.isEmpty ? nil : keys,
+                skipsConflicts: arguments.has("skip"), options))
         return try summary.printAndAwaitClientsOrConfirmation(arguments, client, of: [suite])
+    }
+}
+
+extension Moment {
+    /// The note of a restore to this moment, if the command line has no `--note`.
+    fileprivate var restoreNote: String {
+        switch self {
+        case .revision(let revision): "go back to revision \(revision)"
+        case .instant(let instant): "go back to \(instant)"
+        }
     }
 }
 
@@ -183,6 +203,14 @@ extension CommitHistory.SuiteCommit {
             "note": commit.note.map { .string($0) }, "schema": .bool(commit.hasSchema),
             "dropped": .bool(commit.isDrop),
             "changes": .array(commit.changes.map { $0.summary(showsSecrets: showsSecrets) }),
+            "pending": Self.array(commit.pending), "kept": Self.array(commit.kept),
         ])
+    }
+
+    /// The bodies as a JSON array; nil if there are none.
+    private static func array(_ bodies: [some JSONBody]) -> JSONValue? {
+        guard !bodies.isEmpty else { return nil }
+        // Parsing cannot fail, because the parser accepts all JSON that `jsonBytes` makes.
+        return .array(bodies.map { (try? JSONValue(parsing: $0.jsonBytes())) ?? .null })
     }
 }

@@ -42,11 +42,29 @@ extension PendingDescription {
             case .dropped: "the suite was dropped\(caller)"
             }
         return ["\(id): \(Terminal.escaped(sentence)) at revision \(endCommit ?? .zero)"]
-            + end.kept.map { unchanged in
-                let subject = unchanged.key.map { " \($0)" } ?? ": the schema"
-                return
-                    "left as it is: \(unchanged.suite)\(Terminal.escaped(subject)): \(Terminal.escaped(unchanged.reason))"
+            + end.kept.map(\.line)
+    }
+}
+
+extension KeptSetting {
+    /// The line that says why a revert did not restore the setting.
+    var line: String {
+        let subject = key.map { " \($0)" } ?? ": the schema"
+        return "left as it is: \(suite)\(Terminal.escaped(subject)): \(Terminal.escaped(reason))"
+    }
+}
+
+extension PendingHistoryEvent {
+    /// The line of the event in the history: what the daemon does at the deadline, or how the action ended.
+    var line: String {
+        guard let deadline else { return "pending \(id) ended: \(event.replacing("_", with: " "))" }
+        let action =
+            switch kind {
+            case .confirm: "revert unless confirmed"
+            case .until: "revert"
+            case .effective: "write"
             }
+        return "pending \(id): \(action) at \(deadline.short)"
     }
 }
 
