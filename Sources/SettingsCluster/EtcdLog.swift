@@ -2,9 +2,8 @@
 // daemons serve the same settings. It contains a client for the JSON gateway of etcd, the format of the log, and the
 // follower, which reads the commits of other daemons. It does not know how a daemon serves requests.
 //
-// Read this file first, then LogEntry.swift, LogWriter.swift, LogFollower.swift and EtcdClient.swift.
+// Read this file first, then LogEntry.swift, LogWriter.swift, LogFollower.swift, StateSaver.swift and EtcdClient.swift.
 
-internal import Dispatch
 package import Platform
 package import SettingsAPI
 package import SettingsEngine
@@ -31,25 +30,9 @@ package final class EtcdLog: StorageLog {
         package init(_ etcd: EtcdOptions) { self.etcd = etcd }
     }
 
-    /// The state that was published last, and the data that determine when the daemon copies the state to the data
-    /// directory and puts it into etcd.
-    private struct PublishedState: Sendable {
-        var state: State
-        /// The head of the last batch in the state. A head is the first line of a batch, and identifies the batch.
-        var head: LogHead
-        /// The head of the last batch in the copy in the data directory; nil if there is no copy.
-        var copiedHead: LogHead?
-        /// When the last copy began, or the log was opened, in monotonic nanoseconds.
-        var copyTime: UInt64
-        /// The size of the log in bytes at which the next snapshot is due; 0 if the size is not known yet.
-        var nextSnapshotBytes: Int64 = 0
-    }
-
     /// The time limit of a flush while ``writeFailureReason`` is not nil, and of the calls to etcd during maintenance.
     /// It is short, so that the daemon refuses the writes of the flush soon.
     private static let shortTimeout = Duration.seconds(1)
-    /// The maximum time that ``close(within:)`` waits for a running snapshot to stop, in nanoseconds.
-    private static let snapshotStopTimeout: UInt64 = 3_000_000_000
     /// If the daemon has not read the end of the log from etcd for this time, its answers are marked as stale.
     package static let stalenessLimit = Duration.seconds(5)
 
@@ -82,17 +65,13 @@ package final class EtcdLog: StorageLog {
     /// The commits that the next flush appends.
     private let staged = Mutex(JournalBatch())
     private let writeOrder: Mutex<WriteOrder>
-    private let latest: Mutex<PublishedState>
     private let follower = Mutex<LogFollower?>(nil)
     private let exchange = Mutex<PeerExchange?>(nil)
-    private let copyTask = BackgroundTask<LogHead?>(label: "settingsd.copies", qos: .utility, runsSynchronously: false)
-    private let snapshotTask = BackgroundTask<Int64?>(
-        label: "settingsd.snapshots", qos: .utility, runsSynchronously: false)
     /// The staleness that ``reportStalenessIfChanged(_:)`` reported last, in seconds.
     private let reportedSeconds = Mutex<Int?>(nil)
-    /// The error of the last failed flush; nil after writes succeed again.
-    private let writeFailure = Mutex<CommitLogError?>(nil)
+    private let writeFailure: WriteFailure
     private let logMetrics = LogMetrics()
+    private let saver: StateSaver
 
     /// Recovers the state from etcd. If etcd does not answer, uses the copy in the data directory. If there is no copy,
     /// waits until etcd answers.
@@ -140,7 +119,9 @@ package final class EtcdLog: StorageLog {
         inbox = LogInbox(applied: start.head, lastContact: lastContact)
         writer = Mutex(LogWriter(client, keys, daemon: daemon, inbox))
         writeOrder = Mutex(WriteOrder(of: daemon))
-        latest = Mutex(PublishedState(state: start.state, head: start.head, copiedHead: copiedHead, copyTime: clock()))
+        writeFailure = WriteFailure(log: log)
+        saver = StateSaver(
+            start, copiedHead: copiedHead, keys, directory, cache, inbox, options, logMetrics, log, clock)
     }
 
     /// Starts to follow the log.
@@ -178,7 +159,7 @@ package final class EtcdLog: StorageLog {
 
     /// The reason why writes fail; nil if they succeed.
     package var writeFailureReason: String? {
-        staleness != nil ? "etcd does not answer" : writeFailure.withLock { $0?.reason }
+        staleness != nil ? "etcd does not answer" : writeFailure.current?.reason
     }
 
     package var currentMetrics: LogMetrics.Contents {
@@ -236,15 +217,15 @@ package final class EtcdLog: StorageLog {
             let timeout = writeFailureReason == nil ? options.flushTimeout : Self.shortTimeout
             try flush(batch, &writer, by: .now + min(time, timeout))
             // The flush of an empty batch only reads, so its success does not show that etcd has free space again.
-            if batch.lastRevision != nil || !lacksSpace { recordWriteFailure(nil) }
+            if batch.lastRevision != nil || !lacksSpace { writeFailure.record(nil) }
         } catch {
             if error.outcome == .unknown { logMetrics.update { $0.unknownOutcomes += 1 } }
-            if error.cause != .contended { recordWriteFailure(error) }
+            if error.cause != .contended { writeFailure.record(error) }
             throw error
         }
     }
 
-    private var lacksSpace: Bool { writeFailure.withLock { $0?.cause == .full } }
+    private var lacksSpace: Bool { writeFailure.current?.cause == .full }
 
     private func flush(
         _ batch: JournalBatch, _ writer: inout LogWriter, by deadline: ContinuousClock.Instant
@@ -332,23 +313,13 @@ package final class EtcdLog: StorageLog {
     }
 
     package func recordPublication(of state: State) {
-        let head = inbox.applied
-        latest.withLock { latest in (latest.state, latest.head) = (state, head) }
+        saver.recordPublication(of: state, at: inbox.applied)
     }
 
     package func performMaintenance() {
         guard writer.withLock({ $0 != nil }) else { return }
         recoverWithoutFlush()
-        collectTaskResults()
-        let (latest, now) = (latest.withLock { $0 }, clock())
-        let isCopyDue = latest.copiedHead == nil || now &- latest.copyTime >= options.copyInterval
-        if latest.copiedHead != latest.head, isCopyDue, !copyTask.isBusy {
-            self.latest.withLock { $0.copyTime = now }
-            beginCopy(latest)
-        }
-        if latest.head.logBytes >= latest.nextSnapshotBytes, inbox.readFailure == nil, !snapshotTask.isBusy {
-            beginSnapshot(latest)
-        }
+        saver.saveIfDue()
     }
 
     /// Determines the outcome of an earlier batch if it is unknown, and, after a failed flush, whether etcd accepts
@@ -362,92 +333,22 @@ package final class EtcdLog: StorageLog {
             if writer.hasUnresolvedBatch { return }
             writer.releaseClaim(by: deadline)
             // Writing an empty batch only reads the end of the log.
-            guard writeFailure.withLock({ $0 }) != nil, !lacksSpace || writer.hasSpace(by: deadline),
+            guard writeFailure.current != nil, !lacksSpace || writer.hasSpace(by: deadline),
                 case .done = writer.write(JournalBatch(), after: inbox.applied, by: deadline)
             else { return }
-            recordWriteFailure(nil)
-        } catch { recordWriteFailure(error) }
-    }
-
-    private func recordWriteFailure(_ error: CommitLogError?) {
-        let before = writeFailure.withLock { writeFailure in
-            defer { writeFailure = error }
-            return writeFailure
-        }
-        guard before?.reason != error?.reason else { return }
-        if let error { log.error("writes fail: \(error)") } else { log.info("writes succeed again") }
-    }
-
-    // MARK: Copies and snapshots
-
-    private func collectTaskResults() {
-        if let copiedHead = copyTask.takeResult(), let copiedHead { latest.withLock { $0.copiedHead = copiedHead } }
-        // If the result is nil, `nextSnapshotBytes` keeps its value, so the next maintenance starts a task that
-        // computes the new value.
-        if let bytes = snapshotTask.takeResult(), let bytes { latest.withLock { $0.nextSnapshotBytes = bytes } }
-    }
-
-    /// Copies the state to the data directory. The result is the head of the copy; nil if the copy failed.
-    private func beginCopy(_ latest: PublishedState) {
-        copyTask.begin { [cache, inbox, log] _ in
-            do throws(FileError) {
-                try cache.save(latest.state, at: latest.head, staleness: inbox.staleness)
-                return latest.head
-            } catch {
-                log.warning("cannot copy the state into the data directory: \(error); the daemon will try again")
-                return nil
-            }
-        }
-    }
-
-    /// Puts a snapshot into etcd if the log has grown enough since the last snapshot. The result is the size of the log
-    /// at which to check again; nil if the task has put a snapshot or was cancelled.
-    private func beginSnapshot(_ latest: PublishedState) {
-        let (options, keys, directory, log, metrics) = (options, keys, directory, log, logMetrics)
-        snapshotTask.begin { task in
-            var client = EtcdClient(options.etcd)
-            // If another daemon puts a snapshot, or after a failure, the next attempt waits until the log has grown
-            // more.
-            let retryBytes = latest.head.logBytes + Int64(options.snapshotLogBytes / 8)
-            do throws(EtcdError) {
-                let pointer = try client.readSnapshotPointer(keys, by: .now + options.flushTimeout)
-                let dueBytes = (pointer?.head.logBytes ?? 0) + Int64(max(options.snapshotLogBytes, pointer?.bytes ?? 0))
-                guard latest.head.logBytes >= dueBytes else { return dueBytes }
-                // If another daemon holds the lock, the other daemon puts a snapshot.
-                guard var lock = try SnapshotLock(&client, keys) else { return retryBytes }
-                // If the pointer in etcd is still `pointer`, the new snapshot is incomplete, and `release` deletes its
-                // parts.
-                defer { lock.release(keeping: pointer, &client, by: .now + .seconds(1)) }
-                try lock.putSnapshot(
-                    latest.state, at: latest.head, replacing: pointer, in: directory,
-                    isCancelled: { task.isCancelled }, &client)
-                log.info("put a snapshot of revision \(latest.head.revision) into etcd")
-                return nil
-            } catch {
-                guard !task.isCancelled else { return nil }
-                metrics.update { $0.failedSnapshots += 1 }
-                log.warning("cannot put a snapshot into etcd: \(error); the daemon will try again")
-                return retryBytes
-            }
-        }
+            writeFailure.record(nil)
+        } catch { writeFailure.record(error) }
     }
 
     // MARK: Closing
 
-    /// Stops following the log, waits for the end of a running snapshot, and copies the state to the data directory.
-    /// Later flushes fail. The wait ends after `bound` nanoseconds or ``snapshotStopTimeout``, whichever is shorter.
+    /// Stops following the log, waits at most `bound` nanoseconds for the end of a running snapshot, and copies the state
+    /// to the data directory. Later flushes fail.
     package func close(within bound: UInt64) throws(FileError) {
         defer { cache.release() }
         exchange.withLock { $0 }?.stop()
         follower.withLock { $0 }?.stop()
         writer.withLock { $0 = nil }
-        snapshotTask.cancelAndWait(atMost: min(bound, Self.snapshotStopTimeout))
-        copyTask.wait()
-        collectTaskResults()
-        let latest = latest.withLock { $0 }
-        guard latest.copiedHead != latest.head else { return }
-        // If the directory was moved, another directory may be at its path. The copy must not be written there.
-        try cache.verifyPath()
-        try cache.save(latest.state, at: latest.head, staleness: inbox.staleness)
+        try saver.close(within: bound)
     }
 }

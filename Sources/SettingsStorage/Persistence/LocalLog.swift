@@ -2,7 +2,6 @@ package import Platform
 package import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
-internal import Synchronization
 
 /// The commit log in a local data directory, which makes commits durable. It appends commits to a journal (one line for
 /// each commit), and sometimes writes a snapshot: a file with the complete state.
@@ -44,8 +43,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     private let log: Log
     /// Returns the monotonic time in nanoseconds.
     private let clock: @Sendable () -> UInt64
-    /// The reason why the log refuses writes now; nil if it accepts writes.
-    private let writeError = Mutex<CommitLogError?>(nil)
+    private let writeFailure: WriteFailure
     package let metrics = StorageMetrics()
 
     /// The lock of the directory; nil after ``close(within:)``.
@@ -117,7 +115,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             try localLog.beginJournal()
         } catch {
             guard error.refusesWriting else { throw RecoveryError(error) }
-            localLog.report(CommitLogError(.notDone, error))
+            localLog.writeFailure.record(CommitLogError(.notDone, error))
         }
         return (recovery, localLog)
     }
@@ -150,6 +148,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     ) {
         (self.directory, self.directoryID, self.lock, self.options) = (directory, directoryID, lock, options)
         self.log = log
+        writeFailure = WriteFailure(log: log)
         self.clock = clock
         self.pastSchedule = pastSchedule
         pendingCleanUp = recovery
@@ -172,17 +171,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     package var pastFiles: PastFiles? { pastSchedule?.files }
 
     /// The reason why the log refuses writes now; nil if it accepts writes. Thread-safe.
-    package var writeFailureReason: String? { writeError.withLock { $0?.reason } }
-
-    /// Records the reason why the log refuses writes; nil if it accepts writes. Logs each change.
-    private func report(_ error: CommitLogError?) {
-        let before = writeError.withLock { writeError in
-            defer { writeError = error }
-            return writeError
-        }
-        guard before?.description != error?.description else { return }
-        if let error { log.error("writes fail: \(error)") } else { log.info("writes are accepted again") }
-    }
+    package var writeFailureReason: String? { writeFailure.current?.reason }
 
     // MARK: CommitLog
 
@@ -214,10 +203,10 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             try journal.append(staged)
             snapshots.recordCommits(bytes: staged.bytes.count, replacedBytes: stagedReplacedBytes)
             journal.syncIfDue(now: clock)
-            report(nil)
+            writeFailure.record(nil)
         } catch {
             if error.outcome == .unknown { hasUnknownOutcome = true }
-            report(error)
+            writeFailure.record(error)
             throw error
         }
     }
@@ -235,9 +224,9 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             try ensureJournal()
             // After a failure, test whether the disk accepts writes again.
             if writeFailureReason != nil { try journal.reserveSpace() }
-            report(nil)
+            writeFailure.record(nil)
         } catch {
-            report(error)
+            writeFailure.record(error)
         }
         journal.syncIfDue(now: clock)
         if displacementError == nil {
