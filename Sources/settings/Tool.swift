@@ -60,7 +60,7 @@ enum Tool {
         }
         // The completion functions of shells run this command, which the help does not list.
         if first == "complete" { return Completion.printCandidates(for: Array(rest.dropFirst()), among: commands) }
-        guard let (command, operands) = command(of: rest) else {
+        guard let (command, wordsAfterName) = command(of: rest) else {
             if isGroup(first) { return try runGroup(rest, options) }
             // In the short form `settings SUITE`, only options can follow the suite. In `settings lst app`, `lst` is
             // therefore not a suite, but a misspelt command.
@@ -75,7 +75,7 @@ enum Tool {
         }
         let arguments: Arguments
         do throws(ToolError) {
-            arguments = try Arguments(options + operands, for: command)
+            arguments = try Arguments(options + wordsAfterName, for: command)
             if arguments.has("help") { return try printHelp([command.name]) }
             try command.validate(arguments)
         } catch {

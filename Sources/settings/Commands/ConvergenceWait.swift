@@ -2,7 +2,8 @@ import Platform
 import SettingsAPI
 import SettingsHTTP
 
-/// Waits until a percentage of the present clients of each suite has applied a state: the option `--wait-for`.
+/// Waits until a percentage of the present clients of each suite has applied a state: the option `--wait-for`. A client
+/// is present if the daemon has received a report of the client within the time of the option `clients.forgetSeconds`.
 struct ConvergenceWait {
     /// The longest wait that the daemon accepts in one request.
     private static let longestWait = Duration.seconds(300)

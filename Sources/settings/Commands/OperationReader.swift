@@ -17,7 +17,8 @@ struct OperationReader {
     /// The operations for the assignments, made for the present values of the suite.
     struct PreparedChange {
         fileprivate(set) var operations: [Transaction.Operation] = []
-        /// The keys that had no stored value when they were read. The write must fail if one of them has a value now.
+        /// The keys that had no stored value when they were read. The write must fail if one of these keys has a stored
+        /// value when the daemon decides the write.
         fileprivate(set) var unsetKeys: [KeyName] = []
         /// True if the operations depend on values that were read, and test that these values are unchanged.
         fileprivate(set) var dependsOnValues = false
@@ -228,8 +229,8 @@ struct OperationReader {
         return change.setFirstValue(of: path.key, to: .object([name: value]))
     }
 
-    /// True if the schema allows the key, but the setting has no value. Throws if the key is unknown, or its value is
-    /// invalid.
+    /// True if the setting has no value, also because the suite does not exist. Throws if the schema does not allow the
+    /// key, or does not allow its stored value.
     private func isUnset(_ key: KeyName) throws(SettingsError) -> Bool {
         do throws(SettingsError) {
             _ = try client.blocking.send(.setting(key, in: suite))

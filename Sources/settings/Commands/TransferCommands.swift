@@ -91,7 +91,7 @@ enum TransferCommands {
         return (suites, moment)
     }
 
-    /// Reports the files of suites that do not exist. Removes the files with `--prune`.
+    /// Warns about the files of suites that do not exist. With `--prune`, removes these files.
     private static func reportUnknownSuites(
         _ files: [(suite: SuiteName, path: String)], _ arguments: Arguments
     ) throws(ToolError) {
@@ -141,8 +141,9 @@ enum TransferCommands {
             return try SplitCommit(suite: suite, operations: operations, client: client)
                 .commitAndPrint(options, from: stored?.revision, arguments)
         } catch let error as SettingsError where [.locked, .invalidValue, .unknownKey].contains(error.code) {
-            // The daemon also refuses an operation that sets a locked key or an invalid value to its present value.
-            // An export can contain such values, so the command tries again without the operations that change nothing.
+            // The daemon refuses every write of a locked key, and every value that the schema does not allow, even if
+            // the key already has this value. An export can contain locked keys and invalid values, so the command tries
+            // again without the operations that change nothing.
             for attempt in 0..<Attempts.maximum {
                 Attempts.pause(before: attempt)
                 let present = try stored ?? StoredSuite(suite, from: client)
@@ -174,10 +175,10 @@ extension SplitCommit {
             return try summary.printAndAwaitClientsOrConfirmation(arguments, client, of: [suite])
         }
         let isShown = !arguments.has("quiet") || options.isDryRun
-        var (isChanged, newest) = (false, Answer<WriteSummary>?.none)
+        var (isChanged, lastSummary) = (false, Answer<WriteSummary>?.none)
         let revision = try commit(options, from: start) { summary in
             isChanged = isChanged || summary.changed
-            newest = summary
+            lastSummary = summary
             guard isShown else { return }
             Progress.clear()
             for change in summary.changes { print(change.line) }
@@ -188,13 +189,14 @@ extension SplitCommit {
         }
         if isShown, !isChanged { print("nothing to change") }
         if options.isDryRun { print("(a dry run: nothing was changed)") }
-        return try newest.map { try WriteReport($0).awaitClientsOrConfirmation(arguments, client, of: [suite]) }
+        return try lastSummary.map { try WriteReport($0).awaitClientsOrConfirmation(arguments, client, of: [suite]) }
             ?? .done
     }
 }
 
 extension DaemonClient {
-    /// Reads the stored values of suites, with the options of `export`.
+    /// Reads the values of suites that the options of `export` select: the stored values, and with `--defaults` also the
+    /// defaults.
     fileprivate func storedValues(
         of suites: [SuiteName], at moment: Moment?, _ arguments: Arguments
     ) throws -> [SuiteValues] {

@@ -38,8 +38,9 @@ enum WatchingCommands {
         let (selection, client) = (try arguments.selectedSuites(), try arguments.client())
         let (showsSecrets, start) = (try arguments.showsSecrets(), try arguments.cursor())
         var output = JSONChanges(cursor: start, showsSecrets: showsSecrets)
-        // The request has a list of suites even for one suite, because the daemon then also reports its creation. With
-        // `latest`, an observation has only the last change of each key, so that COMMAND gets the newest value.
+        // The request has a list of suites even for one suite, because the daemon then also reports the creation of the
+        // suite. With `latest`, an observation has only the last change of each key, so that COMMAND gets the newest
+        // value.
         let changes = client.changes(
             of: selection.names ?? [], suitePrefixes: selection.names == nil ? [""] : [],
             since: start.map { .cursor($0) }, keys: selection.keys, prefixes: arguments.all("prefix"),

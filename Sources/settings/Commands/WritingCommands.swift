@@ -99,8 +99,8 @@ enum WritingCommands {
         }
     }
 
-    /// The maximum number of keys that `advice` examines, and the maximum number of steps of each key. Each step costs
-    /// a request.
+    /// The maximum number of keys that `advice` examines, and the maximum number of steps of each key. A step is a part
+    /// of a key before a `.` or `/`, and costs a request.
     private static let (maximumAdvisedKeys, maximumSteps) = (3, 5)
 
     /// Returns a sentence with the right path if one of the keys, such as `servers.0.port`, looks like a part of the
@@ -229,17 +229,18 @@ enum WritingCommands {
 
     /// Sends operations. One operation, or several patches of one value, become a request for the setting, whose guards
     /// concern the setting. Several operations become a transaction. A write with conditions becomes a transaction, too,
-    /// because only a transaction has conditions. So does a write with `--effective`, because the daemon answers this
-    /// write with a `WriteSummary`, as it answers a transaction, and not with the state of the setting.
+    /// because only a transaction has conditions. A write with `--effective` also becomes a transaction, because the
+    /// daemon answers this write with a `WriteSummary`, as it answers a transaction, and not with the state of the
+    /// setting.
     static func write(
         _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = [], in suite: SuiteName,
         _ client: DaemonClient, _ options: WriteOptions
     ) throws -> WriteReport {
-        let only = joined(operations)
-        guard conditions.isEmpty, options.effective == nil, let only else {
+        let joinedOperation = joined(operations)
+        guard conditions.isEmpty, options.effective == nil, let joinedOperation else {
             var (options, conditions) = (options, conditions)
-            if let only {
-                conditions += options.conditions(on: only)
+            if let joinedOperation {
+                conditions += options.conditions(on: joinedOperation)
             } else if options.ifMatch != nil || options.ifNoneMatch != nil {
                 throw ToolError.usage(
                     "--if-revision and --if-unset need exactly one key; this command changes several keys")
@@ -249,10 +250,10 @@ enum WritingCommands {
                 try client.blocking.send(.commit(Transaction(if: conditions, do: operations), options)))
         }
         let endpoint: Endpoint<Answer<SettingState>> =
-            switch only.action {
-            case .set(let value): .set(only.key, to: value, in: suite, options)
-            case .delete: .remove(only.key, in: suite, options)
-            case .change(let change): .change(only.key, by: change, in: suite, options)
+            switch joinedOperation.action {
+            case .set(let value): .set(joinedOperation.key, to: value, in: suite, options)
+            case .delete: .remove(joinedOperation.key, in: suite, options)
+            case .change(let change): .change(joinedOperation.key, by: change, in: suite, options)
             }
         return WriteReport(try client.blocking.send(endpoint))
     }

@@ -3,8 +3,8 @@ import SettingsModel
 
 /// The format of `.env` files: a line `KEY=value` for each setting, quoted for the shell.
 ///
-/// A text is written without the quotes of JSON, unless the reader would then read another value, such as a number. All
-/// other values are written as JSON.
+/// A text is written without the quotes of JSON, unless ``settings(of:schema:)`` would then read another value, such as
+/// a number. All other values are written as JSON.
 enum EnvironmentFile {
     /// Returns the lines for settings. Throws an error that names each key whose value a line cannot represent.
     static func text(of settings: [StoredSetting], schema: Schema?) throws(ToolError) -> String {
@@ -168,7 +168,7 @@ private struct EnvironmentLines {
         guard rest.popFirst() != nil else { throw error("a quotation mark in the value of \(name) is not closed") }
     }
 
-    /// Skips the next byte, which the caller passes, and returns the byte. Counts lines.
+    /// Skips the next byte, which is `byte`, and returns `byte`. Counts lines.
     @discardableResult
     private mutating func advance(past byte: UInt8) -> UInt8 {
         rest.removeFirst()

@@ -112,6 +112,7 @@ struct BinaryPropertyListReader {
         }
     }
 
+    /// True if an object is a text. The value of a date or of data is also a `.string`, but is not a text in the file.
     private func isText(_ index: Int) throws(ToolError) -> Bool {
         (0x5...0x7).contains(try byte(at: offsets[index]) >> 4)
     }
@@ -164,7 +165,8 @@ struct BinaryPropertyListReader {
         return number
     }
 
-    /// Reads an offset, a reference or a count. The limit keeps the products with sizes from overflowing.
+    /// Reads an offset, a reference or a count. Throws if the number exceeds `Int.max / 16`, because the reader
+    /// multiplies numbers by sizes of up to 16 bytes.
     private func number(at offset: Int, size: Int) throws(ToolError) -> Int {
         guard let number = Int(exactly: try bits(at: offset, size: size)), number <= Int.max / 16 else {
             throw Self.damaged(at: offset)
@@ -189,7 +191,7 @@ struct BinaryPropertyListWriter {
     }
 
     private var objects: [Object] = []
-    /// The numbers of the objects of texts. Each text is written once.
+    /// The number of the object of each text. The file contains each text only once.
     private var texts: [UTF8Text: Int] = [:]
 
     /// Returns the whole file.
@@ -209,7 +211,8 @@ struct BinaryPropertyListWriter {
         }
         let (tableOffset, offsetSize) = (bytes.count, Self.size(of: bytes.count))
         for offset in offsets { bytes += Self.bigEndian(offset, offsetSize) }
-        // The trailer: six unused bytes, the two sizes, the number of objects, the number of the root, and the offset.
+        // The trailer: six unused bytes, the sizes of an offset and of a reference, the count of the objects, the
+        // index of the root object, and the offset of the table of offsets.
         bytes += [0, 0, 0, 0, 0, 0, UInt8(offsetSize), UInt8(referenceSize)]
         for number in [objects.count, 0, tableOffset] { bytes += Self.bigEndian(number, 8) }
         return bytes

@@ -124,9 +124,9 @@ enum PropertyListDate {
 
     /// Returns the seconds since 2001 of a text in the format of RFC 3339; nil for any other text.
     static func seconds(of text: String) -> Double? {
-        guard let read = DateTimeSyntax(text) else { return nil }
-        let fraction = Double("0." + String(decoding: read.time.fraction, as: UTF8.self) + "0") ?? 0
-        return Double(read.secondsSince2001) + fraction
+        guard let parsed = DateTimeSyntax(text) else { return nil }
+        let fraction = Double("0." + String(decoding: parsed.time.fraction, as: UTF8.self) + "0") ?? 0
+        return Double(parsed.secondsSince2001) + fraction
     }
 
     private static func digits(_ number: Int, _ count: Int) -> String {

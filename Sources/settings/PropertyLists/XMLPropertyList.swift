@@ -1,7 +1,7 @@
 import SettingsHTTP
 import SettingsModel
 
-/// A writer of property lists in XML, with the same header and the same indentation as other programs.
+/// A writer of property lists in XML, with the same header and the same indentation as the programs of macOS.
 struct XMLPropertyListWriter {
     private var text = ""
     private var indent = ""
@@ -110,7 +110,8 @@ struct XMLPropertyListReader {
         return try reader.document()
     }
 
-    /// The encoding that the XML declaration names. Encodings other than UTF-16 have the declaration in ASCII.
+    /// The encoding of a file: UTF-16 if the file begins with the byte order mark of UTF-16, otherwise the encoding
+    /// that the XML declaration names. Assumes that the declaration is in ASCII.
     private static func declaredEncoding(of bytes: [UInt8]) -> String? {
         if bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE]) { return "UTF-16" }
         let start = String(decoding: bytes.prefix(200), as: UTF8.self)

@@ -69,7 +69,8 @@ struct SettingsSnapshot: Sendable {
         of suite: SuiteName, _ prefix: String, at moment: Moment?, from client: DaemonClient
     ) async throws(SettingsError) -> [EffectiveSetting] {
         do throws(SettingsError) {
-            // The list of keys marks all secrets, but an observation does not.
+            // The list of keys marks every secret. The answer to `observe`, which also has the effective values, marks
+            // only the secrets that the caller may not read.
             let keys = try await client.send(.allKeys(of: suite, prefix: prefix, at: moment))
             return keys.map(\.setting).filter { $0.value != nil || $0.isConcealed && $0.source.isStored }.map {
                 EffectiveSetting(suite: suite, key: $0.key, value: $0.value, isSecret: $0.isSecret)

@@ -1,7 +1,7 @@
 import SettingsHTTP
 
-/// A write that may have more settings than the daemon accepts in one commit. A write with more settings is split into
-/// several commits.
+/// A write that may have more settings than the daemon accepts in one commit. If the write has more settings, the
+/// command splits the write into parts, and makes a commit of each part.
 ///
 /// Dry runs of all parts find refused values and changes by other callers before the daemon stores anything. Each
 /// commit requires the revision that the previous commit produced. If a commit fails after the dry runs, the earlier
@@ -27,19 +27,19 @@ struct SplitCommit {
         return try send(operations[...], at: start, options)
     }
 
-    /// Makes the commits, and calls `report` with the summary of each commit. For a dry run, `report` gets the
-    /// summaries of the checks. Returns the revision of the suite after the last commit.
+    /// Makes the commits, and calls `report` with the summary of each commit. If the options ask for a dry run, makes
+    /// no commit, and calls `report` with the summaries of the dry runs. Returns the revision of the suite at the end.
     ///
     /// - Parameter start: the revision that the suite must have; nil for its present revision.
     func commit(_ options: WriteOptions, from start: Revision?, report: (Answer<WriteSummary>) -> Void) throws
         -> Revision
     {
         var revision = try start ?? presentRevision()
-        let check = WriteOptions(isDryRun: true, overridesLocks: options.overridesLocks, note: options.note)
-        var checks: [Answer<WriteSummary>] = []
-        let parts = try checkedParts(at: revision, check) { if options.isDryRun { checks.append($0) } }
+        let dryRun = WriteOptions(isDryRun: true, overridesLocks: options.overridesLocks, note: options.note)
+        var dryRunSummaries: [Answer<WriteSummary>] = []
+        let parts = try checkedParts(at: revision, dryRun) { if options.isDryRun { dryRunSummaries.append($0) } }
         guard !options.isDryRun else {
-            for summary in checks { report(summary) }
+            for summary in dryRunSummaries { report(summary) }
             return revision
         }
         guard parts.count <= 1 || !options.hasDeadline else {
