@@ -76,8 +76,8 @@ struct Arguments: Sendable {
         throw .usage("the argument '\(word)' is not UTF-8; only names of files and directories may have other bytes")
     }
 
-    /// Splits words after the common options with a value at their beginning, such as `--server URL`. Returns these
-    /// options, and the words after them.
+    /// Splits words into the common options with a value, such as `--server URL`, at the beginning, and the words after
+    /// these options.
     static func splitLeadingCommonOptions(of words: some Sequence<String>) -> (options: [String], rest: [String]) {
         var (options, rest) = ([String](), Array(words)[...])
         while let word = rest.first {

@@ -3,7 +3,7 @@ import SettingsAPI
 import SettingsHTTP
 
 /// Waits until a percentage of the present clients of each suite has applied a state: the option `--wait-for`. A client
-/// is present if the daemon has received a report of the client within the time of the option `clients.forgetSeconds`.
+/// is present while it watches the suite, and for the time `clients.forgetSeconds` after its last report or watch.
 struct ConvergenceWait {
     /// The longest wait that the daemon accepts in one request.
     private static let longestWait = Duration.seconds(300)

@@ -142,8 +142,8 @@ enum TransferCommands {
                 .commitAndPrint(options, from: stored?.revision, arguments)
         } catch let error as SettingsError where [.locked, .invalidValue, .unknownKey].contains(error.code) {
             // The daemon refuses every write of a locked key, and every value that the schema does not allow, even if
-            // the key already has this value. An export can contain locked keys and invalid values, so the command tries
-            // again without the operations that change nothing.
+            // the key already has this value. An export can contain locked keys and invalid values, so the command
+            // tries again without the operations that change nothing.
             for attempt in 0..<Attempts.maximum {
                 Attempts.pause(before: attempt)
                 let present = try stored ?? StoredSuite(suite, from: client)
@@ -195,8 +195,8 @@ extension SplitCommit {
 }
 
 extension DaemonClient {
-    /// Reads the values of suites that the options of `export` select: the stored values, and with `--defaults` also the
-    /// defaults.
+    /// Reads the values of suites that the options of `export` select: the stored values, and with `--defaults` also
+    /// the defaults.
     fileprivate func storedValues(
         of suites: [SuiteName], at moment: Moment?, _ arguments: Arguments
     ) throws -> [SuiteValues] {

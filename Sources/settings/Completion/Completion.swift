@@ -82,13 +82,13 @@ struct Completion {
                 + ((try? list.suites()) ?? [])
         }
         if name == "help" { return names(commands, after: Array(rest.dropFirst())) }
-        guard let (command, operands) = Tool.command(of: rest) else {
+        guard let (command, wordsAfterName) = Tool.command(of: rest) else {
             if Tool.isGroup(name) { return names(commands, after: rest) }
             // The name may be a suite, because `settings SUITE` is short for `settings list SUITE`.
             let words = options + rest.dropFirst()
             return typed.hasPrefix("-") ? try Completion(words, typed, ReadingCommands.list, deadline).options() : []
         }
-        return try Completion(options + operands, typed, command, deadline).candidates()
+        return try Completion(options + wordsAfterName, typed, command, deadline).candidates()
     }
 
     /// The words that may follow the first words of the name of a command.

@@ -58,7 +58,7 @@ enum CompletionCommands {
         complete -F _settings settings
         """#
 
-    /// Zsh gets keys with `=` without the space that it otherwise adds after a word.
+    /// The script prevents Zsh from adding a space after a candidate that ends with `=`, because the value follows.
     private static let zsh = #"""
         #compdef settings
         # zsh completion for settings

@@ -12,9 +12,9 @@ enum Keyfile {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw ToolError(.failed, "not valid UTF-8") }
         var (settings, keys, group): ([StoredSetting], Set<KeyName>, String?) = ([], [], nil)
         let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        for (number, bytes) in lines.enumerated() {
+        for (index, lineBytes) in lines.enumerated() {
             do throws(ToolError) {
-                let line = trimmed(Substring(bytes))
+                let line = trimmed(Substring(lineBytes))
                 if line.isEmpty || line.hasPrefix("#") { continue }
                 if line.hasPrefix("["), line.hasSuffix("]") {
                     group = try prefix(of: line.dropFirst().dropLast())
@@ -32,7 +32,7 @@ enum Keyfile {
                 let value = try GVariantReader.read(String(line[line.utf8.index(after: equals)...]))
                 settings.append(StoredSetting(key: key, value: value))
             } catch {
-                throw ToolError(error.code, "line \(number + 1): \(error.message)")
+                throw ToolError(error.code, "line \(index + 1): \(error.message)")
             }
         }
         return settings

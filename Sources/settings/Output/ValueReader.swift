@@ -47,9 +47,9 @@ struct ValueReader {
     /// True if the schema allows texts.
     var acceptsTexts: Bool { types.contains("string") }
 
-    /// Reads a value. If the word is JSON of a type that the schema allows, other than a text, it is this JSON value.
-    /// Otherwise it is a text if the schema allows texts. If the schema names no type, a word that is valid JSON is
-    /// JSON, and any other word is a text.
+    /// Reads a value. If the word is JSON of a type that the schema allows, other than a text, the value is this JSON.
+    /// Otherwise the value is the word as a text if the schema allows texts. If the schema names no type, a word that
+    /// is valid JSON is JSON, and any other word is a text.
     func read(_ word: String) throws(ToolError) -> JSONValue {
         let json: JSONValue?
         do {
@@ -57,8 +57,8 @@ struct ValueReader {
         } catch {
             // JSON that cannot be stored, such as an integer that is too large, is an error. A word that begins like a
             // number but is not a number is a text.
-            let isNumber = word.utf8.allSatisfy { "+-.0123456789Ee".utf8.contains($0) }
-            guard !types.isEmpty || !error.isUnrepresentable || !isNumber && !"[{\"".contains(word.prefix(1)) else {
+            let looksNumeric = word.utf8.allSatisfy { "+-.0123456789Ee".utf8.contains($0) }
+            guard !types.isEmpty || !error.isUnrepresentable || !looksNumeric && !"[{\"".contains(word.prefix(1)) else {
                 throw ToolError(
                     .refused,
                     "\(name): cannot store the JSON: \(error.reason); 'settings set --text' stores a text"
@@ -83,8 +83,8 @@ struct ValueReader {
     var description: String {
         if let values = schema?["enum"]?.array { return "one of " + values.map { $0.text() }.joined(separator: ", ") }
         if let value = schema?["const"] { return "only \(value.text())" }
-        let articles = ["integer": "an integer", "array": "a list", "object": "an object", "boolean": "true or false"]
-        var words = types.sorted().map { articles[$0] ?? ($0 == "string" ? "a text" : "a \($0)") }.joined(
+        let phrases = ["integer": "an integer", "array": "a list", "object": "an object", "boolean": "true or false"]
+        var words = types.sorted().map { phrases[$0] ?? ($0 == "string" ? "a text" : "a \($0)") }.joined(
             separator: " or ")
         if words.isEmpty { words = "any value" }
         let bounds = [

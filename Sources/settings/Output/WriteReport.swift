@@ -4,13 +4,13 @@ import SettingsHTTP
 struct WriteReport {
     let isDryRun: Bool
     var lines: [String]
-    /// The keys that had no value before.
+    /// The keys that had neither a stored value nor a default before.
     let newKeys: [KeyName]
     /// The action that the daemon will carry out at a deadline; nil for most writes.
     let pending: PendingDescription?
     /// The cursor of the state after the write.
     let cursor: Cursor
-    /// The suites that changed.
+    /// The suites that changed. After a write of one setting, the suite of the setting, even if nothing changed.
     let suites: [SuiteName]
 
     init(_ summary: Answer<WriteSummary>) {

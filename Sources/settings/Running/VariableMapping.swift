@@ -69,8 +69,8 @@ struct VariableMapping {
     }
 
     /// Returns the name of the variable for a key. A character that is not ASCII stays in the name, so that
-    /// ``variables(of:)`` refuses the name. With an underscore instead, keys that differ only in this character would
-    /// get the same name.
+    /// ``variables(of:)`` refuses the name. If an underscore replaced the character, keys that differ only in this
+    /// character would get the same name.
     private func name(of key: KeyName) -> String {
         if let name = names[key] { return name }
         var name = Array(namePrefix.utf8)
