@@ -93,7 +93,8 @@ private struct PageRun {
         for folder in [home, work] {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         }
-        // The reader's curl writes to a terminal, and therefore shows no progress in the middle of its output.
+        // When a person runs an example, curl writes to a terminal and shows no progress. Here, curl writes to a pipe,
+        // so the option `silent` is needed to omit the progress.
         _ = try directory.file("home/.curlrc", "silent\nshow-error\nmax-time = 60\n")
         let failed = directory.path + "/failed"
         // Each command has the line in the script that it has on the page, so that the shell reports lines of the page.

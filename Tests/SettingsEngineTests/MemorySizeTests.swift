@@ -5,7 +5,8 @@ import Testing
 
 @testable import SettingsEngine
 
-/// `memorySize` estimates the memory of a commit, `replacedBytes` the memory of what the commit replaced.
+/// `memorySize` estimates the memory of a commit. `replacedBytes` estimates the memory of the values and schemas that
+/// the commit replaced.
 @Suite(.ownThread)
 struct MemorySizeTests {
     private static let short = "fifteen bytes.."
@@ -27,7 +28,7 @@ struct MemorySizeTests {
             by: CommitOrigin(by: by, note: nil))
     }
 
-    @Test("A text of up to 15 bytes takes no heap memory, and a longer text takes its allocation")
+    @Test("A text of up to 15 bytes takes no heap memory, and a longer text takes the memory of its allocation")
     func texts() throws {
         let plain = try Self.commit().memorySize
         #expect(try Self.commit(changing: [Self.short], to: .string(Self.short)).memorySize == plain)

@@ -210,8 +210,12 @@ struct PastTests {
     /// A day in milliseconds.
     private static let day: Int64 = 86_400_000
 
+    /// `AgreedTime` has a candidate, which is first the time of the first commit. A commit time before the candidate
+    /// becomes the candidate. When a commit is at least a day after the candidate, the candidate becomes the agreed
+    /// time, and the time of this commit becomes the candidate. A commit time before the agreed time becomes the agreed
+    /// time at once.
     @Test(
-        "A commit time becomes the agreed time if a day follows without an older commit, or if it is before the agreed time",
+        "A candidate becomes the agreed time when a commit is a day later; earlier commits set the agreed time back",
         arguments: [
             ("No commit", [], nil), ("Commits within less than a day", [0, day - 1], nil),
             ("Two commits a day apart", [0, day], 0), ("A third commit after another day", [0, day, 2 * day], day),

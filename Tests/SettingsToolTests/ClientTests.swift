@@ -5,7 +5,7 @@ import Testing
 @testable import settings
 
 /// Tests of clients that report which state of a suite they have applied: the command `clients` and the option `--wait-for`.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct ClientTests {

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 /// Tests of the command line itself: commands, options, help texts, tokens and exit codes.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The
-/// schema declares the setting `key` a secret.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The schema declares the setting `key` a
+/// secret. A `Shell` with `tokens` applies no schema.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct CommandLineTests {
@@ -273,8 +273,8 @@ struct CommandLineTests {
         }
     }
 
-    /// Runs an example, adapted to the test. The suite does not have a state of yesterday, so the example gets
-    /// revision 1 instead. `watch` does not end by itself, so the function ends it after its first line.
+    /// Runs an example, adapted to the test. The suite does not have a state of yesterday, so the function replaces
+    /// `yesterday` by revision 1. `watch` does not end by itself, so the function ends `watch` after its first line.
     private static func runExample(_ line: String, in shell: Shell) throws {
         let adapted = line.replacing("yesterday", with: "1").replacing(
             "unix:/run/settingsd/socket", with: "unix:\(shell.directory.path)/socket"

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of `settings completion` with the completion functions of bash, fish and zsh. These functions run the hidden
 /// command `settings complete`, whose last argument is the word at the cursor.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
 @Suite(.ownThread)
 struct CompletionTests {
     /// The typed text, and the words that the shell offers for the last word of the text.
@@ -172,7 +172,8 @@ extension CompletionTests {
     @Test("Completion ends within seconds if the name service does not answer", .enabled(if: canMount))
     func silentNameService() throws {
         let shell = try Self.shell()
-        // The resolver opens /etc/hosts and waits for a process that writes to the FIFO.
+        // `mount` puts a FIFO in the place of /etc/hosts. The resolver opens the FIFO, and waits until a process writes to
+        // the FIFO.
         let mount = "mkfifo hosts; unshare -rm sh -c 'mount --bind hosts /etc/hosts;"
         let start = ContinuousClock.now
         let server = "--server http://nowhere.test:7"
@@ -192,7 +193,8 @@ extension CompletionTests {
         #expect(try shell.run(fifo).output == "secret")
     }
 
-    @Test("wait ends with 8 after its timeout if the name service does not answer", .enabled(if: canMount))
+    // The exit code 8 says that the time of `--timeout` is over.
+    @Test("wait ends with exit code 8 after its timeout if the name service is silent", .enabled(if: canMount))
     func waitWithSilentNameService() throws {
         let shell = try Self.shell()
         let mount = "mkfifo hosts; exec unshare -rm sh -c 'mount --bind hosts /etc/hosts;"

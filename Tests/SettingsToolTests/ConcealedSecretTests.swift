@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// Tests of commands for whole suites that are run by a caller who may not read secrets.
+/// Tests of commands for whole suites that are run by a caller who may not read secrets. The exit code 6 says that the
+/// caller lacks a right.
 @Suite(.ownThread)
 struct ConcealedSecretTests {
     private let shell: Shell

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// Tests of the program `settings` when another caller changes the suite between a read and a write of the program.
+/// Tests of the program `settings` when another caller changes the suite between a read and a write of the program. The
+/// exit code 5 says that the change was refused.
 @Suite(.ownThread)
 struct ConflictTests {
     private let shell: Shell
@@ -20,7 +21,7 @@ struct ConflictTests {
     }
 
     @Test(
-        "set and unset of an element end with 5 if another caller has moved a different element to its position",
+        "set and unset of an element end with exit code 5 if another caller has moved another element to its position",
         arguments: ["set app 'l[1]' x", "unset app 'l[1]'", "unset app 'l[2]' 'l[1]'"])
     func movedElement(command: String) throws {
         let end = try run(command, ("PATCH", "settings unset app 'l[0]' --quiet"))
@@ -36,7 +37,7 @@ struct ConflictTests {
     }
 
     @Test(
-        "set of a member ends with 5 if another caller has moved a different element with the same member to the position"
+        "set of a member ends with exit code 5 if another caller moved another element with this member to the position"
     )
     func memberOfMovedElement() throws {
         try shell.runSettings("set", "app", "s", "--json", #"[{"n":1,"p":80},{"n":2,"p":80}]"#)
@@ -95,7 +96,7 @@ struct ConflictTests {
         #expect(end.output == "theme: (unset) → \"dark\"\nx: (unset) → 1\n")
     }
 
-    @Test("import --replace does not overwrite a change that another caller makes meanwhile, and ends with 5")
+    @Test("import --replace does not overwrite a change that another caller makes meanwhile, and ends with exit code 5")
     func replaceAfterConflict() throws {
         _ = try shell.directory.file("values.json", #"{"theme":"dark"}"#)
         let end = try run("import app values.json --replace", ("POST", "settings set app y=1 --quiet"))

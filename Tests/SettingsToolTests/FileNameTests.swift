@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Tests of arguments that are not UTF-8: names of files, and other arguments.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct FileNameTests {

@@ -2,8 +2,9 @@ import ClientTestSupport
 import TestSupport
 import Testing
 
-/// Tests of the program `settings` with a scripted server. It answers as a proxy does that cannot reach the daemon, or
-/// as a daemon does in a state that a test can hardly cause, such as a full disk.
+/// Tests of the program `settings` with a scripted server. The server answers as a proxy does that cannot reach the
+/// daemon, or as a daemon does in a state that a test can hardly cause, such as a full disk. The exit code 7 says that
+/// no daemon answered, or that the daemon cannot store a write now.
 @Suite(.ownThread)
 struct GatewayTests {
     private static let page = "<html>gateway</html>"
@@ -74,7 +75,7 @@ struct GatewayTests {
     }
 
     @Test(
-        "If a suite is too large to be dropped in one commit, unset --drop reads the suite and drops it with a guard")
+        "If a suite is too large to be dropped in one commit, unset --drop reads the suite, and drops it with If-Match")
     func dropInParts() throws {
         let unknown = Self.answer(404, #"{"status":404,"code":"unknown_suite","detail":"there is no suite app"}"#)
         let large = Self.answer(413, #"{"status":413,"code":"too_large","detail":"too many keys"}"#)

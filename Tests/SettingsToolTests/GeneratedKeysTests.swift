@@ -6,7 +6,8 @@ import Testing
 
 /// Tests of `schema generate`. `GeneratedKeys.swift` contains the expected declarations, and is compiled with the
 /// tests.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. A `Shell` with `hasSchema: false`
+/// applies no schema.
 @Suite(.ownThread)
 struct GeneratedKeysTests {
     private static let schema = #"""

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 /// Tests that the commands of `docs/guides/git.md` and the steps of its CI example do what the page says.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The
-/// schema declares the setting `key` a secret.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The schema declares the setting `key` a
+/// secret.
 @Suite(.ownThread)
 struct GitGuideTests {
     private static let docs = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

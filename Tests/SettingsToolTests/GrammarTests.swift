@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// Tests of commands with two words, of help texts and usage lines, and of suites that have the name of a command.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. A `Shell` with `hasSchema: false`
+/// applies no schema.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct GrammarTests {

@@ -3,7 +3,8 @@ import Testing
 
 /// Tests of changes with a deadline: the options `--confirm`, `--until` and `--effective`, and the commands for pending
 /// actions. The exit code 4 says that the suite or the action does not exist, and 5 that the request is refused.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. A `Shell` with `hasSchema: false`
+/// applies no schema.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct PendingTests {

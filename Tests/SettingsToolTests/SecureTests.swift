@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Tests of `settings` with `https://` addresses. nginx terminates TLS, and forwards the requests to a real daemon.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct SecureTests {

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 /// Tests of `settings export` of several suites, and of `plan` and `apply` of a directory.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The
-/// schema declares the setting `key` a secret.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The schema declares the setting `key` a
+/// secret. A `Shell` with `hasSchema: false` or with `tokens` applies no schema.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct SuiteDirectoryTests {

@@ -3,7 +3,8 @@ import Testing
 
 /// Tests of `export` and `import` with the built program. The exit code 5 says that the daemon refuses a value, and 1
 /// that the program cannot read or write a file.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. A `Shell` with `hasSchema: false`
+/// applies no schema.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct TransferTests {

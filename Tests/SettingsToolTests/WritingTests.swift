@@ -2,8 +2,8 @@ import TestSupport
 import Testing
 
 /// Tests of `settings set` and `unset`: types, operations in place, guards, dry runs.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The
-/// schema declares the setting `key` a secret.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The schema declares the setting `key` a
+/// secret. A `Shell` with `hasSchema: false` applies no schema.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct WritingTests {

@@ -67,7 +67,7 @@ private let countSetting = Setting(\.launchCount, in: Defaults)
 private let list = Array(1...CommandLine.arguments.count)
 private let listReaders: [@Sendable () -> [Int]] = CommandLine.arguments.map { _ in { list } }
 
-// Each function reads a setting, and returns an integer for the sum of `ReadTiming`.
+// Each function reads a setting, or the baseline `list`, and returns an integer for the sum of `ReadTiming`.
 @inline(never) private func countBySetting() -> Int { countSetting.value }
 @inline(never) private func variable() -> Int { use(listReaders[0]()) }
 @inline(never) private func countByPath() -> Int { Defaults[\.launchCount] }

@@ -50,9 +50,9 @@ struct Writes {
         exchange = Self.median(times.exchange)
     }
 
-    /// Returns the median of times in nanoseconds, in microseconds.
-    private static func median(_ times: [Int]) -> Double {
-        Double(times.sorted()[times.count / 2]) / 1000
+    /// Returns the median of the times in microseconds.
+    private static func median(_ nanoseconds: [Int]) -> Double {
+        Double(nanoseconds.sorted()[nanoseconds.count / 2]) / 1000
     }
 
     /// - Parameter writes: in the mode `confirmed`, a setter waits until the daemon has answered the write.

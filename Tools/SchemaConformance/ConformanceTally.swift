@@ -14,7 +14,8 @@ struct ConformanceTally {
     private var groups = 0
     /// The groups whose schemas have keywords that the compiler does not support.
     private var unsupported: [String] = []
-    /// The groups whose schemas have a default that the schema itself does not allow, which only our compiler refuses.
+    /// The groups whose schemas have a default that the schema itself does not allow. The compiler of settingsd refuses
+    /// such a schema, but JSON Schema permits it.
     private var invalidDefaults: [String] = []
     private var failures: [String] = []
 

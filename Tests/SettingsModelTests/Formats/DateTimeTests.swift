@@ -69,7 +69,7 @@ struct DateTimeTests {
         .good("milliseconds and an offset", "2026-11-20T10:00:00.123+01:00"),
         .good("a leap second", "2016-12-31T23:59:60Z"),
         .good("a leap second on a day that had none", "2026-11-20T23:59:60Z"),
-        .good("a leap second in a time zone where it is the next morning", "2017-01-01T08:59:60+09:00"),
+        .good("a leap second in a time zone where the next day has begun", "2017-01-01T08:59:60+09:00"),
         .bad("a leap second in the wrong minute", "2016-12-31T23:58:60Z"),
         .bad("midnight as hour 24", "2026-11-20T24:00:00Z"),
         .bad("a day that does not exist", "2026-02-29T10:00:00Z"),

@@ -7,7 +7,7 @@ struct MailboxTests {
     /// elision (`::`) represents at least two groups in RFC 5321, unlike in RFC 4291.
     static let cases: [FormatCase] = [
         .good("a plain address", "name@example.com"),
-        .good("dots and a tag", "first.last+tag@example.com"),
+        .good("dots and a plus sign", "first.last+tag@example.com"),
         .good("every symbol that RFC 5321 allows in an atom", "!#$%&'*+-/=?^_`{|}~@example.com"),
         .good("a domain of one label", "root@localhost"),
         .good("a domain in Punycode", "name@xn--mnchen-3ya.de"),
@@ -19,11 +19,11 @@ struct MailboxTests {
         .good("an IPv4 address", "name@[192.0.2.1]"),
         .good("an IPv4 address with leading zeros", "name@[192.000.002.001]"),
         .good("an IPv6 address", "name@[IPv6:2001:db8::1]"),
-        .good("the tag in lower case", "name@[ipv6:::]"),
+        .good("the prefix IPv6 in lower case", "name@[ipv6:::]"),
         .good("an IPv6 address that ends as IPv4", "name@[IPv6:::ffff:192.0.2.1]"),
         .bad("an elision of a single group", "name@[IPv6:1:2:3:4:5:6:7::]"),
-        .bad("an IPv6 address without tag", "name@[2001:db8::1]"),
-        .bad("an unknown tag", "name@[X400:abc]"),
+        .bad("an IPv6 address without the prefix IPv6", "name@[2001:db8::1]"),
+        .bad("an unknown prefix in brackets", "name@[X400:abc]"),
         .bad("an octet too large", "name@[192.0.2.256]"),
         .bad("an octet of four digits", "name@[192.0.2.0001]"),
         .bad("brackets left open", "name@[192.0.2.1"),

@@ -3,7 +3,7 @@ import Testing
 @testable import SettingsModel
 
 struct StringFormatTests {
-    @Test("The raw values are the names in JSON Schema")
+    @Test("The raw values of StringFormat are the names of the formats in JSON Schema")
     func names() {
         let names = [
             "date-time", "date", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference",

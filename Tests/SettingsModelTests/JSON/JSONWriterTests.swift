@@ -140,21 +140,21 @@ struct JSONWriterTests {
     }
 }
 
-struct JSONWriterPiecesTests {
+struct JSONWriterCallTests {
     private static let styles: [JSONWriter.Style] = [.compact, .pretty, .canonical, .canonicalPretty]
 
     private static func text(_ writer: JSONWriter) -> String {
         String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    @Test("In the compact layout, the writer adds commas between values, containers and pieces of ready JSON text")
+    @Test("In the compact layout, the writer adds commas between values, containers and rendered JSON texts")
     func compact() {
         var writer = JSONWriter()
         Self.writeSample(to: &writer)
         #expect(Self.text(writer) == #"{"a":1,"b":[true,null,{},[],{"r":1},"s",-0.5,{"x":1}],"c":{"d":[1]},"e":0}"#)
     }
 
-    @Test("In the pretty layout, the writer adds line breaks and keeps pieces of ready JSON text unchanged")
+    @Test("In the pretty layout, the writer adds line breaks, and keeps rendered JSON texts unchanged")
     func pretty() {
         var writer = JSONWriter(style: .pretty)
         Self.writeSample(to: &writer)
@@ -181,7 +181,7 @@ struct JSONWriterPiecesTests {
     }
 
     @Test("In the canonical layout, members that are written one by one keep their order, and whole values are sorted")
-    func sortedPieces() {
+    func canonicalOrder() {
         var writer = JSONWriter(style: .canonical)
         writer.beginObject()
         writer.name("z")
@@ -193,13 +193,13 @@ struct JSONWriterPiecesTests {
     }
 
     @Test
-    func `A value that is written in pieces has the same bytes as the value that is written at once`() {
+    func `A value whose parts are written one by one has the same bytes as the value that is written at once`() {
         for generator in FuzzBudget.generators(shareOfRounds: 0.1) {
             var random = RandomJSON(generator)
             let value = random.value(levels: 4)
             for style in [JSONWriter.Style.compact, .pretty] {
                 var writer = JSONWriter(style: style)
-                Self.writePieces(of: value, to: &writer)
+                Self.writeParts(of: value, to: &writer)
                 guard writer.bytes == value.bytes(style: style) else {
                     Issue.record("seed \(generator.seed): \(value) as \(Self.text(writer))")
                     return
@@ -232,17 +232,18 @@ struct JSONWriterPiecesTests {
         writer.endObject()
     }
 
-    private static func writePieces(of value: JSONValue, to writer: inout JSONWriter) {
+    /// Writes each member and each element of a value with a call of its own.
+    private static func writeParts(of value: JSONValue, to writer: inout JSONWriter) {
         switch value {
         case .array(let elements):
             writer.beginArray()
-            for element in elements { writePieces(of: element, to: &writer) }
+            for element in elements { writeParts(of: element, to: &writer) }
             writer.endArray()
         case .object(let object):
             writer.beginObject()
             for member in object {
                 writer.name(member.name)
-                writePieces(of: member.value, to: &writer)
+                writeParts(of: member.value, to: &writer)
             }
             writer.endObject()
         case .null: writer.writeNull()

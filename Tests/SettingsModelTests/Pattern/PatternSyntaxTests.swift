@@ -83,7 +83,7 @@ struct PatternSyntaxTests {
     }
 
     @Test(
-        "A valid but unsupported construct passes the syntax check and is refused for matching",
+        "A valid but unsupported construct passes the syntax check, and is refused when the pattern is compiled",
         arguments: [
             Case("a(?=b)", at: 1), Case("(?!b)", at: 0), Case("(?<=b)a", at: 0), Case("(?<!b)a", at: 0),
             Case(#"(a)\1"#, at: 3),
@@ -110,7 +110,7 @@ struct PatternSyntaxTests {
     }
 
     @Test(
-        "Valid patterns that resemble errors are accepted",
+        "Valid patterns that resemble errors pass the syntax check",
         arguments: [
             "", "|", "a||b", "()", "(|)", "[]", "[^]", "[[]", "[(]", "[a-]", "[-a]", "[--0]", #"[\-]"#, #"[\b]"#,
             #"[a-\x7f]"#, "[^^]",
@@ -155,7 +155,7 @@ struct PatternSyntaxTests {
 
     static let manyNamedGroups = (0..<4_000).map { "(?<n\($0)>)" }.joined()
 
-    // A pattern may have 4,000 states.
+    // The automaton of a pattern may have 4,000 states.
     @Test(
         "The largest allowed patterns are compiled and matched",
         arguments: [

@@ -81,7 +81,7 @@ struct NormalizationTests {
         ("values that are not numbers", integer, #"["a", null, true, {"b": 1.0}]"#),
     ].map { Case($0.0, $0.1, $0.2, $0.2) }
 
-    @Test("An integral double becomes an integer if a `type` for it allows no other numbers", arguments: changed)
+    @Test("An integral double becomes an integer if a `type` for it lists integer, but not number", arguments: changed)
     func changedValues(sample: Case) throws {
         let schema = try KeySchema(JSONValue(parsing: sample.schema))
         let normalized = schema.normalized(try JSONValue(parsing: sample.value))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Tests of `settings render --to` when the program is killed.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
 @Suite(.ownThread)
 struct RenderCrashTests {
     @Test

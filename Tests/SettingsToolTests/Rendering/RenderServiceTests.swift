@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Tests of `settings render --watch`. In some tests, the check or the reload fails or hangs if the launch count is 13.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
 @Suite(.ownThread)
 struct RenderServiceTests {
     private let shell: Shell

@@ -6,7 +6,7 @@ import Testing
 /// other processes, `.out.settings-new-…` has the new content until it is renamed, and `.out.settings-old` is a link to
 /// the old file until the reload has succeeded (without an old file: `.out.settings-first`, a link to the new file).
 /// The exit code 137 says that SIGKILL has ended the program.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct RenderedFileTests {

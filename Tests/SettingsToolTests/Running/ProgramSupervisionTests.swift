@@ -133,7 +133,7 @@ struct ProgramSupervisionTests {
             ])
     }
 
-    @Test("A program that ends without a restart, with 0, or after a signal ends the command with its code")
+    @Test("If a program ends before its first restart, with 0, or after a signal, settings run ends with its exit code")
     func ownEnd() {
         let restarted = [
             Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restartActions, next: 6.2),
@@ -184,7 +184,7 @@ struct ProgramSupervisionTests {
             ])
     }
 
-    @Test("Signals reach the program, except a signal that the program has received from the terminal")
+    @Test("settings run forwards signals to the program, except a signal that the kernel has also sent to the program")
     func signals() {
         runSteps(
             .ignore,

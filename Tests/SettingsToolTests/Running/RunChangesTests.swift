@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 /// Tests of `settings run` while settings change, and while the daemon stops.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The
-/// schema declares the setting `key` a secret.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The schema declares the setting `key` a
+/// secret. A `Shell` with `hasSchema: false` applies no schema.
 @Suite(.ownThread)
 struct RunChangesTests {
     /// A program that prints the launch count and the process identifier of `settings run`, and then waits.

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 /// Tests of `settings run` with real programs, signals and terminals.
-/// Unless `hasSchema` is false, `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The
-/// schema declares the setting `key` a secret.
+/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The schema declares the setting `key` a
+/// secret.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct RunTests {

@@ -15,9 +15,9 @@ struct InterferingProxy {
     /// The method of the request before which a command line of another caller runs, and the command line.
     typealias Interference = (method: String, line: String)
 
-    /// - Parameter interferences: Command lines in the order in which they run. The first runs before the first request
-    ///   with its method. Each other command line runs before a later request than the previous command line: the first
-    ///   of these requests with its method.
+    /// - Parameter interferences: Command lines in the order in which they run. The first command line runs before the
+    ///   first request with its method. Each further command line runs before the next request with its method after
+    ///   the request that the previous command line has preceded.
     init(to shell: Shell, _ interferences: [Interference]) throws {
         let (path, environment) = (shell.directory.path, shell.environment)
         server = try ScriptedServer { _, peer, log in

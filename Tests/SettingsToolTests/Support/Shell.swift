@@ -115,7 +115,7 @@ final class Shell {
         return end.output
     }
 
-    /// Waits until the daemon has a watcher.
+    /// Waits until the daemon has exactly one watcher.
     func awaitWatcher() throws {
         try eventually {
             try run("curl -s --unix-socket socket http://localhost/metrics").output.contains("\nsettingsd_watchers 1\n")
