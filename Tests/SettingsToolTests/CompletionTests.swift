@@ -172,8 +172,8 @@ extension CompletionTests {
     @Test("Completion ends within seconds if the name service does not answer", .enabled(if: canMount))
     func silentNameService() throws {
         let shell = try Self.shell()
-        // `mount` puts a FIFO in the place of /etc/hosts. The resolver opens the FIFO, and waits until a process writes to
-        // the FIFO.
+        // `mount` puts a FIFO in the place of /etc/hosts. The resolver opens the FIFO, and waits until a process writes
+        // to the FIFO.
         let mount = "mkfifo hosts; unshare -rm sh -c 'mount --bind hosts /etc/hosts;"
         let start = ContinuousClock.now
         let server = "--server http://nowhere.test:7"

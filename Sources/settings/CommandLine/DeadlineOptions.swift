@@ -10,7 +10,7 @@ extension Command {
         Option("effective", "WHEN", "make the change after a time such as 30m, or at an instant"),
         Option(
             "wait-for", "PERCENT",
-            "wait until this share of the clients has the change; with --confirm, then keep the change, otherwise revert it"
+            "wait until this share of the clients has the change; with --confirm: then keep it, or revert it after a failure"
         ),
         Option("timeout", "TIME", "with --wait-for: end after this time (default: 60s)"),
     ]

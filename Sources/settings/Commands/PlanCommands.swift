@@ -9,7 +9,8 @@ enum PlanCommands {
 
     private static let operandHelp = """
         FILE is JSON such as {"suites":{"app":{"theme":"dark"}}}; - is standard input. DIRECTORY has a file SUITE.json for
-        each suite, as 'settings export --to' writes it. Other suites, and without --prune other keys, keep their values.
+        each suite, as 'settings export --to' writes it. Other suites keep their values. Without --prune, other keys of the
+        suites also keep their values.
         """
     private static let prune = Command.Option(
         "prune", nil, "remove the keys that the file of their suite does not name, except secrets")

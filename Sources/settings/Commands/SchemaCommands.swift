@@ -39,9 +39,10 @@ enum SchemaCommands {
         details: """
             \(fileNote)
             Each change of the schema is a line: + for a new key, - for a removed key, ~ for another change. 'widening' means
-            that every allowed value stays allowed, 'narrowing' that no other value becomes allowed, and 'neither' that both are
-            possible; a change without a word has no effect on the allowed values. The settings whose values would change
-            follow. The exit code is 2 if there are changes, and 5 if the daemon would refuse the schema.
+            that every allowed value stays allowed, 'narrowing' that no other value becomes allowed, and 'neither' that the
+            change may allow some values and forbid others. A change without a word has no effect on the allowed values. The
+            settings whose values would change follow. The exit code is 2 if there are changes, and 5 if the daemon would
+            refuse the schema.
             """,
         options: [onConflict, Command.json],
         examples: ["settings schema diff app app.json", "settings schema diff app app.json --json"]

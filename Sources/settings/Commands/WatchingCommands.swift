@@ -16,10 +16,10 @@ enum WatchingCommands {
         details: """
             The command prints each change once, also if the connection breaks. --all includes suites that are created later.
             With --exec, the shell runs COMMAND for each key that changed, one run at a time. If a key changes during a run, the
-            next run gets its newest value. The environment of COMMAND has SETTINGS_SUITE and
-            SETTINGS_KEY, with --server the address as SETTINGS_URL, and as JSON SETTINGS_OLD and SETTINGS_NEW, which are
-            missing if there is no value. A value of more than 100,000 bytes is in the file SETTINGS_OLD_FILE or
-            SETTINGS_NEW_FILE instead, until the run ends.
+            next run gets its newest value. The environment of COMMAND has SETTINGS_SUITE and SETTINGS_KEY, and the values as
+            JSON in SETTINGS_OLD and SETTINGS_NEW; a variable is missing if there is no value. For a value of more than
+            100,000 bytes, SETTINGS_OLD_FILE or SETTINGS_NEW_FILE has the path of a file with the value, until the run ends.
+            With --server, SETTINGS_URL has the address of the daemon.
             With --json, each line has a cursor for --since. If the history no longer has the changes after the cursor of
             --since, the first line has "reset":true and the present values.
             """,

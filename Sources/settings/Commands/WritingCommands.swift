@@ -196,7 +196,7 @@ enum WritingCommands {
         if let tag = options.ifMatch, tag != .tag(EntityTag(stored.revision)) {
             throw ToolError(
                 .refused,
-                "cannot change the suite \(suite): it is at revision \(stored.revision), and --if-revision names another"
+                "cannot change the suite \(suite): it is at revision \(stored.revision), not at the revision of --if-revision"
             )
         }
         // The commits have a condition on the revision of the suite instead of the guard.
