@@ -3,8 +3,8 @@ import SettingsClient
 import SettingsClientCompatibility
 
 // The code of the article "Coming from SwiftyUserDefaults or Defaults". ArticleCodeTests checks that this target
-// contains the code of the articles. The test of `copy` calls it; the other functions must only compile.
-// ObservingSettingsCode declares `Defaults`, and KeysAndSchemasCode its keys.
+// contains the code of the articles. FromUserDefaultsTests calls `copy`; the other functions must only compile.
+// ObservingSettingsCode declares `Defaults`, and KeysAndSchemasCode declares most of its keys.
 
 func startProgram() async throws {
     try await Defaults.ready()  // loads the suite

@@ -15,7 +15,7 @@ struct ClientTests {
         shell = try Shell()
     }
 
-    /// Sends the report of a client of the suite `app`: which state it has applied, or could not apply.
+    /// Sends the report of a client of the suite `app`: which state the client has applied, or could not apply.
     private func report(_ name: String, _ body: String) throws {
         let end = try shell.run(
             "curl -sS --fail-with-body --unix-socket socket -X PUT http://localhost/v1/suites/app/clients/\(name) -d '\(body)'"
@@ -85,7 +85,8 @@ struct ClientTests {
                   waiting for web2
 
                 """)
-        // A write that changes nothing waits for the present state. The daemon stores its request key as revision 3.
+        // A write that changes nothing waits for the present state. The daemon stores the request key of this write in
+        // commit 3.
         let repeated = try shell.run("settings set app theme=dark --wait-for 100 --timeout 0")
         #expect(repeated.code == 8)
         #expect(
@@ -164,7 +165,7 @@ struct ClientTests {
     }
 
     @Test(
-        "If no program reports, --wait-for prints a note and ends with 0; with --confirm, it reverts the change and ends with 1"
+        "If no program reports, --wait-for prints a message and ends with 0; with --confirm, it reverts and ends with 1"
     )
     func noClients() throws {
         try shell.runTranscript(

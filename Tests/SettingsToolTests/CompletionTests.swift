@@ -47,7 +47,7 @@ struct CompletionTests {
         let shell = try Self.shell()
         // The function at_tab does what bash does at the Tab key: it sets the variables COMP_… and calls _settings.
         // The Swift code below splits the line into words as bash does, at spaces and `=`. The builtin compopt works
-        // only during a completion, so a function with its name offers the files.
+        // only during a completion, so a function with the name compopt adds the files to the candidates.
         var script = """
             source <(settings completion bash)
             complete -p settings

@@ -27,7 +27,7 @@ struct DocumentTests {
         return end.output.split(separator: "\n").map(String.init)
     }
 
-    @Test("edit stores the text that the editor saves in one commit, and removes the file")
+    @Test("edit stores the text of the editor in one commit, and removes the edited file")
     func editStores() throws {
         try shell.runSettings("set", "app", "a=1", "b=two")
         let end = try edit("echo '{\"a\":5,\"c\":[null]}' >\"$1\"", "--note 'by hand'")

@@ -79,7 +79,7 @@ struct FileNameTests {
         #"get "--$n""#, #"schema "$n""#, #"get --help "$n""#, #"schema generate swift "$n""#,
         #"set app name joe -- "$n""#,
     ])
-    func `An argument that is not UTF-8 and not the name of a file is refused, and the message shows it`(
+    func `An argument that is not UTF-8 and not the name of a file is refused, and the message shows the argument`(
         arguments: String
     ) throws {
         let shell = try Shell()

@@ -82,7 +82,7 @@ struct GatewayTests {
         let dropped = ScriptedServer.answer(#"{"revision":2,"changed":true,"changes":[]}"#)
         let server = try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {
-                // The answer to GET says that there is no suite, so the program sends revision 0 as the guard.
+                // The answer to GET says that there is no suite, so the program sends revision 0 in If-Match.
                 let isGuarded = request.lowercased().contains("\r\nif-match: \"0\"\r\n")
                 if request.hasPrefix("DELETE") { log.add(isGuarded ? "guarded" : "plain") }
                 peer.send(request.hasPrefix("GET") ? unknown : isGuarded ? dropped : large)

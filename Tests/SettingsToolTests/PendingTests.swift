@@ -94,7 +94,7 @@ struct PendingTests {
             """#)
     }
 
-    @Test("--effective schedules a change, which cancel drops, and --until reverts it again")
+    @Test("--effective schedules a change, cancel drops a scheduled change, and --until reverts a change at a deadline")
     func scheduled() throws {
         try Shell().runTranscript(
             #"""

@@ -74,7 +74,7 @@ struct WritingTests {
     }
 
     @Test(
-        "Without a schema, a value that begins with + is added to a stored number, and is stored as a string otherwise")
+        "Without a schema, set adds a value such as +2 to a stored number, and stores it as a string if there is none")
     func plusWithoutSchema() throws {
         try Shell().runTranscript(
             #"""

@@ -1,7 +1,8 @@
 import CLinux
 import Glibc
 
-/// An epoll set. It reports which descriptors are readable, by the number that the caller chose for each descriptor.
+/// An epoll set. It reports which descriptors are readable, by the number that the calling code chose for each
+/// descriptor.
 final class Readiness {
     /// The maximum number of descriptors that one call of `wait` reports.
     private static let capacity = 512
@@ -33,7 +34,7 @@ final class Readiness {
     }
 
     /// Waits until a descriptor is readable, at most `milliseconds`; -1 for no limit. Returns the count of readable
-    /// descriptors. The subscript returns the number of each of them.
+    /// descriptors. The subscript returns the number of each readable descriptor.
     func wait(_ milliseconds: Int32) throws(LoadFailure) -> Int {
         while true {
             let count = epoll_wait(descriptor, events, Int32(Self.capacity), milliseconds)

@@ -17,7 +17,8 @@ extension Command {
 
     static let interactive = Option("interactive", nil, "with --confirm: wait, and keep the change if Enter is pressed")
     static let check = Option(
-        "check", "COMMAND", "with --confirm: run this command; keep the change if it exits with 0, otherwise revert it")
+        "check", "COMMAND",
+        "with --confirm: run this command; keep the change if the command exits with 0, otherwise revert the change")
 }
 
 extension Arguments {

@@ -7,7 +7,7 @@ enum SchemaCommands {
     private static let onConflict = Command.Option(
         "on-conflict", "refuse|keep|reset",
         "if the schema does not allow stored values: refuse the schema (default), keep the values, or reset them")
-    private static let fileNote = "FILE is a JSON Schema; - is standard input."
+    private static let fileHelp = "FILE is a JSON Schema; - is standard input."
 
     private static let show = Command(
         name: "schema show", forms: [[.suite]], summary: "Print the schema of a suite.",
@@ -20,7 +20,7 @@ enum SchemaCommands {
 
     private static let check = Command(
         name: "schema check", forms: [[.file]], summary: "Find the mistakes in a schema, without a daemon.",
-        details: "\(fileNote)\nIf the schema has mistakes, the command lists the mistakes, and the exit code is 5.",
+        details: "\(fileHelp)\nIf the schema has mistakes, the command lists the mistakes, and the exit code is 5.",
         examples: ["settings schema check app.json", "settings schema check - <app.json"]
     ) { arguments in
         do {
@@ -37,7 +37,7 @@ enum SchemaCommands {
         name: "schema diff", forms: [[.suite, .file]],
         summary: "Show what applying a schema would change in the schema and in the settings.",
         details: """
-            \(fileNote)
+            \(fileHelp)
             Each change of the schema is a line: + for a new key, - for a removed key, ~ for another change. 'widening' means
             that every allowed value stays allowed, 'narrowing' that no other value becomes allowed, and 'neither' that the
             change may allow some values and forbid others. A change without a word has no effect on the allowed values. The
@@ -51,7 +51,7 @@ enum SchemaCommands {
     private static let apply = Command(
         name: "schema apply", forms: [[.suite, .file]], summary: "Set or replace the schema of a suite.",
         details: """
-            \(fileNote)
+            \(fileHelp)
             The exit code is 5 if the daemon refuses the schema. --dry-run does the same as 'settings schema diff'.
             """,
         options: [onConflict, Command.note, Command.dryRun, Command.quiet],

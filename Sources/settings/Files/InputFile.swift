@@ -8,8 +8,8 @@ enum InputFile {
     /// The bytes of a file that the command line names, or of standard input if the path is `-`.
     static func bytes(of path: String, _ arguments: Arguments) throws(ToolError) -> [UInt8] {
         if standardInput.contains(path), let token = arguments.tokenPath, standardInput.contains(token) {
-            let place = arguments.has("token-file") ? "--token-file \(token)" : "\(AccessToken.fileVariable)=\(token)"
-            throw .usage("cannot read the value from standard input: standard input has the token (\(place))")
+            let option = arguments.has("token-file") ? "--token-file \(token)" : "\(AccessToken.fileVariable)=\(token)"
+            throw .usage("cannot read the value from standard input: standard input has the token (\(option))")
         }
         guard path == "-" else { return try bytes(of: path) }
         do throws(SystemError) {

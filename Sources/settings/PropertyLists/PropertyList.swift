@@ -1,7 +1,8 @@
 import SettingsHTTP
 import SettingsModel
 
-/// A property list whose root is a dictionary of settings, in XML or binary, as `defaults export` writes it.
+/// A property list whose root is a dictionary of settings, in XML or binary, as the command `defaults export` of macOS
+/// writes it.
 ///
 /// In settings, a date is a text in the format of RFC 3339, and data is a text in Base64. Such a text is written as a
 /// date or as data if the schema of the key has the format `date-time` or the encoding `base64`, and if reading the

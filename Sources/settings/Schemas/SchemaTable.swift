@@ -8,13 +8,13 @@ enum SchemaTable {
         text += "| key | value | default | about |\n|---|---|---|---|\n"
         for key in schema.keys {
             let allowed = (try? KeyName(key.name)).map { ValueReader($0, key.document).description } ?? ""
-            let notes = [
+            let about = [
                 key.document["description"]?.string ?? key.document["title"]?.string,
                 key.document["readOnly"] == true ? "Locked." : nil, key.document["writeOnly"] == true ? "Secret." : nil,
                 key.document["deprecated"] == true ? "Deprecated." : nil,
             ].compactMap(\.self).joined(separator: " ")
             let cells = [
-                code(key.name), plain(allowed), key.document["default"].map { code($0.text()) } ?? "", plain(notes),
+                code(key.name), plain(allowed), key.document["default"].map { code($0.text()) } ?? "", plain(about),
             ]
             text += "| \(cells.joined(separator: " | ")) |\n"
         }

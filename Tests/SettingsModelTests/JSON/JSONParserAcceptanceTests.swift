@@ -139,8 +139,8 @@ struct JSONParserAcceptanceTests {
         #expect(try JSONValue(parsing: text, maximumDepth: 3).array?.count == 400)
     }
 
-    @Test("A document that is nested deeper than the maximum depth of the caller is refused")
-    func depthOfCaller() throws {
+    @Test("A document that is nested deeper than the argument maximumDepth is refused")
+    func givenMaximumDepth() throws {
         #expect(try JSONValue(parsing: "1", maximumDepth: 0) == 1)
         #expect(try JSONValue(parsing: "[1]", maximumDepth: 1) == [1])
         #expect(throws: JSONParseError.self) { try JSONValue(parsing: "[1]", maximumDepth: 0) }

@@ -4,9 +4,9 @@ import Testing
 
 struct SchemaComparisonTests {
     /// Old and new schemas of a key, and each changed keyword with its effect: `widening` if more values are allowed,
-    /// `narrowing` if fewer values are allowed, `none` if the same values are allowed, and otherwise `neither`, also if the
-    /// comparison does not determine the effect, such as the effect of `properties` or of another `pattern`. The schema `false` is
-    /// compared as `{"not":{}}`.
+    /// `narrowing` if fewer values are allowed, and `none` if the same values are allowed. Any other change is
+    /// `neither`. A change whose effect the comparison does not determine is also `neither`, for example a change of
+    /// `properties` or of a `pattern`. The schema `false` is compared as `{"not":{}}`.
     private static let keywordCases: [(old: String, new: String, changes: [String])] = [
         (#"{"maximum":1}"#, #"{"maximum":1}"#, []),
         (#"{"maximum":1}"#, #"{"maximum":2}"#, ["maximum widening"]),

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests of `settings run` while settings change, and while the daemon stops.
+/// Tests of `settings run` while settings change, and while the daemon stops. In the titles, the command is
+/// `settings run`, and the program is the program that `settings run` starts.
 /// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The schema declares the setting `key` a
 /// secret. A `Shell` with `hasSchema: false` applies no schema.
 @Suite(.ownThread)

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests of `settings run` with real programs, signals and terminals.
+/// Tests of `settings run` with real programs, signals and terminals. In the titles, the command is `settings run`, and
+/// the program is the program that `settings run` starts.
 /// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. The schema declares the setting `key` a
 /// secret.
 /// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
