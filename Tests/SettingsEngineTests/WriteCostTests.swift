@@ -76,7 +76,7 @@ struct WriteCostTests {
         #expect(suggestionCount == 16)
     }
 
-    @Test("A change of a schema is refused if matching the keys with patterns of secrets would exceed the steps")
+    @Test("A change of a schema is refused if matching the keys with patterns of secrets would exceed the step budget")
     mutating func secretsOfSchema() throws {
         // `steps` is the budget of a request for matching and validation. Matching the first pattern takes a few hundred
         // steps for each letter. For the 50 names, 20,000 steps do not suffice, and 100,000 steps suffice.

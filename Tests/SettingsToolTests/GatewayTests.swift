@@ -33,7 +33,7 @@ struct GatewayTests {
     }
 
     @Test(
-        "A read that a proxy answers with a web page and 200 ends with 7, and the message has the address and the status"
+        "A read that a proxy answers with status 200 and a web page ends with 7; the message has the address and status"
     )
     func webPage() throws {
         let (end, url) = try run("get app theme", answer: Self.answer(200))

@@ -180,7 +180,7 @@ struct PlanTests {
     }
 
     @Test(
-        "plan refuses a file whose JSON is not an object with the member suites only",
+        "plan refuses a file whose JSON is not an object with exactly one member, which is suites",
         arguments: ["{}", "[]", #"{"suites":{},"more":1}"#, #"{"app":{"a":1}}"#])
     func malformedFile(text: String) throws {
         let end = try shell.settings("plan", try shell.directory.file("desired.json", text))

@@ -74,7 +74,7 @@ struct WritingTests {
     }
 
     @Test(
-        "Without a schema, set adds a value such as +2 to a stored number, and stores it as a string if there is none")
+        "Without a schema, set adds +2 to a stored number; without a stored number, set stores the string +2")
     func plusWithoutSchema() throws {
         try Shell().runTranscript(
             #"""

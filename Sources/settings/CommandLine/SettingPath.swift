@@ -91,7 +91,8 @@ struct SettingPath: CustomStringConvertible {
         return steps.count < otherSteps.count
     }
 
-    /// Returns the part of a value at the path. Throws if the value has no such part.
+    /// Returns the part of a value at the path. If the value has no part there, throws an error with the exit code
+    /// `code`.
     func part(of value: JSONValue, orEndWith code: ExitCode = .refused) throws(ToolError) -> JSONValue {
         do throws(OperationError) {
             return try value.found(at: pointer)

@@ -4,7 +4,7 @@ import Testing
 
 struct JSONNumberParsingTests {
     @Test(
-        "A number without fraction and exponent is an exact integer",
+        "A number without fraction and exponent is parsed as an exact integer",
         arguments: [
             ("0", 0), ("-0", 0), ("1", 1), ("-1", -1), ("10", 10), ("9007199254740993", 9_007_199_254_740_993),
             ("9223372036854775807", .max), ("-9223372036854775808", .min), ("-9223372036854775807", -.max),
@@ -16,7 +16,7 @@ struct JSONNumberParsingTests {
     }
 
     @Test(
-        "A number with a fraction or an exponent is the nearest double",
+        "A number with a fraction or an exponent is parsed as the nearest double",
         arguments: [
             ("0.0", 0), ("-0.0", 0x8000_0000_0000_0000), ("0e0", 0), ("-0e5", 0x8000_0000_0000_0000),
             ("0e999999999999999999999", 0), ("-0.000e-99", 0x8000_0000_0000_0000),

@@ -165,7 +165,7 @@ struct SecretTests {
     }
 
     @Test
-    func `A member inside another key is not secret because of its name`() throws {
+    func `A member of another value that has the name of a secret key is not a secret`() throws {
         let schema = try Schema([
             "additionalProperties": false, "properties": ["password": ["writeOnly": true], "form": [:]],
             "allOf": [
