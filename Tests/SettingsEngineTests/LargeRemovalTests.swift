@@ -39,8 +39,8 @@ struct LargeRemovalTests {
         // `commit` is a `RetainedCommit`, which contains the commit.
         #expect(commit?.commit.changes.count == 3)
         let remainder = try #require(answer.remainder)
-        let (last, end) = try staged.write(remainder.request, at: Timestamp(milliseconds: 3000))
-        #expect(end?.commit.changes.count == 1 && last.remainder == nil)
+        let (lastAnswer, lastCommit) = try staged.write(remainder.request, at: Timestamp(milliseconds: 3000))
+        #expect(lastCommit?.commit.changes.count == 1 && lastAnswer.remainder == nil)
         #expect(staged.state.suite(app)?.keyCount == 0)
     }
 }

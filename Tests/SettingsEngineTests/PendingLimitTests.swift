@@ -9,7 +9,7 @@ struct PendingLimitTests {
     private func fullState() throws -> State {
         var pending = PendingActions()
         let key = try KeyName("k")
-        let last = try #require(Revision(10_000))
+        let lastRevision = try #require(Revision(10_000))
         for number in 1...10_000 {
             let suite = try SuiteName("suite\(number % 10)")
             let write = ScheduledWrite(
@@ -20,11 +20,11 @@ struct PendingLimitTests {
                 deadline: Timestamp(milliseconds: 60_000), origin: nil,
                 scopes: [PendingScope(suite, keys: [key])], write: write)
             // The action reverts no commit.
-            pending.restore(PendingEntry(action, commit: nil), lastChange: last)
+            pending.restore(PendingEntry(action, commit: nil), lastChange: lastRevision)
         }
-        let empty = State(epoch: try #require(Epoch("e0")), revision: last)
+        let empty = State(epoch: try #require(Epoch("e0")), revision: lastRevision)
         return State(
-            epoch: empty.epoch, revision: last, time: Timestamp(milliseconds: 1), suites: empty.suites,
+            epoch: empty.epoch, revision: lastRevision, time: Timestamp(milliseconds: 1), suites: empty.suites,
             lastDropRevision: .zero, history: empty.history, limits: empty.limits, pending: pending)
     }
 

@@ -97,8 +97,8 @@ struct PendingModelTests {
 
         /// As in `StagedState`: if the clock was set back by at most a minute, a commit has the time of the last commit.
         private var commitTime: Int64 {
-            let last = staged.state.time.milliseconds
-            return clock < last && last - clock <= 60_000 ? last : clock
+            let lastTime = staged.state.time.milliseconds
+            return clock < lastTime && lastTime - clock <= 60_000 ? lastTime : clock
         }
 
         private func makeRevert(of commit: Revision, _ deadline: Timestamp, before: PlainSuites) -> PendingModel.Action

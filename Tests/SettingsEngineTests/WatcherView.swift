@@ -56,10 +56,10 @@ struct WatcherView: Equatable {
 
     /// Applies changes. The old value of each change must be the present value of the view.
     private mutating func apply(_ changes: [Change]) throws {
-        var last = cursor?.revision ?? .zero
+        var lastRevision = cursor?.revision ?? .zero
         for change in changes {
-            try #require(change.revision >= last, "\(change) was sent twice or out of order")
-            last = change.revision
+            try #require(change.revision >= lastRevision, "\(change) was sent twice or out of order")
+            lastRevision = change.revision
             try #require(
                 values[change.suite]?[change.key] == change.old,
                 "the old value of \(change) is not the value that the watcher has")

@@ -146,26 +146,26 @@ struct WriteDecisionTests {
                 _ = try run.write(try writes.next())
                 remembered[run.state.revision] = run.state
             }
-            let last = run.state
+            let finalState = run.state
             for (revision, earlier) in remembered {
                 for name in PlainSuites.suiteNames {
                     let suite = try SuiteName(name)
-                    let context: Comment = "seed \(random.seed), \(name) at \(revision), read at \(last.revision)"
-                    let oldest = last.oldestAvailable(of: suite)
+                    let context: Comment = "seed \(random.seed), \(name) at \(revision), read at \(finalState.revision)"
+                    let oldest = finalState.oldestAvailable(of: suite)
                     guard revision >= oldest else {
                         let problem = #expect(throws: Problem.self, context) {
-                            try last.recentPast.suite(suite, at: revision)
+                            try finalState.recentPast.suite(suite, at: revision)
                         }
                         #expect(problem?.code == .historyGone && problem?.oldest == oldest, context)
                         continue
                     }
                     // If a later commit dropped the suite, a read may not know the revisions of unset keys. If the commit
                     // that gave the suite its revision was evicted, a read may not know this revision either.
-                    let isDropped = last.history.commits(after: revision).contains { retained in
+                    let isDropped = finalState.history.commits(after: revision).contains { retained in
                         retained.commit.suiteChanges.contains { $0.suite == suite && $0.kind == .dropped }
                     }
                     let before = earlier.suite(suite)
-                    var past = try last.recentPast.suite(suite, at: revision)
+                    var past = try finalState.recentPast.suite(suite, at: revision)
                     if isDropped, let suiteRevision = before?.revision, suiteRevision <= oldest {
                         past?.revision = suiteRevision
                     }

@@ -55,13 +55,13 @@ struct PlanTests {
     func applyRefusesChangedPlan() throws {
         try shell.runSettings("set", "app", "a=1")
         let plan = try hash(try shell.settings("plan", try desired(#"{"app":{"a":2}}"#)).output)
-        let other = try shell.settings("apply", try desired(#"{"app":{"a":3}}"#), "--plan", plan)
-        #expect(other.code == 5)
-        #expect(other.output.hasPrefix("~ app a: 1 → 3\n"))
+        let withChangedFile = try shell.settings("apply", try desired(#"{"app":{"a":3}}"#), "--plan", plan)
+        #expect(withChangedFile.code == 5)
+        #expect(withChangedFile.output.hasPrefix("~ app a: 1 → 3\n"))
         try shell.runSettings("set", "app", "b=1")
-        let late = try shell.settings("apply", try desired(#"{"app":{"a":2}}"#), "--plan", plan)
-        #expect(late.code == 5)
-        #expect(late.errors.contains("cannot apply the plan \(plan): the plan has changed"))
+        let withChangedSuite = try shell.settings("apply", try desired(#"{"app":{"a":2}}"#), "--plan", plan)
+        #expect(withChangedSuite.code == 5)
+        #expect(withChangedSuite.errors.contains("cannot apply the plan \(plan): the plan has changed"))
         #expect(try shell.runSettings("get", "app", "a") == "1\n")
     }
 

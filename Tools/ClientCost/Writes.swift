@@ -42,9 +42,9 @@ struct Writes {
                 if round > 0 { times.exchange.append(monotonicNanoseconds() - start) }
             }
         }
-        let last = try Self.adapter(port, suite: Self.bareSuite).launchCount
-        guard last == number else {
-            throw CostFailure("the last written value is \(number), but the daemon has \(last)")
+        let storedValue = try Self.adapter(port, suite: Self.bareSuite).launchCount
+        guard storedValue == number else {
+            throw CostFailure("the last written value is \(number), but the daemon has \(storedValue)")
         }
         set = Self.median(times.set)
         exchange = Self.median(times.exchange)

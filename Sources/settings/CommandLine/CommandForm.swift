@@ -97,8 +97,8 @@ extension Command {
                 if let form = forms.first(where: { $0.operands.count > operands.count }) {
                     throw .usage("\(form.operands[operands.count].placeholder) is missing; \(usage)")
                 }
-                let limit = forms.map(\.operands.count).max() ?? 0
-                throw .usage("'\(Terminal.escaped(operands[limit]))' is one argument too many; \(usage)")
+                let maximumCount = forms.map(\.operands.count).max() ?? 0
+                throw .usage("'\(Terminal.escaped(operands[maximumCount]))' is one argument too many; \(usage)")
             }
             accepted = form.operands
         }

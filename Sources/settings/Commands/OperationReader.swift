@@ -172,8 +172,8 @@ struct OperationReader {
         let amount: InPlaceOperation.Amount? =
             Int64(text).map { .integer($0) } ?? Double(text).flatMap { $0.isFinite ? .double($0) : nil }
         if word.hasPrefix("+"), !reader.acceptsTexts, let amount {
-            let isNumber = present.map { ["integer", "number"].contains($0.typeName) } ?? false
-            if !reader.acceptsAnyType || isNumber { return .change(.add(amount)) }
+            let presentIsNumber = present.map { ["integer", "number"].contains($0.typeName) } ?? false
+            if !reader.acceptsAnyType || presentIsNumber { return .change(.add(amount)) }
             Terminal.warn("\(path) is stored as the text '\(word)', because the stored value is not a number")
         }
         return .set(try reader.read(word))

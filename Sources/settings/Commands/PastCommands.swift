@@ -65,8 +65,8 @@ enum PastCommands {
             }
         }
         if let revision, count == 0 {
-            let place = selection.areSeveral ? "these suites" : "suite \(suites[0])"
-            throw ToolError(.unknown, "the history of \(place) has no commit \(revision)")
+            let suitesPhrase = selection.areSeveral ? "these suites" : "suite \(suites[0])"
+            throw ToolError(.unknown, "the history of \(suitesPhrase) has no commit \(revision)")
         }
         return .done
     }

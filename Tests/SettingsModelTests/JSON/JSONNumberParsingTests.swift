@@ -112,7 +112,7 @@ struct JSONNumberParsingTests {
     }
 
     private static func digits(_ count: Int, _ generator: inout SeededGenerator) -> String {
-        let isRound = generator.chance(oneIn: 4)
-        return (0..<count).map { _ in isRound ? "0" : String(generator.below(10)) }.joined()
+        let areZeros = generator.chance(oneIn: 4)
+        return (0..<count).map { _ in areZeros ? "0" : String(generator.below(10)) }.joined()
     }
 }

@@ -187,9 +187,11 @@ struct HostileSchemaTests {
             let text = String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)
             let compiled = try KeySchema(JSONValue(parsing: schema))
             let value = try JSONValue(parsing: text)
-            let result = SmallStack.run { (compiled.violations(of: value), compiled.normalized(value)) }
-            #expect(result.0.isEmpty == isValid, "\(schema): \(result.0)")
-            #expect(result.1 == value)
+            let (violations, normalized) = SmallStack.run {
+                (compiled.violations(of: value), compiled.normalized(value))
+            }
+            #expect(violations.isEmpty == isValid, "\(schema): \(violations)")
+            #expect(normalized == value)
         }
     }
 

@@ -252,8 +252,8 @@ struct RunChangesTests {
         ] as [(String, String?)] {
             let end = try shell.run("settings run app \(options) --timeout 100ms -- echo started")
             #expect(end.code == 8 && end.output.isEmpty, "\(options): \(end)")
-            let late = "settings: timed out after 0.1 seconds waiting for the daemon\n"
-            #expect(end.errors.hasSuffix(late), "\(options): \(end)")
+            let timeoutMessage = "settings: timed out after 0.1 seconds waiting for the daemon\n"
+            #expect(end.errors.hasSuffix(timeoutMessage), "\(options): \(end)")
             #expect(message.map(end.errors.contains) ?? true, "\(options): \(end)")
         }
         let waiting = try shell.start("exec settings run app -- echo started")
