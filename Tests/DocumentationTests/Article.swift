@@ -44,7 +44,8 @@ struct Article {
         }
     }
 
-    /// Returns the lines of code without indentation, empty lines and imports, so that a comparison ignores these.
+    /// Returns the lines of code without indentation, empty lines and imports, because a comparison of an article with
+    /// a source file ignores them.
     static func codeLines(_ text: String) -> String {
         text.components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
             .filter { !$0.isEmpty && !$0.hasPrefix("import ") }.joined(separator: "\n")

@@ -33,6 +33,7 @@ struct Command {
             try measureReads(milliseconds: number(1, 1...10_000), part: words.count == 3 ? words[2] : "")
         case "decodes" where words.count == 1:
             let decoding = try Decoding()
+            // Each change of the value makes a new revision.
             write(["revisions": .integer(Int64(decoding.changeCount)), "decodes": .integer(Int64(decoding.decodes))])
         case "writes" where words.count == 3:
             let writes = try Writes(port: UInt16(number(1, 1...65535)), rounds: number(2, 1...100_000))

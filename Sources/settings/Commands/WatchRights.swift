@@ -28,6 +28,8 @@ extension DaemonClient {
         }
     }
 
+    /// Throws if the caller may not read a key, or if the daemon does not answer. Other errors, for example because the
+    /// setting has no value, do not matter for a watch.
     private func checkRight(to key: KeyName, in suite: SuiteName) async throws(SettingsError) {
         do {
             try await send(.setting(key, in: suite))

@@ -57,7 +57,8 @@ struct AtomicFile: Sendable {
         name = target.split(separator: "/").last.map(String.init) ?? target
     }
 
-    /// True if both values replace the same file: the same name in the same directory.
+    /// True if both values replace the same file: the same name in the same directory. If the directory does not exist,
+    /// compares the paths of the directories.
     func isSameFile(as other: AtomicFile) -> Bool {
         guard name.hasSameBytes(as: other.name) else { return false }
         let identities = [self, other].map { try? Self.fileSystem.identity(of: $0.directory) }

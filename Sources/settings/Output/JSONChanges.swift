@@ -3,7 +3,7 @@ import SettingsModel
 
 /// The lines of `watch --json`, each with the cursor from which a script continues after the line.
 struct JSONChanges {
-    /// The cursor after the last commit that has all its lines.
+    /// The cursor after the last commit for which all lines have been made.
     var cursor: Cursor?
     let showsSecrets: Bool
 

@@ -11,7 +11,7 @@ struct RenderTask: Sendable {
     let path: String
     private let showsSecrets: Bool
 
-    /// The names of the members of an object in the configuration file. Except `template`, they are also the names of
+    /// The names of the members of an object in the configuration file. All names but `template` are also names of
     /// options of the command line.
     private enum Member: String, CaseIterable {
         case template, to, check, reload, mode
