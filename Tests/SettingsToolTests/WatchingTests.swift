@@ -267,10 +267,10 @@ struct WatchingTests {
             #"""
             $ settings wait app '["a=b"]=1' '["a=b"]!=2' '["c[d"]' '!["no=thing"]' --timeout 0
             $ settings wait app '["a=b"]=2' --timeout 0
-            ! settings: timed out after 0.0 seconds waiting for app
+            ! settings: timed out after 0.0 seconds waiting for app ["a=b"]=2
             => 8
             $ settings wait app '["a=b"]!=1' --timeout 0
-            ! settings: timed out after 0.0 seconds waiting for app
+            ! settings: timed out after 0.0 seconds waiting for app ["a=b"]!=1
             => 8
             $ settings wait app '["e!"]=y' --timeout 0
             $ settings wait app '!e=y'
@@ -360,20 +360,20 @@ struct WatchingTests {
             $ settings wait app theme=dark --timeout 100
             $ settings wait app theme=dark --timeout 0
             $ settings wait app theme=light --timeout 0
-            ! settings: timed out after 0.0 seconds waiting for app
+            ! settings: timed out after 0.0 seconds waiting for app theme=light
             => 8
             $ settings wait app theme!=light '!nickname' --timeout 2m
             $ settings wait nowhere '!nickname' --timeout 0.5
             $ settings wait nowhere '!nickname' '!name' --timeout 0
             $ settings wait app theme=dark '!nickname' --timeout 0
             $ settings wait app theme=dark nickname --timeout 0
-            ! settings: timed out after 0.0 seconds waiting for app
+            ! settings: timed out after 0.0 seconds waiting for app theme=dark nickname
             => 8
             $ settings wait app theme!=dark --timeout 0.1
-            ! settings: timed out after 0.1 seconds waiting for app
+            ! settings: timed out after 0.1 seconds waiting for app theme!=dark
             => 8
             $ settings wait app '!theme' --timeout 0s
-            ! settings: timed out after 0.0 seconds waiting for app
+            ! settings: timed out after 0.0 seconds waiting for app !theme
             => 8
             $ settings wait app
             ! settings: KEY=VALUE is missing; the usage is 'settings wait SUITE KEY=VALUE…'

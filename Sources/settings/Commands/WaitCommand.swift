@@ -32,6 +32,8 @@ enum WaitCommand {
 
     /// A condition of the command line on the value of a key.
     private struct AwaitedValue: Sendable {
+        /// The condition as the command line has it, such as `ready=true`.
+        let text: String
         let key: KeyName
         /// Nil for any value.
         let word: String?
@@ -46,6 +48,7 @@ enum WaitCommand {
                 throw .usage(
                     "'\(Terminal.escaped(text))' has two conditions; write KEY!=VALUE, or !KEY for no value")
             }
+            self.text = text
             key = try .whole(path, path.description)
             isNegated = awaitsNoValue || rest.hasPrefix("!")
             word = rest.isEmpty ? nil : String(rest.drop { $0 == "!" }.dropFirst())
@@ -89,7 +92,8 @@ enum WaitCommand {
         }
 
         private func timeoutError(_ timeout: Duration) -> ToolError {
-            ToolError(.timedOut, "timed out after \(timeout) waiting for \(suite)")
+            let conditions = conditions.map { Terminal.escaped($0.text) }.joined(separator: " ")
+            return ToolError(.timedOut, "timed out after \(timeout) waiting for \(suite) \(conditions)")
         }
 
         /// Waits until all conditions hold.

@@ -30,9 +30,9 @@ struct RenderTask: Sendable {
         self.path = path.withVisibleBytes
         var commands = AtomicFile.Commands(check: option(.check), reload: option(.reload))
         if let timeout = try arguments.duration("command-timeout") { commands.timeout = timeout }
-        guard commands.check?.contains("{}") ?? true else {
+        if let check = commands.check, !check.contains("{}") {
             throw .usage(
-                "the command of --check must contain {}, which stands for the path of a file with the new content")
+                "the check '\(Terminal.escaped(check))' must contain {}, which stands for the path of the new file")
         }
         let mode = try option(.mode).map { text throws(ToolError) in try Self.mode(text) }
         file = try AtomicFile(

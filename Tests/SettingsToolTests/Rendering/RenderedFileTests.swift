@@ -51,7 +51,7 @@ struct RenderedFileTests {
             old
             out
             $ settings render t --to out --check true
-            ! settings: the command of --check must contain {}, which stands for the path of a file with the new content
+            ! settings: the check 'true' must contain {}, which stands for the path of the new file
             => 64
             """)
     }
