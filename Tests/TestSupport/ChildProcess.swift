@@ -132,8 +132,8 @@ package final class ChildProcess {
     }
 
     /// Runs the closure while no child is being started. A child has a copy of every descriptor of this process until
-    /// it executes its program, so a socket that a test closes in that moment stays open. Tests that need an immediate
-    /// effect of a close call it in the closure.
+    /// it executes its program, so a socket that a test closes in that moment stays open. A test that needs the
+    /// immediate effect of `close` therefore calls `close` in the closure.
     package static func whileNoChildStarts<Result>(_ body: () throws -> Result) rethrows -> Result {
         try starting.withLock { _ in try body() }
     }

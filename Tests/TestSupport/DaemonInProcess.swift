@@ -11,8 +11,8 @@ internal import Synchronization
 /// when its last reference is released.
 ///
 /// If `SETTINGSD_TEST_ETCD` has the addresses of etcd members, the daemon keeps its log in etcd, with a separate log
-/// for each data directory. With several addresses, there are as many daemons, and each request goes to a random
-/// daemon.
+/// for each data directory. With several addresses, the object starts one daemon for each address, and each request
+/// goes to a random daemon.
 package final class DaemonInProcess: Sendable {
     package let port: UInt16
     private let daemons: [Daemon]

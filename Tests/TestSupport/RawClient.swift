@@ -144,7 +144,8 @@ package final class RawClient {
     /// this client.
     func waitForData(forwardingEndOf other: RawClient) {
         guard pending.isEmpty else { return }
-        // POLLRDHUP, which Swift's Glibc module does not define. It reports that the peer has closed its sending side.
+        // The value of POLLRDHUP, which Swift's Glibc module does not define. `poll` reports this event when the peer
+        // has closed its sending side.
         let peerHasEndedSending: Int16 = 0x2000
         var polled = [
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
@@ -154,8 +155,8 @@ package final class RawClient {
         if polled[1].revents != 0 { endSending() }
     }
 
-    /// Waits until data can be read from some of the clients, and returns the indices of these clients. Returns an
-    /// empty array if nothing arrived in time.
+    /// Waits until data can be read from at least one of the clients, and returns the indices of all clients with data.
+    /// Returns an empty array if nothing arrived in time.
     package static func indicesOfReadable(among clients: [RawClient], within seconds: Int = Deadline.patience) -> [Int]
     {
         let buffered = clients.indices.filter { !clients[$0].pending.isEmpty || !clients[$0].decoded.isEmpty }
@@ -257,8 +258,8 @@ extension RawClient {
         }
     }
 
-    /// Reads the next part of a body: a chunk, or the available data of a body without chunks. Returns nil at the end
-    /// of the body.
+    /// Reads the next part of a body: a chunk, or the available data of a body that is not chunked. Returns nil at the
+    /// end of the body. A body that is not chunked ends when the peer closes the connection.
     package func readBodyPart(of head: RawResponse) throws -> [UInt8]? {
         if head.isChunked { return try readChunkBytes().map { Array($0) } }
         do {

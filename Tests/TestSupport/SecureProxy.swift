@@ -16,7 +16,7 @@ package struct TestAuthority: Sendable {
     ///
     /// - Parameters:
     ///   - host: The alternative name of the subject of the certificate, such as `DNS:localhost` or `IP:127.0.0.1`.
-    ///   - days: The validity in days. A certificate with a negative number has expired.
+    ///   - days: The validity in days. If the number is negative, the certificate has already expired.
     package func make(_ name: String, for host: String, days: Int = 2) throws {
         _ = try folder.file("names", "subjectAltName=\(host)\n")
         try openssl("req \(Self.newKeyOptions) -keyout \(name).key -out \(name).csr -subj /CN=\(name)")

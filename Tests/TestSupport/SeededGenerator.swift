@@ -59,14 +59,14 @@ package enum FuzzBudget {
         return (0..<UInt64(max(1, Double(iterations) * shareOfRounds))).map { first &+ $0 }
     }
 
-    /// True if an exhaustive test runs the case with this number. With 1,000 iterations, the test runs all cases,
-    /// and with 500 iterations every second case.
+    /// True if an exhaustive test runs the case with this number. With 1,000 iterations or more, the test runs all
+    /// cases, and with 500 iterations every second case.
     package static func includes(case number: Int) -> Bool {
         number.isMultiple(of: max(1, 1_000 / iterations))
     }
 
-    /// The number in an environment variable; nil if the variable is not set. Ends the tests if the variable has
-    /// another value, because a test with another seed would not repeat the failure.
+    /// The number in an environment variable; nil if the variable is not set. Ends the process if the value is not an
+    /// allowed number, because a test that used the default seed would not repeat the failure.
     private static func number(_ name: String, _ allowed: ClosedRange<UInt64>) -> UInt64? {
         guard let text = ProcessInfo.processInfo.environment[name] else { return nil }
         guard let number = UInt64(text), allowed.contains(number) else {

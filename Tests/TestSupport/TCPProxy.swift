@@ -9,8 +9,9 @@ package final class TCPProxy: Sendable {
         case passing
         /// The proxy drops all data from the server.
         case losingAnswers
-        /// The proxy replaces the answers to requests that contain the text. With nil, it drops the answers. It finds the
-        /// text only if one `recv` returns all of it, which holds for short requests on loopback.
+        /// The proxy replaces the answers to requests that contain a text, or drops these answers if the replacement is
+        /// nil. The proxy finds the text only if one `recv` returns all of it, which holds for short requests on
+        /// loopback.
         case replacingAnswers(toRequestsWith: String, with: String?)
         /// The proxy forwards all data after this time, as a connection with a high latency does.
         case delaying(milliseconds: Int)
@@ -32,7 +33,7 @@ package final class TCPProxy: Sendable {
 
     /// The state of one connection.
     private final class ConnectionState: Sendable {
-        /// True if the last request contains the text of the mode `replacingAnswers`.
+        /// True if the last request of the connection contains the text of the mode `replacingAnswers`.
         let isAnswerReplaced = Atomic(false)
     }
 
@@ -127,7 +128,7 @@ package final class TCPProxy: Sendable {
     /// - Parameter answers: True for the direction from the server to the client.
     private func pass(from source: Int32, to sink: Int32, _ connection: ConnectionState, answers: Bool) {
         var bytes = [UInt8](repeating: 0, count: 65_536)
-        // The data that the proxy has received and not forwarded, each with the time at which it is forwarded.
+        // The messages that the proxy has received but not forwarded, each with the time at which to forward it.
         var delayed: [(due: ContinuousClock.Instant, message: [UInt8])] = []
         passing: while true {
             if let first = delayed.first {

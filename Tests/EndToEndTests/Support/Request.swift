@@ -9,8 +9,8 @@ struct Request: Sendable, ExpressibleByStringLiteral {
     var method: String
     var target: String
     var body: [UInt8]
-    /// Fields such as `If-Match: *`. A Host field replaces the default Host; `Host` without a value sends no Host
-    /// field.
+    /// Fields such as `If-Match: *`. A Host field replaces the default Host. If the text is only `Host`, without a
+    /// colon, the request has no Host field.
     var fields: [String]
     var version = "HTTP/1.1"
 

@@ -13,6 +13,7 @@ struct Row: Sendable, CustomTestStringConvertible {
     var given: [Request]
     var request: Request
     var status: Int
+    /// The expected error; nil if the answer must not be an error.
     var code: ErrorCode?
     /// A pattern: the body must have its members, and may have others. `"*"` matches any value, `"*a*b*"` matches a
     /// text that contains `a` and then `b`, and `$n` is the revision of the daemon after the n-th request of the test,
@@ -27,7 +28,7 @@ struct Row: Sendable, CustomTestStringConvertible {
     var lacks: [String]
     /// Fields that the answer must have, such as `ETag: "3"`. A field without a value must be absent.
     var fields: [String]
-    /// Requests after the tested request, and patterns that their answers must contain.
+    /// Requests after the tested request, and patterns like `body` that their answers must match.
     var then: [(request: Request, body: String)]
     /// Changes the configuration of the daemon before its start.
     var configure: @Sendable (inout Configuration) -> Void
@@ -191,8 +192,9 @@ extension JSONValue {
         return true
     }
 
-    /// True if a value contains this pattern: all members of its objects, and the same number of elements in its
-    /// arrays.
+    /// True if a value matches this pattern. An object must have all members of the pattern, and may have other
+    /// members. An array must have as many elements as the pattern. `"*"` matches any value, and `"*a*b*"` matches a
+    /// text that contains `a` and then `b`.
     func isFound(in value: JSONValue?) -> Bool {
         switch (self, value) {
         case ("*", _?): true
