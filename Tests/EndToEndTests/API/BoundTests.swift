@@ -232,11 +232,11 @@ struct LoopBoundTests {
         }
         return #""$defs":{\#(levels.joined(separator: ",")),"l17":\#(last)}"#
     }
-    /// A rule of the suite that every suite satisfies.
+    /// A request that stores a schema with a rule for the whole suite. Every suite satisfies the rule.
     private static let suiteRule = Request(
         ##"PUT app/schema {"type":"object","additionalProperties":true,"$ref":"#/$defs/l0","##
             + levels("allOf", #"{"minProperties":0}"#) + "}")
-    /// A rule for keys that no value satisfies.
+    /// A request that stores a schema with a rule for each key. Only null satisfies the rule.
     private static let keyRule = Request(
         ##"PUT app/schema?onConflict=keep {"type":"object","additionalProperties":{"$ref":"#/$defs/l0"},"##
             + levels("anyOf", #"{"type":"null"}"#) + "}")

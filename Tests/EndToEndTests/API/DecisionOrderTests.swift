@@ -3,10 +3,10 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// "Errors" in docs/http-api.md: which error is returned if a request has several. `Host` without a value sends no field
-/// Host. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1).
-/// `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values. A target such as
-/// `app/keys/a` is relative to `/v1/suites/`.
+/// "Errors" in docs/http-api.md: which error is returned if a request has several errors. A request with the text
+/// `Host`, without a colon, has no Host field. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an
+/// integer), `fixed` (locked, default 1). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps
+/// invalid values. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct DecisionOrderTests {
     static let staleGuard = "If-Match: \"999\""

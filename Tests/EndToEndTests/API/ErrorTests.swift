@@ -102,7 +102,7 @@ struct ErrorTests {
         Row(
             "A request key of 65 bytes",
             Request("PUT app/keys/a 1", "Idempotency-Key: \(String(repeating: "k", count: 65))"), 400, .badRequest),
-        // `Host` without a value sends no field Host.
+        // A request with the text `Host`, without a colon, has no Host field.
         Row("A request without Host", Request("GET /v1", "Host"), 400, .badRequest),
         Row(
             "A request with two Host fields", Request("GET /v1", "Host: localhost", "Host: localhost"), 400, .badRequest

@@ -71,7 +71,9 @@ struct HistoryTests {
             "A suite without values after the removal of its schema",
             given: [Samples.schema, "DELETE app/schema", "DELETE app?drop"],
             "GET app?at=$2", 200, body: #"{"revision":$2,"schemaRevision":$2,"values":{}}"#),
-        Row("The current tag in If-None-Match", given: writes, Request("GET app?at=$3", "If-None-Match: \"$3\""), 304),
+        Row(
+            "The tag of the past suite in If-None-Match", given: writes,
+            Request("GET app?at=$3", "If-None-Match: \"$3\""), 304),
         Row("A future revision", given: ["PUT app/keys/a 1"], "GET app?at=999", 400, .badRequest),
         Row("Keys at a future revision", given: ["PUT app/keys/a 1"], "GET app/keys?at=999", 400, .badRequest),
         // With one commit in memory, the daemon can undo only the last commit, so `$2` is the oldest readable revision.
@@ -157,7 +159,9 @@ struct HistoryTests {
         #expect(try daemon.sendOK(Request("GET app/keys?at=\(revision)")).text == keys)
     }
 
-    @Test("GET with `at` returns the suite after that commit, or an error if there is no such state", arguments: rows)
+    @Test(
+        "GET with `at` returns the suite at that revision, or an error if the daemon has no state at that revision",
+        arguments: rows)
     func past(row: Row) throws {
         try row.check()
     }

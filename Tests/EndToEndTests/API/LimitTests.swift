@@ -24,19 +24,19 @@ struct LimitTests {
 
     static let rows: [Row] = [
         Row(
-            "A value without memory for the queue", "PUT app/keys/a 1", 503, .overloaded, body: notDone,
+            "A write of a value while the queue has no room", "PUT app/keys/a 1", 503, .overloaded, body: notDone,
             fields: ["Retry-After: 1"], configure: allowNoWrites),
         Row(
-            "A map without memory for the queue", #"PATCH app {"a":1}"#, 503, .overloaded, body: notDone,
+            "A write of a map while the queue has no room", #"PATCH app {"a":1}"#, 503, .overloaded, body: notDone,
             configure: allowNoWrites),
         Row(
-            "A schema without memory for the queue", Samples.schema, 503, .overloaded, body: notDone,
+            "A write of a schema while the queue has no room", Samples.schema, 503, .overloaded, body: notDone,
             configure: allowNoWrites),
         Row(
-            "A transaction without memory for the queue", #"POST /v1/transaction {"do":[]}"#, 503, .overloaded,
+            "A transaction while the queue has no room", #"POST /v1/transaction {"do":[]}"#, 503, .overloaded,
             body: notDone,
             configure: allowNoWrites),
-        Row("A read while the queue has no memory", "GET /v1/suites", 200, configure: allowNoWrites),
+        Row("A read while the queue has no room", "GET /v1/suites", 200, configure: allowNoWrites),
         Row(
             "A body over its limit", "PUT app/keys/a 123456789", 413, .tooLarge, body: #"{"limit":8}"#,
             configure: limitRequests),

@@ -81,7 +81,7 @@ struct OpenFeatureTests {
             #"{"key":"a/b c","value":1,"reason":"STATIC","variant":"stored","metadata":{"suite":"app","revision":$1}}"#,
             schema: "serverEvaluationSuccess"),
         Evaluation(
-            "A context, and members of later versions", ["PUT app/keys/k 1"],
+            "A context with members, and an unknown member beside the context", ["PUT app/keys/k 1"],
             evaluate("k", #"{"context":{"targetingKey":"me","plan":{"a":[1]}},"later":1}"#), 200,
             #"{"key":"k","value":1,"reason":"STATIC","variant":"stored","metadata":{"suite":"app","revision":$1}}"#,
             schema: "serverEvaluationSuccess"),

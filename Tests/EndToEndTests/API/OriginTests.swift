@@ -132,7 +132,7 @@ struct OriginTests {
         ("/v1/suites/app/schema", "PUT", "GET, HEAD, PUT, DELETE, OPTIONS"),
         ("/v1/transaction", "POST", "POST, OPTIONS"),
         ("/v1/suites/app/observe?since=1", "GET", "GET, HEAD, OPTIONS"),
-        // The answer to a preflight is the same for an invalid target; the daemon refuses the request that follows.
+        // A preflight for an invalid target succeeds, too. The daemon refuses only the request that follows.
         ("/v2", "PUT", "GET, HEAD, OPTIONS, PUT, PATCH, DELETE, POST"),
         ("/v1/suites/app?x", "PUT", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"),
     ]
@@ -213,7 +213,8 @@ struct HostTests {
     func hosts() throws {
         let daemon = try Self.daemon()
         var peer = try daemon.connect()
-        // The daemon stores the last admitted host. In reverse order, each host is checked after a different host.
+        // The daemon first compares a host with the last admitted host. The reverse order sends each host after a
+        // different host.
         for (host, isAdmitted) in Self.hosts + Self.hosts.reversed() {
             let answer = try peer.ask(Request("GET /healthz", "Host: \(host)"))
             // A malformed Host is an HTTP error (400) and not an unknown name (421).
@@ -239,7 +240,7 @@ struct HostTests {
         let daemon = try Self.daemon()
         for (origin, host, port, isAdmitted) in Self.origins {
             let authority = host.map { "Host: " + $0 + (port.map { ":" + $0 } ?? "") }
-            // `Host` without a value sends no field Host, which HTTP/1.0 allows.
+            // A request with the text `Host`, without a colon, has no Host field. HTTP/1.0 allows this.
             let request = Request("GET /healthz", "Origin: \(origin)", authority ?? "Host")
             let answer = try daemon.send(host == nil ? request.with(version: "HTTP/1.0") : request)
             #expect(answer.status == (isAdmitted ? 200 : 403), "\(origin), \(authority ?? ""): \(answer.text)")
@@ -270,7 +271,8 @@ struct ListenTests {
         }
     }
 
-    /// Requests with their status over a Unix domain socket and over TCP. `Host` without a value sends no field Host.
+    /// Requests with their status over a Unix domain socket and over TCP. A request with the text `Host`, without a
+    /// colon, has no Host field.
     static let requests: [(request: Request, socketStatus: Int, tcpStatus: Int)] = [
         (Request("GET /v1", "Host: localhost"), 200, 200), (Request("GET /v1", "Host: settingsd"), 200, 421),
         (Request("GET /v1", "Host: any.example:80"), 200, 421), (Request("GET /v1", "Host: "), 200, 421),

@@ -74,8 +74,8 @@ struct PageTests {
         let index = try daemon.send("GET /ui/").text
         #expect(!index.contains("<style") && !index.contains("style=") && !index.contains("<script>"))
         var sizes: [String: Int] = [:]
-        /// Gets a file and, recursively, the files that it imports. If `includesLaterImports` is false, only with
-        /// `from`.
+        /// Gets a file and, recursively, the files that it imports. If `includesLaterImports` is false, gets only the
+        /// files of import statements with `from`, which the browser loads together with the file.
         func load(_ name: String, includesLaterImports: Bool) throws {
             guard sizes[name] == nil else { return }
             let file = try daemon.send(Request("GET /ui/\(name)"))

@@ -91,7 +91,7 @@ struct PastOnDiskTests {
             }
         }
         let newest = try protected.answer("GET /v1/suites?dropped&prefix=old.399", as: "all").json?["suites"]?.array
-        // The drop of `old.399` is the last of the 600 writes before the others.
+        // The first 600 writes create and drop `old.100` to `old.399`, so the drop of `old.399` has the revision 600.
         #expect(newest?.map { $0["revision"] } == [600])
         let history = try protected.answer("GET old.399/history", as: "all").json?["commits"]?.array
         #expect(history?.map { $0["revision"] } == [600, 599])
@@ -103,7 +103,7 @@ struct PastOnDiskTests {
         let protected = try Self.daemonWithPastFiles()
         let data = protected.daemon.directory.path + "/data"
         func sizes() throws -> [Int] {
-            // A file with another suffix is temporary: the daemon writes it, and renames it then.
+            // A file with another suffix is temporary: the daemon renames the file after writing it.
             let names = try FileManager.default.contentsOfDirectory(atPath: data).filter {
                 $0.hasPrefix("past-") && $0.hasSuffix(".jsonl")
             }

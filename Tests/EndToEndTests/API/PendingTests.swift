@@ -165,7 +165,7 @@ struct PendingTests {
                     + #"{"operations":[{"op":"restore","to":$1}]},"#
                     + #"{"operations":[{"op":"delete"}],"if":[{"suite":"app","revision":$1}],"until":"*"}]}"#)),
         Story(
-            "An undo of the commit by hand ends the action",
+            "An undo of the commit by a client ends the action",
             Step(put, 201), Step(putToConfirm, 200), Step(#"POST app/undo {"revision":$2}"#, 200),
             Step("GET /v1/pending/p$2", 410, #"{"pending":{"outcome":"undone","endCommit":$3}}"#)),
         Story(

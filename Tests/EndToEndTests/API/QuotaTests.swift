@@ -64,7 +64,7 @@ struct QuotaTests {
         try expectRefusal(#"PUT app {"w":1,"x":2,"y":3,"z":4}"#, by: "quotas.keysPerSuite", 3, of: daemon)
         try daemon.sendOK("PUT app/keys/z 2")
         try daemon.sendOK("DELETE app/keys/z")
-        // The writes above do not change `c`, because an undo fails if a later commit changed its settings.
+        // The writes above do not change `c`, because the undo of commit 4 fails if a later commit changed `c`.
         try daemon.sendOK(request)
     }
 
@@ -144,7 +144,7 @@ struct QuotaTests {
         }
     }
 
-    @Test("Removed settings count until the daemon forgets them after some thousand removals in the suite")
+    @Test("Removed settings count until the daemon forgets them, after 1,024 to 2,048 later removals in the suite")
     func removed() throws {
         let daemon = try TestDaemon()
         try daemon.sendOK("PUT app/keys/a 1")

@@ -5,11 +5,10 @@ import TestSupport
 import Testing
 
 /// "Schemas" in docs/http-api.md: reading, setting and removing schemas. In a row, `$n` stands for the revision after
-/// the n-th request, `$0` for the revision before the first, `"*"` for any value, and
-/// `"*a*b*"` for a text with `a` and then `b`. `Samples.schema`: `volume` (at
-/// most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1), `isOn` (default false).
-/// `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values. A target such as
-/// `app/keys/a` is relative to `/v1/suites/`.
+/// the n-th request, `$0` for the revision before the first request, `"*"` for any value, and `"*a*b*"` for a text with
+/// `a` and then `b`. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked,
+/// default 1), `isOn` (default false). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps
+/// invalid values. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct SchemaTests {
     /// A schema with a rule of the suite: if `tls` is true, `certificate` must be set.
@@ -44,7 +43,7 @@ struct SchemaTests {
             body: #"{"didYouMean":["app"]}"#),
     ]
 
-    static let setting: [Row] = [
+    static let storing: [Row] = [
         Row(
             "The first schema", Samples.schema, 201,
             body:
@@ -133,7 +132,7 @@ struct SchemaTests {
             #"PUT app/schema {"properties":{"..":{},"a":{"tipe":1,"enum":[1],"default":2}}}"#, 422, .invalidSchema,
             body: #"{"errors":["*","*","*","*"]}"#),
         Row(
-            "Defaults beside unreadable keywords, which are not validated",
+            "Defaults, which the daemon does not validate beside malformed keywords",
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"default":1,"type":"int","not":{"type":"strin"}},"#
                 + #""b":{"default":{"x":1},"additionalProperties":false,"patternProperties":{"(":{}}}}}"#, 422,
             .invalidSchema, body: #"{"errors":[{"keyword":"type"},{"keyword":"type"},{"keyword":"patternProperties"}]}"#
@@ -154,7 +153,7 @@ struct SchemaTests {
     ]
 
     /// Some rows send only the body of `narrowSchema` or `ruleSchema`, without the parameter `onConflict` or with
-    /// another.
+    /// another value of this parameter.
     static let conflicts: [Row] = [
         Row(
             "Stored values that the schema refuses", given: [#"PUT app {"count":11,"old":1,"volume":5}"#],
@@ -259,7 +258,7 @@ struct SchemaTests {
 
     @Test(
         "A schema is read, set, refused and removed as documented",
-        arguments: reading + setting + invalid + conflicts + removing)
+        arguments: reading + storing + invalid + conflicts + removing)
     func schema(row: Row) throws {
         try row.check()
     }

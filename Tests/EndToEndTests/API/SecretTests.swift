@@ -97,7 +97,7 @@ struct SecretTests {
         #expect(!answer.text.contains("\"actual\""), "\(answer.text)")
     }
 
-    /// Revision 3 is the commit of the last request that `restart` sends first.
+    /// Revision 3 is the revision after the three writes with which the test `restart` begins.
     static let readRequests = [
         "GET app", "GET app/keys", "GET app?at=3", "GET app/keys?at=3", "GET app/observe", "GET /v1/observe?suite=app",
         "GET app/keys/p", "GET app/keys/p?raw",

@@ -63,7 +63,7 @@ struct SettingTests {
             "A raw value that is invalid", given: ["PUT app/keys/count null", Samples.narrowSchema],
             "GET app/keys/count?raw", 409, .invalidStored, body: #"{"stored":null}"#),
         Row(
-            "A value that the schema no longer lists", given: ["PUT app/keys/old 1", Samples.narrowSchema],
+            "A value of a key that the schema no longer lists", given: ["PUT app/keys/old 1", Samples.narrowSchema],
             "GET app/keys/old", 409, .invalidStored,
             body: #"{"stored":1,"errors":[{"key":"old","keyword":"additionalProperties"}]}"#),
         Row(
@@ -189,12 +189,12 @@ struct SettingTests {
             "A key that was never set", given: ["PUT app/keys/a 1"], "DELETE app/keys/b", 200,
             body: #"{"source":"unset","changed":false}"#),
         Row(
-            "A value that the schema no longer lists", given: ["PUT app/keys/old 1", Samples.narrowSchema],
+            "A value of a key that the schema no longer lists", given: ["PUT app/keys/old 1", Samples.narrowSchema],
             "DELETE app/keys/old", 200,
             body: #"{"value":null,"source":"unset","changed":true,"previous":{"value":null,"source":"invalid"}}"#,
             then: [("GET app/keys/old", #"{"code":"unknown_key"}"#)]),
         Row(
-            "A removed value that the schema no longer lists",
+            "A removed value of a key that the schema no longer lists",
             given: ["PUT app/keys/old 1", Samples.narrowSchema, "DELETE app/keys/old"],
             "DELETE app/keys/old", 404, .unknownKey),
         Row(

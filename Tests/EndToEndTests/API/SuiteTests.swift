@@ -246,7 +246,8 @@ struct SuiteTests {
             "A merge of present values", given: [#"PUT app {"a":1}"#], #"PATCH app {"a":1}"#, 200,
             body: #"{"revision":$1,"changed":false,"changes":[]}"#),
         Row(
-            "Null for a value that the schema no longer lists", given: ["PUT app/keys/old 1", Samples.narrowSchema],
+            "Null for a value of a key that the schema no longer lists",
+            given: ["PUT app/keys/old 1", Samples.narrowSchema],
             #"PATCH app {"old":null}"#, 200,
             body: #"{"changes":[{"key":"old","old":null,"oldSource":"invalid","source":"unset"}]}"#),
         Row(
@@ -281,7 +282,7 @@ struct SuiteTests {
             "An empty map, which resets keys to their defaults", given: [Samples.schema, "PUT app/keys/volume 1"],
             "PUT app {}", 200, body: #"{"changes":[{"key":"volume","old":1,"new":0.5,"source":"default"}]}"#),
         Row(
-            "An empty map, which removes values that the schema no longer lists",
+            "An empty map, which removes values of keys that the schema no longer lists",
             given: ["PUT app/keys/old 1", Samples.narrowSchema], "PUT app {}", 200,
             body: #"{"changes":[{"key":"old","oldSource":"invalid"}]}"#),
         Row("An empty map for a missing suite", "PUT app {}", 200, body: #"{"changed":false}"#),
@@ -384,7 +385,7 @@ struct SuiteTagTests {
         "PUT other/keys/x 1",
     ]
 
-    /// A row with the tag and the revision in the answer; the revision is the tag if it is nil.
+    /// A row with the expected tag and revision in the answer. If `revision` is nil, the revision must equal the tag.
     static func row(_ request: Request, tag: String, revision: String? = nil, changes: Bool) -> Row {
         Row(
             "\(request.method) \(request.target) that \(changes ? "changes something" : "changes nothing")",

@@ -82,7 +82,7 @@ struct TransactionTests {
             "A toggle of a default", given: [Samples.schema], do: #""op":"toggle","key":"isOn""#, 200,
             body: #"{"changes":[{"old":false,"new":true,"oldSource":"default","source":"stored"}]}"#),
         transaction(
-            "The removal of a value that the schema no longer lists",
+            "The removal of a value of a key that the schema no longer lists",
             given: ["PUT app/keys/old 1", Samples.narrowSchema], do: #""op":"delete","key":"old""#,
             200, body: #"{"changed":true}"#),
         transaction(
@@ -190,7 +190,7 @@ struct TransactionTests {
             if: #"{"suite":"app","key":"nothing","stored":false}"#, do: #""op":"set","key":"count","value":1"#, 422,
             .unknownKey, body: #"{"pointer":"/if/0/key"}"#),
         transaction(
-            "A value that the schema no longer lists, removed and set",
+            "A value of a key that the schema no longer lists, removed and set",
             given: ["PUT app/keys/old 1", Samples.narrowSchema],
             do: """
                 "op":"delete","key":"old"

@@ -11,7 +11,8 @@ import Testing
 /// target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct UndoTests {
-    /// The writes before the request of most rows. They have the revisions `$1` to `$6`, so the request can have `$7`.
+    /// The writes before the request of most rows. The writes have the revisions `$1` to `$6`, so `$7` is the revision
+    /// of the commit that the request makes.
     static let writes: [Request] = [
         "PUT app/keys/count 3", Samples.schema, "PUT app/keys/volume 1", "PUT b/keys/x 1", "DELETE app/keys/count",
         #"PATCH app {"volume":0.25,"count":5}"#,
@@ -251,7 +252,7 @@ struct UndoTests {
             #"POST app/restore {"to":$3,"prefix":"a","keys":["b"]}"#, 400, .badRequest),
         Row("A restore without the member to", given: writes, #"POST app/restore {}"#, 400, .badRequest),
         Row(
-            "A restore to an invalid moment", given: writes, #"POST app/restore {"to":"yesterday"}"#, 400, .badRequest,
+            "A restore to an invalid instant", given: writes, #"POST app/restore {"to":"yesterday"}"#, 400, .badRequest,
             body: #"{"pointer":"/to"}"#),
     ]
 

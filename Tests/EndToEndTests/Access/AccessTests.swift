@@ -12,7 +12,7 @@ import Testing
 /// as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct AccessTests {
-    /// A request and the rights on the suite `app` that it requires.
+    /// A request, and the rights on the suite `app` or on the service that it requires.
     struct Endpoint: Sendable, CustomTestStringConvertible {
         let request: Request
         let rights: [String]
@@ -133,7 +133,8 @@ struct AccessTests {
         arguments: endpoints)
     func existence(endpoint: Endpoint) throws {
         let protected = try ProtectedDaemon(["admin": ["*:admin"], "other": ["other:read"]], given: Self.given)
-        /// The answer to the request for another suite, with `…` for the name of the suite.
+        /// Sends the request with the name `suite` in place of `app`. Returns the answer as a text, with `…` in place
+        /// of the name of the suite.
         func refusal(_ request: Request, _ suite: String, as name: String?) throws -> String {
             var request = request
             request.target = request.target.replacing("/app", with: "/\(suite)").replacing("=app", with: "=\(suite)")
@@ -144,8 +145,8 @@ struct AccessTests {
             return
                 "\(answer.status) \(fields) \(answer.text.replacing(" \(suite)", with: " …").replacing(" \(suite):", with: " …:"))"
         }
-        // The suite `zzz` does not exist. The right `admin` includes the rights on the service, so these requests of
-        // the caller `admin` are not refused.
+        // The suite `zzz` does not exist. The right `admin` includes the rights on the service, so the daemon does not
+        // refuse the requests of the caller `admin` that require a right on the service.
         for name in ["admin", "other", nil]
         where !(name == "admin" && Self.rightsOnService.contains(endpoint.rights[0])) {
             let forExisting = try refusal(endpoint.request, "app", as: name)
@@ -248,7 +249,9 @@ struct AccessTests {
         #expect(try protected.send("GET /metrics", as: nil).status == 200)
     }
 
-    @Test("A transaction requires all rights of all parts; a 403 names the first part that lacks a right")
+    @Test(
+        "A transaction requires the rights for all its conditions and operations; a 403 points to the first refused part"
+    )
     func transaction() throws {
         let protected = try ProtectedDaemon(
             ["a": ["a:write", "b:read"], "ab": ["a:write", "b/k:write"]], given: ["PUT a/keys/k 1", "PUT b/keys/k 1"])

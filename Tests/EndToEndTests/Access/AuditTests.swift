@@ -167,7 +167,7 @@ struct AuditTests {
         #expect(try Int(#require(lost).output.1) == 40 - revisions.count)
     }
 
-    @Test("A kill after a rotation loses no audit line; the next start adds the missing lines")
+    @Test("After a rotation of the audit file and a kill, the next start adds the missing audit lines")
     func killedAfterRotation() throws {
         let directory = try TemporaryDirectory()
         let (path, data) = (directory.path + "/audit.jsonl", directory.path + "/data")

@@ -4,9 +4,9 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// Clients of a suite report which state of it they have applied. These tests check the rights for reports and for
-/// lists of clients, and the credentials to which names of clients belong. The caller `all` has every right. A target
-/// such as `app/keys/a` is relative to `/v1/suites/`.
+/// Clients of a suite report which state of the suite they have applied. These tests check the rights for reports and
+/// for lists of clients, and the credentials to which names of clients belong. The caller `all` has every right. A
+/// target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct ClientRightsTests {
     @Test("A report and a request for clients need the right to read at least one key of the suite")
@@ -42,7 +42,7 @@ struct ClientRightsTests {
         #expect(try status() == "behind")
     }
 
-    @Test("A client name belongs to the credential that reported it until the client is gone")
+    @Test("A client name belongs to the credential that reported it until the daemon forgets the client")
     func names() throws {
         let protected = try ProtectedDaemon(["a": ["*:read"], "b": ["*:read"]], given: ["PUT app/keys/a 1"]) {
             // One second, in nanoseconds.
