@@ -1,6 +1,6 @@
 import Testing
 
-/// A history written by hand, with the commits of unanswered writes. The three settings start with the value 0 at
+/// A history written by hand: calls, and commits that no answer reported. The three settings start with the value 0 at
 /// revision 1.
 ///
 /// In the tables, `.read(1, 3...4, .at(0, 5, 2), at: 2)` is a read of client 1, sent at the time 3 and answered at the
@@ -12,7 +12,8 @@ struct HistoryCase: CustomTestStringConvertible {
     /// True if the check must accept the history.
     let isCorrect: Bool
     let isPipelined: Bool
-    /// The commits of unanswered writes: the new values of settings by revision.
+    /// The commits that no answer reported, such as the commits of unanswered writes: the new values of the settings by
+    /// revision.
     let lost: [Int64: [Int: Int64?]]
     let calls: [Call]
 
@@ -30,7 +31,7 @@ struct HistoryCase: CustomTestStringConvertible {
         HistoryCase(name: name, isCorrect: false, isPipelined: isPipelined, lost: lost, calls: calls)
     }
 
-    /// The commits of unanswered and answered writes.
+    /// The commits in `lost` and the commits of answered writes, in the order of their revisions.
     var timeline: Timeline {
         var commits = lost
         for case .committed(let revision, _, let after) in calls.map(\.outcome) {

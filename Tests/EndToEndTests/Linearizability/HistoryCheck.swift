@@ -24,10 +24,10 @@ struct Timeline {
 
 /// A check that a daemon which executes one call at a time could have given all answers.
 ///
-/// The journal has the order of the commits, so the check does not search for an order. The check puts each other call
-/// at the earliest position in that order where its answer is correct, after all calls that were answered before the
-/// call was sent. No later call can have a position before this position. The earliest position therefore excludes the
-/// fewest positions of later calls.
+/// The journal has the order of the commits, so the check does not search for an order. The check puts each call that
+/// made no commit at the earliest position in this order where its answer is correct, after all calls that were
+/// answered before the call was sent. A call that is sent after the answer cannot have a position before this position.
+/// The earliest position therefore leaves the most positions for later calls.
 struct HistoryCheck {
     private(set) var violations: [String] = []
 
@@ -126,13 +126,14 @@ struct HistoryCheck {
     ) {
         // The position of the commit to which each write is assigned.
         var positions: [Int: Int] = [:]
-        func assignsWrite(_ position: Int, _ tried: inout Set<Int>) -> Bool {
+        /// Assigns a write to the commit at the position. Returns false if no write explains the commit.
+        func assignWrite(to position: Int, _ tried: inout Set<Int>) -> Bool {
             for (number, write) in unanswered.enumerated() where write.position < position {
                 guard
                     timeline.models[position - 1].after(lost: write.call, at: timeline.revisions[position])
                         == timeline.models[position], tried.insert(number).inserted
                 else { continue }
-                if let other = positions[number], !assignsWrite(other, &tried) { continue }
+                if let other = positions[number], !assignWrite(to: other, &tried) { continue }
                 positions[number] = position
                 return true
             }
@@ -140,7 +141,7 @@ struct HistoryCheck {
         }
         for position in timeline.models.indices.dropFirst() where !acknowledgedPositions.contains(position) {
             var tried: Set<Int> = []
-            if !assignsWrite(position, &tried) {
+            if !assignWrite(to: position, &tried) {
                 violations.append("no client wrote \(timeline.models[position]) at \(timeline.revisions[position])")
             }
         }

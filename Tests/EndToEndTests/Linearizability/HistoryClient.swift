@@ -6,8 +6,9 @@ import Testing
 
 /// A client that sends one call after another and records each call.
 ///
-/// If `usesRequestKeys` is true, the client connects again after a lost connection, and repeats reads and writes with
-/// an idempotency key. The outcome of any other interrupted write is unknown. Otherwise, a lost connection is an error.
+/// If `usesRequestKeys` is true, the client connects again after a lost connection. The client then repeats a read, or
+/// a write that has an idempotency key; the outcome of an interrupted write without an idempotency key is unknown. If
+/// `usesRequestKeys` is false, a lost connection is an error.
 final class HistoryClient {
     /// The maximum number of lost connections for one call.
     private static let maximumRepeats = 20

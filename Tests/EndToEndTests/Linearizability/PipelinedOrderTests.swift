@@ -50,7 +50,7 @@ struct PipelinedOrderTests {
     }
 
     /// Sends a read of `target`, which must wait, and then writes of `b` and `a` on the same connection, while the read
-    /// waits. `TAG` in a field stands for the current tag. No line is sent for an empty field.
+    /// waits. `TAG` in a field stands for the current tag. The request omits an empty field.
     private func sendWritesBehindRead(
         _ target: String, _ fields: String..., body: (TestDaemon, RawClient, _ tag: String) throws -> Void
     ) throws {
@@ -78,7 +78,7 @@ struct PipelinedOrderTests {
 
     /// The suite `zz` does not exist. A long poll gets 200 if nothing has changed, and a read with a tag gets 304.
     @Test(
-        "A write pipelined behind a waiting read takes effect when the client closes its side and the read is answered",
+        "A write pipelined behind a waiting read takes effect when the client ends sending and the read is answered",
         arguments: [("app?wait=300", 304), ("app/observe?since=1&wait=300", 200), ("zz/observe?wait=300", 404)])
     func behindWaitHalfClosed(target: String, status: Int) throws {
         try sendWritesBehindRead(target, target.contains("observe") ? "" : "If-None-Match: TAG") { daemon, peer, tag in

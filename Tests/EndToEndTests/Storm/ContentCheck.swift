@@ -5,7 +5,8 @@ import SettingsModel
 /// answers, `watcher` is the state that these answers must have led to, and `record` has all commits of the daemon.
 extension TranscriptCheck {
     mutating func check(_ state: ObservedState, _ received: Received) {
-        guard checkCursor(state.cursor, received, from: watcher.cursor ?? .zero, isNewest: true) else { return }
+        let previous = watcher.cursor ?? .zero
+        guard checkCursor(state.cursor, received, from: previous, showsPresentState: true) else { return }
         let revision = state.cursor.revision
         if state.isReset {
             if let cursor = watcher.cursor, !record.isEvicted(cursor, at: revision), !isMissing {
@@ -52,7 +53,7 @@ extension TranscriptCheck {
 
     /// Checks an answer or an event that says that the watched suite does not exist at the cursor.
     mutating func check(absentAt cursor: Cursor, _ received: Received) {
-        guard checkCursor(cursor, received, from: .zero, isNewest: true) else { return }
+        guard checkCursor(cursor, received, from: .zero, showsPresentState: true) else { return }
         guard transcript.watched.usesSuitePath else {
             return recordViolation("an answer about several suites says that a suite does not exist")
         }
@@ -72,7 +73,7 @@ extension TranscriptCheck {
                 "changes answer a request since \(String(describing: received.request.since)) "
                     + "of a watcher with the cursor \(String(describing: watcher.cursor))")
         }
-        guard checkCursor(content.cursor, received, from: since, isNewest: !content.hasMore) else { return }
+        guard checkCursor(content.cursor, received, from: since, showsPresentState: !content.hasMore) else { return }
         let revision = content.cursor.revision
         let expected = expected(upTo: revision)
         check(content.changes, against: expected, received)
@@ -148,7 +149,7 @@ extension TranscriptCheck {
 
     mutating func check(_ content: StreamCommit, _ received: Received) {
         guard let since = watcher.cursor else { return recordViolation("a commit arrived before any state") }
-        guard checkCursor(content.cursor, received, from: since, isNewest: false) else { return }
+        guard checkCursor(content.cursor, received, from: since, showsPresentState: false) else { return }
         let revision = content.cursor.revision
         let expected = expected(upTo: revision)
         guard expected.count == 1, let next = expected.first, next.commit.revision == revision else {
@@ -195,7 +196,7 @@ extension TranscriptCheck {
         }
         var expectedChanges = expected.flatMap(\.changes)
         // The request has the parameter `latest`.
-        if case .poll(_, _, true) = received.request.kind { expectedChanges = expectedChanges.newest() }
+        if case .poll(_, _, true) = received.request.kind { expectedChanges = expectedChanges.latestOfEachKey() }
         guard changes.inOrder() != expectedChanges.inOrder() else { return }
         let missing = expectedChanges.filter { !changes.contains($0) }
         let wrong = changes.filter { !expectedChanges.contains($0) }
@@ -227,7 +228,7 @@ extension [Change] {
     }
 
     /// The last change of each key, with the old value from the first change.
-    fileprivate func newest() -> [Change] {
+    fileprivate func latestOfEachKey() -> [Change] {
         var changes: [Address: Change] = [:]
         for change in self {
             let address = Address(suite: change.suite, key: change.key)

@@ -91,7 +91,7 @@ extension StormWatcher {
         transcript.steps.append(.received(Received(request: request, content: content, at: HistoryClient.now)))
     }
 
-    /// Sends a request, and sets its time and its life of the daemon. Returns nil if the connection was lost.
+    /// Sends a request, and sets the members `life` and `at` of the request. Returns nil if the connection was lost.
     private func send(_ request: inout WatcherRequest, _ target: String, _ fields: [String]) throws -> RawClient? {
         if request.isSlow || random.chance(oneIn: 4) { connection = nil }
         let (client, life) =

@@ -17,7 +17,7 @@ struct StormAnswer: Sendable {
     enum Content: Sendable {
         case setting(SettingState)
         case summary(WriteSummary)
-        /// The write was refused and not done.
+        /// The daemon refused the write with this status, and stored nothing.
         case refused(Int)
         /// An answer that no correct daemon sends.
         case unexpected(String)

@@ -117,9 +117,14 @@ struct TranscriptCheck {
 
 /// Cursors.
 extension TranscriptCheck {
-    /// Checks a received cursor, which must not be before the cursor `previous`; if `isNewest` is true, also not before
-    /// any received cursor. Returns false if the content cannot be checked at this cursor.
-    mutating func checkCursor(_ cursor: Cursor, _ received: Received, from previous: Revision, isNewest: Bool) -> Bool {
+    /// Checks a received cursor, which must not be before the cursor `previous`. Returns false if the content cannot be
+    /// checked at this cursor.
+    ///
+    /// - Parameter showsPresentState: Whether the content shows the state of the daemon at the time of the answer. The
+    ///   cursor must then not be before any cursor that the watcher has received.
+    mutating func checkCursor(
+        _ cursor: Cursor, _ received: Received, from previous: Revision, showsPresentState: Bool
+    ) -> Bool {
         guard cursor.epoch == record.journal.epoch else {
             recordViolation("the cursor \(cursor) is of another epoch than \(record.journal.epoch)")
             return false
@@ -128,7 +133,7 @@ extension TranscriptCheck {
             recordViolation("the cursor goes back from \(previous) to \(cursor.revision)")
             return false
         }
-        if isNewest, cursor.revision < highestCursor {
+        if showsPresentState, cursor.revision < highestCursor {
             recordViolation("the cursor \(cursor.revision) is before \(highestCursor), which the watcher has received")
             return false
         }
@@ -162,8 +167,8 @@ extension TranscriptCheck {
         advance(to: revision)
         watcher.cursor = revision
         let expected = watcher.model.suites.mapValues(\.values).filter { !$0.value.isEmpty }
-        let view = watcher.receivedValues.filter { !$0.value.isEmpty }
-        if expected != view { recordViolation("at \(revision) the watcher has \(view) instead of \(expected)") }
+        let received = watcher.receivedValues.filter { !$0.value.isEmpty }
+        if expected != received { recordViolation("at \(revision) the watcher has \(received) instead of \(expected)") }
     }
 
     /// Applies changes to the watcher's values. The old value of each change must match the watcher's value.
@@ -213,9 +218,9 @@ extension TranscriptCheck {
     }
 
     private mutating func checkLoss(_ received: Received) {
-        let isOver =
+        let lifeHasEnded =
             received.request.life < record.lives.count && received.at >= record.lives[received.request.life].endedAt
-        if received.request.isSlow, !isOver { count("slow readers disconnected by the daemon") }
+        if received.request.isSlow, !lifeHasEnded { count("slow readers disconnected by the daemon") }
         guard !received.request.isSlow, received.request.life < record.lives.count else { return }
         let life = record.lives[received.request.life]
         if received.at < life.endedAt {
@@ -232,7 +237,7 @@ extension TranscriptCheck {
         }
     }
 
-    /// The number of bytes that were certainly sent and not yet read.
+    /// The number of bytes of changes that the daemon has certainly sent and the reader has not yet read.
     private func waitingBytes(_ received: Received) -> Int {
         watchedCommits[watcher.position...].reduce(0) { bytes, next in
             guard let acknowledged = record.acknowledged[next.commit.revision], acknowledged < received.at else {
@@ -246,7 +251,7 @@ extension TranscriptCheck {
 
     mutating func check(cursorOnly cursor: Cursor, isLast: Bool, _ received: Received) {
         guard let cursorBefore = watcher.cursor else { return recordViolation("a cursor arrived before any state") }
-        guard checkCursor(cursor, received, from: cursorBefore, isNewest: false) else { return }
+        guard checkCursor(cursor, received, from: cursorBefore, showsPresentState: false) else { return }
         let missed = expected(upTo: cursor.revision)
         var model = watcher.model
         for watchedCommit in missed { model.apply(watchedCommit.commit) }
@@ -265,10 +270,12 @@ extension TranscriptCheck {
         advanceAndCompare(to: cursor.revision)
     }
 
-    /// The violations, with the seed and the preceding steps.
-    func report(seed: UInt64, last: Int = 12) -> String {
+    /// The violations, with the seed, and with up to `stepCount` steps that end with the first violation.
+    func report(seed: UInt64, stepCount: Int = 12) -> String {
         let first = violations.first?.step ?? 0
-        let steps = transcript.steps[..<min(first + 1, transcript.steps.count)].suffix(last).map { "\n    \($0.brief)" }
+        let steps = transcript.steps[..<min(first + 1, transcript.steps.count)].suffix(stepCount).map {
+            "\n    \($0.brief)"
+        }
         let faults = violations.prefix(5).map { "\n  step \($0.step): \($0.text)" }
         return "seed \(seed), watcher \(transcript.number), \(transcript.watched):\(faults.joined())\n  "
             + "the steps up to the first violation: \(steps.joined())"
