@@ -72,7 +72,7 @@ struct ClientReportTests {
         #expect(try daemon.clientStates() == "web:behind")
     }
 
-    @Test("A failure ends with a report of the failed state or a later state")
+    @Test("A client has the status `failed` until it reports that it has applied the failed state or a later state")
     func failure() throws {
         let daemon = try TestDaemon()
         let first = try daemon.sendOK("PUT app/keys/a 1").cursorText

@@ -250,7 +250,7 @@ struct EventStreamTests {
         try stream.expect("commit", cursor, #"{"changes":[{"new":2}]}"#)
     }
 
-    @Test("A stream follows the answers to earlier requests and ends when the client closes its side")
+    @Test("A stream follows the answers to earlier requests and ends when the client closes its sending side")
     func pipelined() throws {
         let daemon = try TestDaemon()
         let client = try daemon.connect()

@@ -51,13 +51,13 @@ struct FlagEventTests {
         #expect(head.status == 200 && head.field("Content-Type") == "text/event-stream" && head.body.isEmpty)
     }
 
-    @Test("A stream resumes after Last-Event-ID; an idle stream receives all commits after its start")
+    @Test("A stream resumes after Last-Event-ID; a stream that is read late has all commits after its start")
     func resumes() throws {
         let daemon = try TestDaemon()
         let first = try daemon.sendOK("PUT app/keys/k 1").cursorText
-        let idle = try daemon.stream(Self.request)
+        let readLate = try daemon.stream(Self.request)
         let cursors = try (2...4).map { try daemon.sendOK(Request("PUT app/keys/k \($0)")).cursorText }
-        for cursor in cursors { try expectRefetch(idle, cursor) }
+        for cursor in cursors { try expectRefetch(readLate, cursor) }
         for start in 0..<3 {
             let known = start == 0 ? first : cursors[start - 1]
             let stream = try daemon.stream(Self.request, lastEventID: known)

@@ -110,7 +110,7 @@ struct ObservedStateTests {
             "A cursor before the history of all suites, one of which was dropped",
             given: ["PUT a/keys/a 1", "PUT b/keys/a 1", "DELETE a?drop", "PUT b/keys/a 2", "PUT b/keys/a 3"],
             "GET /v1/observe?suitePrefix=&since=$2", 200, body: #"{"reset":true,"values":{"b":{"a":3}},"revision":$5}"#,
-            // The newest commits of a suite have no protection from eviction.
+            // Without this `suiteCommits`, the history would evict the newest commits of each suite last.
             configure: { ($0.history.commits, $0.history.suiteCommits) = (2, 0) }),
         Row(
             "A cursor within the history", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
@@ -134,11 +134,12 @@ struct ObservedStateTests {
             "An unknown parameter", given: ["PUT app/keys/a 1"], "GET app/observe?sinse=1", 400, .badRequest,
             body: #"{"didYouMean":["since"]}"#),
         Row(
-            "The parameter suite for one suite", given: ["PUT app/keys/a 1"], "GET app/observe?suite=b", 400,
+            "The parameter suite in a request for one suite", given: ["PUT app/keys/a 1"], "GET app/observe?suite=b",
+            400,
             .badRequest),
         Row("Observing several suites without a suite", "GET /v1/observe", 400, .badRequest),
         Row("A prefix without a value", "GET /v1/observe?suitePrefix", 400, .badRequest),
-        Row("The parameter suitePrefix for one suite", "GET app/observe?suitePrefix=b", 400, .badRequest),
+        Row("The parameter suitePrefix in a request for one suite", "GET app/observe?suitePrefix=b", 400, .badRequest),
         Row("An invalid suite name", "GET /v1/observe?suite=.a", 400, .badRequest),
         Row(
             "A write to the path", given: ["PUT app/keys/a 1"], "PUT app/observe 1", 405, .methodNotAllowed,
@@ -348,7 +349,7 @@ struct ObservedChangeTests {
             "GET app/observe?since=$0&limit=2", 200,
             body: #"{"more":true,"revision":$1,"changes":[{"key":"a","new":1}]}"#),
         Row(
-            "A limit that no change exceeds", given: fourWrites, "GET app/observe?since=$0&limit=5", 200,
+            "A limit that equals the number of changes", given: fourWrites, "GET app/observe?since=$0&limit=5", 200,
             body: #"{"revision":$4}"#, lacks: ["more"]),
         Row(
             "The latest change of each key", given: fourWrites, "GET app/observe?since=$0&latest", 200,

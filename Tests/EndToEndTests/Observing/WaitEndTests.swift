@@ -65,7 +65,8 @@ struct WaitEndTests {
     func rare() throws {
         let daemon = try TestDaemon {
             $0.history.commits = 100
-            $0.history.suiteCommits = 10  // The newest commits of a suite that are evicted last.
+            // The history evicts the newest 10 commits of each suite last.
+            $0.history.suiteCommits = 10
         }
         try daemon.sendOK("PUT app/keys/rare 1")
         let cursor = try daemon.cursor()
@@ -83,7 +84,7 @@ struct WaitEndTests {
         }
     }
 
-    @Test("A watcher that closes its side is answered at once", arguments: waits)
+    @Test("A watcher that closes its sending side is answered at once", arguments: waits)
     func halfClosed(wait: Wait) throws {
         let daemon = try TestDaemon()
         try daemon.sendOK("PUT app/keys/a 1")
@@ -98,7 +99,7 @@ struct WaitEndTests {
         try daemon.awaitWatchers(0)
     }
 
-    @Test("A watcher that closes its side before the daemon reads the request is answered at once", arguments: waits)
+    @Test("A watcher that ends sending before the daemon reads the request is answered at once", arguments: waits)
     func closedBefore(wait: Wait) throws {
         let daemon = try TestDaemon()
         try daemon.sendOK("PUT app/keys/a 1")
