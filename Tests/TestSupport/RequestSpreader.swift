@@ -71,8 +71,8 @@ final class RequestSpreader: Sendable {
         return head.dropLast() + "Settings-At-Least: \(newest.cursor)\r\n\r\n"
     }
 
-    /// Chooses a random daemon, or the daemon with the newest cursor for a request that must not wait. Only this daemon
-    /// certainly has the commits that Settings-At-Least demands.
+    /// Chooses a random daemon. For a request that must not wait (`wait=0`), chooses the daemon that sent the newest
+    /// cursor, because only that daemon certainly has the commits that Settings-At-Least demands.
     private func target(for head: String) -> UInt16 {
         if head.prefix(while: { $0 != "\r\n" }).contains("wait=0"), let newest = newest.withLock({ $0 }) {
             return newest.target

@@ -14,15 +14,15 @@ struct WriteBoundTests {
         configuration.writes.commitKeys = 100
     }
 
-    /// A JSON object with the key `kN` for each number N of the range, and with the key `last` if it is not nil.
-    private static func map(_ keys: Range<Int>, and last: String? = nil) -> String {
-        let names = keys.map { "k\($0)" } + [last].compactMap(\.self)
+    /// A JSON object with the key `kN` for each number N of the range, and with another key if `otherKey` is not nil.
+    private static func map(_ numbers: Range<Int>, and otherKey: String? = nil) -> String {
+        let names = numbers.map { "k\($0)" } + [otherKey].compactMap(\.self)
         return "{" + names.map { #""\#($0)":1"# }.joined(separator: ",") + "}"
     }
 
-    /// The body of a transaction that sets `count` keys, and the key `last` if it is not nil.
-    private static func operations(_ count: Int, and last: String? = nil) -> String {
-        let names = (0..<count).map { "k\($0)" } + [last].compactMap(\.self)
+    /// The body of a transaction that sets `count` keys, and another key if `otherKey` is not nil.
+    private static func operations(_ count: Int, and otherKey: String? = nil) -> String {
+        let names = (0..<count).map { "k\($0)" } + [otherKey].compactMap(\.self)
         let list = names.map { #"{"op":"set","suite":"app","key":"\#($0)","value":1}"# }
         return #"{"do":[\#(list.joined(separator: ","))]}"#
     }

@@ -250,7 +250,7 @@ struct AccessTests {
     }
 
     @Test(
-        "A transaction requires the rights for all its conditions and operations; a 403 points to the first refused part"
+        "A transaction requires the rights for all its conditions and operations; a 403 points to the first refusal"
     )
     func transaction() throws {
         let protected = try ProtectedDaemon(

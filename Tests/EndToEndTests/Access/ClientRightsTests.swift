@@ -42,7 +42,7 @@ struct ClientRightsTests {
         #expect(try status() == "behind")
     }
 
-    @Test("A client name belongs to the credential that reported it until the daemon forgets the client")
+    @Test("A client name belongs to the credential that reported it until the status of the client is `gone`")
     func names() throws {
         let protected = try ProtectedDaemon(["a": ["*:read"], "b": ["*:read"]], given: ["PUT app/keys/a 1"]) {
             // One second, in nanoseconds.

@@ -22,8 +22,8 @@ struct HidingTests {
         "counter":{"writeOnly":true,"type":"integer"},"locked":{"writeOnly":true,"readOnly":true},"plain":{}}}
         """
 
-    /// The tests of secrets have the callers `sees`, which may read secrets, and `reads`, which may read only other
-    /// settings. Both callers may write.
+    /// The writes before the tests of secrets. In these tests, the caller `sees` may read secrets. The caller `reads`
+    /// may write all settings, and may read only the settings that are not secret.
     private static let secrets: [Request] = [
         schema, #"PUT vault/keys/password "hunter2""#, "PUT vault/keys/counter 7", "PUT vault/keys/plain 1",
     ]

@@ -137,15 +137,15 @@ struct ReloadTests {
     }
 
     /// Configurations, and the status of a reload with them.
-    static let emptyMembers: [(text: String, status: Int)] = [
+    static let membersWithoutGrants: [(text: String, status: Int)] = [
         (#"{"access":{"users":{}}}"#, 200), (#"{"access":{"anonymous":[]}}"#, 200),
         (#"{"access":{"openMetrics":true}}"#, 200), (#"{"access":{"tokens":null}}"#, 200), (#"{"access":{}}"#, 200),
         ("{}", 422),
     ]
 
     @Test(
-        "A reload with an empty member `access` grants nothing; a reload without the member fails and changes nothing",
-        arguments: emptyMembers)
+        "A member `access` without grants removes all rights; a reload without the member fails and changes nothing",
+        arguments: membersWithoutGrants)
     func emptied(text: String, status: Int) throws {
         let process = try #require(daemon.process)
         _ = try process.line(containing: "access control: OFF")

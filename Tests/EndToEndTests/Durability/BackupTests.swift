@@ -138,7 +138,7 @@ struct BackupTests {
                 }
             }
         }
-        // The suite exists before the first backup.
+        // This write creates the suite before the first backup, if no writer has created the suite yet.
         try daemon.sendOK(#"PATCH app {"begun":true}"#)
         for _ in 0..<5 {
             let backup = try daemon.sendOK("GET /v1/backup")

@@ -74,7 +74,7 @@ struct DamagedDataTests {
         let last = undamaged.lastLine
         for index in last.lowerBound...last.upperBound {
             var damaged = data
-            // Each byte is changed in one way, and its neighbors in the other ways.
+            // The test damages each byte with only one of the four masks, and the next byte with the next mask.
             let mask = Self.masks[index % 4]
             damaged.files[name]?[index] = mask == 0xFF ? 0 : undamaged[index] ^ mask
             let value = try answerAfterStart(damaged, naming: "\(name), line 2, at byte \(last.lowerBound)")
@@ -100,8 +100,8 @@ struct DamagedDataTests {
         }
     }
 
-    /// The files of a daemon whose last commit is larger than several sectors, and the range of that commit in the
-    /// newest journal.
+    /// The files of a daemon whose last commit spans several disk sectors of 512 bytes, and the range of that commit in
+    /// the newest journal.
     private func dataWithLargeCommit() throws -> (StoredData, Range<Int>) {
         let daemon = try TestDaemon()
         try daemon.sendOK("PUT app/keys/a 1")

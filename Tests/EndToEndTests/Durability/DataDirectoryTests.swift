@@ -32,17 +32,17 @@ struct DirectoryTests {
     }
 
     /// Expects that the daemon refuses writes with this reason and serves reads.
-    private func expectRefusedWrites(_ daemon: TestDaemon, _ reason: String, _ name: Comment) throws {
+    private func expectRefusedWrites(_ daemon: TestDaemon, _ reason: String, _ context: Comment) throws {
         try waitUntil(daemon, answers: 503, with: reason)
         for request: Request in ["PUT app/keys/n 2", "PUT other/keys/n 1"] {
             let answer = try daemon.send(request)
-            #expect(answer.status == 503, name)
-            #expect(answer.json?["code"] == "storage_failed", name)
-            #expect(answer.json?["outcome"] == "not_done", name)
-            #expect(answer.text.contains(reason), "\(name): \(answer.text)")
+            #expect(answer.status == 503, context)
+            #expect(answer.json?["code"] == "storage_failed", context)
+            #expect(answer.json?["outcome"] == "not_done", context)
+            #expect(answer.text.contains(reason), "\(context): \(answer.text)")
         }
-        #expect(try daemon.send("GET app/keys/n?raw").text == "1", name)
-        #expect(try daemon.send("GET /metrics").text.contains("settingsd_ready 0"), name)
+        #expect(try daemon.send("GET app/keys/n?raw").text == "1", context)
+        #expect(try daemon.send("GET /metrics").text.contains("settingsd_ready 0"), context)
     }
 
     @Test("Only the owner may enter a data directory that a daemon creates and read its files")
@@ -152,7 +152,7 @@ struct CopyTests {
         try #require(try daemon.send("GET /v1").field("Settings-Cursor").flatMap { Cursor($0) })
     }
 
-    /// Writes until the newest revision is this one.
+    /// Writes until the daemon has this revision.
     private func write(_ daemon: TestDaemon, upTo revision: Int64) throws {
         while try cursor(daemon).revision.number < revision {
             try daemon.sendOK(Request("PUT app/keys/n \(try cursor(daemon).revision.number)"))

@@ -90,7 +90,7 @@ struct ManualTests {
         try write(to: second)
         try second.killAtOnce()
         // A crash can leave a torn line in the journal and an incomplete snapshot. Zeros follow the last line of a
-        // journal, because its space is preallocated. The text `torn` replaces the first four.
+        // journal, because its space is preallocated. The text `torn` replaces the first four zeros.
         let journals = try FileManager.default.contentsOfDirectory(atPath: data).filter { $0.hasPrefix("journal-") }
         // The number of the newest journal is the highest, so its name is the longest, or the last of the longest.
         let newest = try #require(journals.max { ($0.count, $0) < ($1.count, $1) })
@@ -144,7 +144,7 @@ struct ManualTests {
         return try Regex(pattern).wholeMatch(in: name) != nil
     }
 
-    @Test("The files of programs in the reference are the files of the client")
+    @Test("The names of the files of Swift programs in the reference occur in the source of the client library")
     func filesOfPrograms() throws {
         let source = try Self.source(of: ["SettingsClient"])
         // `~`, `SERVER` and `SUITE` stand for parts of a path.

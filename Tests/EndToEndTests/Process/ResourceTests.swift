@@ -13,7 +13,8 @@ struct MemoryTests {
         return try #require(Int(line.split(separator: " ")[1])) * 1024
     }
 
-    /// The second burst reuses the memory of the first burst, usually between two checks of the freed memory.
+    /// The daemon returns freed memory to the system every four seconds. The second burst usually fits between two of
+    /// these times, and reuses memory that the first burst has freed.
     @Test("At least half of the memory that a burst takes returns to the system, also after a second burst")
     func burst() throws {
         let directory = try TemporaryDirectory()
