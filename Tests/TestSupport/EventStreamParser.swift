@@ -17,7 +17,8 @@ package struct EventStreamParser: Sendable {
         }
     }
 
-    /// The value of `Last-Event-ID` for a reconnection. The parser updates it at the end of a block.
+    /// The value of `Last-Event-ID` for a reconnection. The parser updates the ID at each empty line, which ends a
+    /// block of lines.
     package private(set) var lastEventID: String
     /// The reconnection delay in milliseconds.
     package private(set) var retry: Int?

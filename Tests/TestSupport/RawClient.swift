@@ -140,8 +140,8 @@ package final class RawClient {
         return !Deadline(milliseconds: milliseconds).wait(for: POLLIN, on: [descriptor]).isEmpty
     }
 
-    /// Waits until data can be read. If the peer of `other` closes its side in the meantime, closes the sending side of
-    /// this client.
+    /// Waits until data can be read. If the peer of `other` closes its sending side in the meantime, closes the sending
+    /// side of this client.
     func waitForData(forwardingEndOf other: RawClient) {
         guard pending.isEmpty else { return }
         // The value of POLLRDHUP, which Swift's Glibc module does not define. `poll` reports this event when the peer

@@ -27,7 +27,7 @@ package final class TCPProxy: Sendable {
         var open: Set<Int32> = []
         var isStopped = false
         var target: UInt16
-        /// The number of pieces of answers that the mode `replacingAnswers` has replaced or dropped.
+        /// The number of times that the mode `replacingAnswers` has replaced or dropped received data of an answer.
         var replacedAnswers = 0
     }
 
