@@ -9,7 +9,7 @@ import Testing
 /// `/v1/suites/`.
 @Suite(.ownThread)
 struct WriteBoundTests {
-    /// Limits the keys that one commit may change to 100.
+    /// Sets the limit on the number of keys that one commit may change to 100.
     private static func limitKeys(_ configuration: inout Configuration) {
         configuration.writes.commitKeys = 100
     }
@@ -89,7 +89,7 @@ struct WriteBoundTests {
     ]
 
     @Test(
-        "A write that changes more keys than writes.commitKeys returns 413, unless a tag or a locked key refuses it first",
+        "A write that changes more keys than limits.commitKeys returns 413, unless a guard or a lock refuses the write",
         arguments: rows)
     func keys(row: Row) throws {
         try row.check()
@@ -143,7 +143,8 @@ struct WriteBoundTests {
         try daemon.sendOK("PUT app/keys/more 1")
         let refused = try daemon.send(Request("PUT app/schema \(rule)"))
         #expect(refused.status == 422 && refused.text.contains("propertyNames"), "\(refused.text)")
-        // This rule names its keys, so it has no limit. It applies: `k1` requires `k2`.
+        // `dependentRequired` names keys, so the number of keys in the suite has no limit. The rule is in force: `k1`
+        // requires `k2`.
         try daemon.sendOK(Request("PUT app/schema \(dependency)"))
         try daemon.sendOK("PUT app/keys/another 1")
         #expect(try daemon.send("DELETE app/keys/k2").status == 422)
@@ -167,7 +168,7 @@ struct WriteBoundTests {
 /// Writes whose values are expensive to validate.
 @Suite(.ownThread)
 struct CheckingBoundTests {
-    /// The pattern is expensive: after each letter, all its states remain possible.
+    /// The pattern is expensive: after each letter, all states of the automaton remain possible.
     private static let schema = #"{"type":"object","additionalProperties":{"pattern":"^(?:a{0,30}){50}b?$"}}"#
 
     /// A JSON object with `count` texts of `length` letters.

@@ -164,7 +164,7 @@ struct BufferTests {
             return peer
         }
         func letters(_ count: Int) -> [UInt8] { [UInt8](repeating: UInt8(ascii: "a"), count: count) }
-        // The fast body arrived earlier and uses more memory, so only its progress protects it.
+        // The fast body arrived earlier and uses more memory, so only its progress protects it from a refusal.
         let fast = try begin("fast", 1_400_000)
         try fast.send("\"")
         try fast.send(letters(900_000))

@@ -206,7 +206,7 @@ struct ErrorTests {
 
     static let types: [Row] = [
         Row("A body in gzip", Request("PUT app/keys/a 1", "Content-Encoding: gzip"), 415, .unsupportedMediaType),
-        // The daemon refuses every Content-Encoding, even one that changes nothing.
+        // The daemon refuses every Content-Encoding, also `identity`, which does not change the body.
         Row(
             "A body with the coding identity", Request("PUT app/keys/a 1", "Content-Encoding: identity"), 415,
             .unsupportedMediaType),

@@ -73,7 +73,7 @@ struct GuardTests {
             "A tag from before the removal", given: ["PUT app/keys/a 1", "DELETE app/keys/a"],
             Request("PUT app/keys/a 2", "If-Match: \"$1\""), 412, .preconditionFailed,
             body: #"{"current":{"value":null,"source":"unset","revision":$2}}"#),
-        // After the drop of a suite, the tag "0" no longer matches its keys.
+        // In a suite that is created after a drop, the keys that were never set have the revision of the drop.
         Row(
             "The tag 0 of a key that is unset since its suite was dropped",
             given: ["PUT app/keys/a 1", "DELETE app?drop", "PUT app/keys/b 1"],

@@ -158,7 +158,7 @@ struct IdempotencyTests {
     }
 
     /// A row that sends `request`, which changes nothing, then `meanwhile`, and then `request` again. The suite must
-    /// keep the revision of `meanwhile`; `body` is its expected content.
+    /// keep the revision of `meanwhile`. A later read of the suite must match the pattern `body`.
     static func unchanged(
         _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ request: Request, meanwhile: Request, _ body: String,
         fields: [String] = []

@@ -55,7 +55,7 @@ struct LimitTests {
         Row(
             "A head over its limit", Request("GET /v1", "A: \(String(repeating: "a", count: 256))"), 431, .tooLarge,
             body: #"{"limit":256}"#, configure: limitRequests),
-        // The fifth field is Host.
+        // With Host, the request has five fields.
         Row(
             "Too many fields", Request("GET /v1", "A: 1", "B: 1", "C: 1", "D: 1"), 431, .tooLarge,
             body: #"{"limit":4}"#,

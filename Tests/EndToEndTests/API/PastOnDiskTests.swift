@@ -90,9 +90,9 @@ struct PastOnDiskTests {
                 #expect(seen == names, "\(caller), \(limit)")
             }
         }
-        let newest = try protected.answer("GET /v1/suites?dropped&prefix=old.399", as: "all").json?["suites"]?.array
+        let listed = try protected.answer("GET /v1/suites?dropped&prefix=old.399", as: "all").json?["suites"]?.array
         // The first 600 writes create and drop `old.100` to `old.399`, so the drop of `old.399` has the revision 600.
-        #expect(newest?.map { $0["revision"] } == [600])
+        #expect(listed?.map { $0["revision"] } == [600])
         let history = try protected.answer("GET old.399/history", as: "all").json?["commits"]?.array
         #expect(history?.map { $0["revision"] } == [600, 599])
     }

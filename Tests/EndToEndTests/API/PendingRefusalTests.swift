@@ -72,7 +72,7 @@ struct PendingRefusalTests {
         #expect(try client.ask(Request("PUT app/keys/again 1", "Settings-Until: 2h")).status == 201)
     }
 
-    @Test("An action is visible to readers of its keys, and only writers of all its keys may end it")
+    @Test("A caller that may read a key of an action sees the action; a caller that may write all its keys may end it")
     func rights() throws {
         let protected = try ProtectedDaemon(
             [

@@ -29,7 +29,7 @@ struct SuiteTests {
             "The next page", given: threeSuites, "GET /v1/suites?limit=2&after=app.ui", 200,
             body: #"{"suites":[{"suite":"zoo"}]}"#, lacks: ["next"]),
         Row(
-            "A page that is just full", given: threeSuites, "GET /v1/suites?limit=3", 200,
+            "A page whose limit equals the number of suites", given: threeSuites, "GET /v1/suites?limit=3", 200,
             body: #"{"suites":["*","*","*"]}"#, lacks: ["next"]),
         Row(
             "Suites after a missing name", given: threeSuites, "GET /v1/suites?after=b", 200,
@@ -72,7 +72,8 @@ struct SuiteTests {
             "A page that ends before a dropped suite", given: threeSuitesTwoDropped,
             "GET /v1/suites?dropped&limit=1&after=app", 200, body: #"{"suites":[{"suite":"app.ui"}],"next":"app.ui"}"#),
         Row(
-            "A page of dropped suites that is just full", given: threeSuitesTwoDropped,
+            "A page with a dropped suite whose limit equals the number of remaining suites",
+            given: threeSuitesTwoDropped,
             "GET /v1/suites?dropped&limit=2&after=app", 200, body: #"{"suites":["*","*"]}"#, lacks: ["next"]),
         Row(
             "A dropped suite by prefix", given: threeSuitesTwoDropped, "GET /v1/suites?dropped&prefix=z", 200,

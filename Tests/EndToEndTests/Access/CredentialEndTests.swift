@@ -79,7 +79,7 @@ struct CredentialEndTests {
             try client.send(request.bytes)
             return client
         }
-        // The 700 requests, and the request of the caller `all`.
+        // The daemon counts the 700 requests and the request of the caller `all`.
         try eventually { try protected.send("GET /metrics", as: "all").text.contains("\nsettingsd_watchers 701\n") }
         try protected.changeTokens { (file: inout TokenFile) throws(ConfigurationError) in try file.revoke("ci") }
         for peer in peers { #expect(try peer.readResponse().status == 401) }

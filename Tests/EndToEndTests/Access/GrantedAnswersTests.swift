@@ -97,7 +97,7 @@ struct GrantedAnswersTests {
         #expect(try protected.send("DELETE app?drop", as: "all").field("ETag") == "\"0\"")
     }
 
-    @Test("With access control, answers are private and vary by the credential; without it, they are not")
+    @Test("Answers are private and vary by the credential with access control, and not without access control")
     func caching() throws {
         let protected = try protected()
         for (request, name): (Request, String?) in [

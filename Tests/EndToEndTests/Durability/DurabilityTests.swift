@@ -65,8 +65,8 @@ struct RestartTests {
         let repeated = Request(#"PUT app/keys/volume 0.25"#, "Idempotency-Key: ~ !\"")
         let answer = try last.send(repeated)
         #expect(answer.json?["replayed"] == true, "\(answer.text)")
-        // The tag "0" matches only keys of a suite that never existed. After a restart, the daemon still knows that the
-        // suite `gone` existed.
+        // After the drop of a suite, the keys of missing suites have the revision of the drop as their tag, not "0".
+        // After a restart, the daemon still knows this revision.
         let guarded = try last.send(Request("PUT gone/keys/a 1", "If-Match: \"0\""))
         #expect(guarded.status == 412)
     }

@@ -117,7 +117,7 @@ struct ClusterTests {
         }
         for _ in 0..<20 { try write() }
         if journalBytes < 10_000 {
-            // Writes until the log no longer has the commits that the paused daemon missed, such as batch 5.
+            // Writes until the log no longer has batch 5, which is one of the batches that the paused daemon missed.
             try eventually {
                 try write()
                 return try firstBatch() > 5

@@ -298,7 +298,7 @@ private struct StormEvent {
 
     struct Malformed: Error {}
 
-    /// Parses a piece of a stream; nil if the piece has only a retry delay.
+    /// Parses the text of one event; nil if the text has only a retry delay.
     init?(_ piece: String, of watched: Watched) throws {
         var parser = EventStreamParser()
         let events = parser.feed(piece.utf8)
