@@ -1,6 +1,6 @@
 /// One request of a client with its answer and the times of both.
 struct Call: Sendable {
-    /// The connection of the call. The calls of one connection have the order in which they were sent.
+    /// The number of the client. A history has the calls of one client in the order in which the client sent them.
     var client = 0
     /// The time before the first byte was sent, in nanoseconds of a monotonic clock.
     let invoked: UInt64

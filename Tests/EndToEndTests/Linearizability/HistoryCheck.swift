@@ -35,6 +35,7 @@ struct HistoryCheck {
 
     /// The lower bounds that answered calls set for later calls.
     private struct LowerBounds {
+        /// The index of a model in the timeline.
         var position = 0
         /// The highest cursor of an answer.
         var cursor: Int64 = 0
@@ -46,9 +47,9 @@ struct HistoryCheck {
     }
 
     /// - Parameters:
-    ///   - history: All calls; the calls of one connection in the order of sending.
+    ///   - history: All calls; the calls of one client in the order of sending.
     ///   - timeline: The commits of the daemon.
-    ///   - isPipelined: Whether calls of one connection overlap and must take effect in order.
+    ///   - isPipelined: Whether calls of one client overlap and must take effect in order.
     init(_ history: [Call], _ timeline: Timeline, isPipelined: Bool = false) {
         self.timeline = timeline
         let callsInOrder = history.enumerated().sorted {
@@ -76,7 +77,7 @@ struct HistoryCheck {
                     "the commit is not after \(bounds.cursor), which an answer had shown before the call: \(call)")
             }
             var boundsOfCall = bounds
-            // The cursors of a connection never decrease, also if its requests overlap.
+            // The cursors in the answers to one client never decrease, also if the calls of the client overlap.
             if let before = boundsOfClients[call.client] {
                 boundsOfCall.cursor = max(boundsOfCall.cursor, before.cursor)
                 if isPipelined { boundsOfCall.position = max(boundsOfCall.position, before.position) }

@@ -13,7 +13,7 @@ struct HistoryCheckTests {
         #expect(check.violations.isEmpty == example.isCorrect, "\(check.summary)")
     }
 
-    @Test("Without `isPipelined`, the check accepts a history that violates only the order of a connection")
+    @Test("Without `isPipelined`, the check accepts a history that violates only the order of the calls of one client")
     func overlapping() throws {
         let example = try #require(HistoryCase.incorrectCases.first { $0.isPipelined })
         #expect(HistoryCheck(example.calls, example.timeline).violations.isEmpty)
