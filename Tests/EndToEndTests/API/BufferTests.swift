@@ -42,8 +42,8 @@ struct BufferTests {
             return peer
         }
         let many = try (0..<30).map { number in try observe((0..<200).map { "k\(number).\($0)" }) }
-        let refused = try #require(RawClient.indicesOfReadable(among: many).first)
-        let answer = try many[refused].readResponse()
+        let refusedIndex = try #require(RawClient.indicesOfReadable(among: many).first)
+        let answer = try many[refusedIndex].readResponse()
         #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
         #expect(answer.field("Retry-After") != nil)
         let other = try observe(["a"])
@@ -62,8 +62,8 @@ struct BufferTests {
             try peer.send([UInt8](repeating: UInt8(ascii: "a"), count: 800_000))
             try daemon.sendOK("PUT app/keys/small 1")
         }
-        let refused = try #require(RawClient.indicesOfReadable(among: slow).first)
-        let answer = try slow[refused].readResponse()
+        let refusedIndex = try #require(RawClient.indicesOfReadable(among: slow).first)
+        let answer = try slow[refusedIndex].readResponse()
         #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
         #expect(answer.field("Retry-After") != nil)
         #expect(answer.field("Connection") == "close")
@@ -119,8 +119,8 @@ struct BufferTests {
         } else {
             #expect(try peer.ask(Request("PUT app/keys/b \(text)")).status == 201)
         }
-        let refused = try #require(RawClient.indicesOfReadable(among: slow).first)
-        let answer = try slow[refused].readResponse()
+        let refusedIndex = try #require(RawClient.indicesOfReadable(among: slow).first)
+        let answer = try slow[refusedIndex].readResponse()
         #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
     }
 

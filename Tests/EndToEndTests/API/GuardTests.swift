@@ -119,7 +119,7 @@ struct GuardTests {
             "A dry run with a tag that does not match", given: ["PUT app/keys/a 1"],
             Request("PUT app/keys/a?dryRun 2", "If-Match: \"999\""), 412, .preconditionFailed),
         Row(
-            "Tags with empty elements between them on a write", given: ["PUT app/keys/a 1"],
+            "A tag between empty elements, on a write", given: ["PUT app/keys/a 1"],
             Request("PUT app/keys/a 2", "If-Match: ,\"$1\","), 200),
         Row(
             "Empty elements without a tag", given: ["PUT app/keys/a 1"],
@@ -200,7 +200,7 @@ struct GuardTests {
             "GET of a setting with a weak tag", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/a", "If-Match: W/\"$1\""), 412, .preconditionFailed),
         Row(
-            "A false If-Match and a matching If-None-Match", given: ["PUT app/keys/a 1"],
+            "An If-Match that does not match, with an If-None-Match that matches", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/a", "If-Match: \"999\"", "If-None-Match: \"$1\""), 412, .preconditionFailed),
         // For a read, the star matches a default, too; for a write, it matches only a stored value.
         Row(

@@ -19,7 +19,7 @@ struct ServiceTests {
         Row(
             "Options of a setting", "OPTIONS app/keys/a", 204, text: "",
             fields: ["Allow: GET, HEAD, PUT, PATCH, DELETE, OPTIONS", "Content-Length:"]),
-        Row("Options of a request with parameters", "OPTIONS app?prefix=a&view=stored&drop&dryRun", 204),
+        Row("Options with parameters of several methods", "OPTIONS app?prefix=a&view=stored&drop&dryRun", 204),
         Row(
             "Options with an unknown parameter", "OPTIONS /v1/suites?limt=1", 400, .badRequest,
             body: #"{"detail":"*limt*limit*","didYouMean":["limit"]}"#),
@@ -153,7 +153,7 @@ struct DescriptionTests {
 
     static let rows: [Row] = [
         Row("A flag with an empty value", "PUT app/keys/a?dryRun= 1", 400, .badRequest),
-        Row("A flag that is bare", "PUT app/keys/a?dryRun 1", 201, body: #"{"dryRun":true}"#),
+        Row("A flag without a value", "PUT app/keys/a?dryRun 1", 201, body: #"{"dryRun":true}"#),
         Row("A flag that is off", "PUT app/keys/a?dryRun=false 1", 201, lacks: ["dryRun"]),
         Row("A flag in capitals", "PUT app/keys/a?dryRun=TRUE 1", 400, .badRequest),
         Row("A query that ends with an ampersand", "GET app/keys/a?raw&", 200, text: "1").after("PUT app/keys/a 1"),

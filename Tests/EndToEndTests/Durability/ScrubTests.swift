@@ -63,7 +63,7 @@ struct ScrubTests {
         let log = Log(level: .warning, clock: { Timestamp.now() }) { line in
             lines.withLock { $0.append(line) }
         }
-        let peer = try daemon.connect()
+        let writer = try daemon.connect()
         let reader = try daemon.connect()
         let published = Mutex(Revision.zero)
         let data = DataDirectory(daemon.directory.path)
@@ -74,17 +74,17 @@ struct ScrubTests {
         var journals: Set<String> = []
         var round = 0
         let end = ContinuousClock.now + .seconds(Deadline.patience)
-        // The writer starts a snapshot at most about once a second.
+        // The daemon starts a snapshot at most about once a second.
         while round < 100 || journals.count <= 5 && .now < end {
             round += 1
             let writes = (0..<20).map {
                 Request("PUT app/keys/key\($0) \"\(String(repeating: "x", count: 150 + round % 50))\"")
             }
-            try peer.send(writes.flatMap(\.bytes))
+            try writer.send(writes.flatMap(\.bytes))
             let revision = try reader.ask("GET /v1").revision ?? .zero
             published.withLock { $0 = revision }
             scrub.run()
-            for _ in writes { #expect(try peer.readResponse().status < 300) }
+            for _ in writes { #expect(try writer.readResponse().status < 300) }
             let names = try FileManager.default.contentsOfDirectory(atPath: daemon.directory.path)
             journals.formUnion(names.filter { $0.hasPrefix("journal-") })
         }

@@ -107,8 +107,8 @@ struct OpenFileLimitTests {
         // After the refusals, the daemon still writes.
         for number in 1...20 { try write(-number, over: first) }
 
-        let refused = try #require(RawClient.indicesOfReadable(among: clients).first)
-        #expect(try clients[refused].readResponse().json?["code"] == "too_many_connections")
+        let refusedIndex = try #require(RawClient.indicesOfReadable(among: clients).first)
+        #expect(try clients[refusedIndex].readResponse().json?["code"] == "too_many_connections")
         // A stop waits for refused clients that do not close, so the test closes all clients.
         clients = []
         #expect(try first.ask("GET /readyz").status == 200)

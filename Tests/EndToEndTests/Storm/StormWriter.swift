@@ -185,8 +185,8 @@ struct StormWrites {
         if hasLargeWrites, random.chance(oneIn: 6) { return bulk() }
         let suite = random.pick(Self.suites)
         switch random.below(100) {
-        case 0..<42: return Request("PUT \(key(of: suite)) \(value())")
-        case 42..<52: return Request("DELETE \(key(of: suite))")
+        case 0..<42: return Request("PUT \(randomTarget(in: suite)) \(value())")
+        case 42..<52: return Request("DELETE \(randomTarget(in: suite))")
         case 52..<60:
             return Request("PATCH \(suite)/keys/count \(#"{"op":"add","by":"#)\(random.below(5) - 2)}")
         case 60..<76: return transaction()
@@ -202,12 +202,13 @@ struct StormWrites {
             return Request("PUT \(suite)/schema\(policy) \(random.pick(Self.schemas))")
         case 95..<97: return Request("DELETE \(suite)/schema")
         case 97..<98: return bulk()
-        case 98..<99 where random.chance(oneIn: 4): return Request("PUT \(key(of: Self.quiet)) \(value())")
-        default: return Request("PUT \(key(of: suite))?dryRun=true \(value())")
+        case 98..<99 where random.chance(oneIn: 4): return Request("PUT \(randomTarget(in: Self.quiet)) \(value())")
+        default: return Request("PUT \(randomTarget(in: suite))?dryRun=true \(value())")
         }
     }
 
-    private mutating func key(of suite: String) -> String {
+    /// The target of a request for a random key.
+    private mutating func randomTarget(in suite: String) -> String {
         "\(suite)/keys/\(random.pick(Self.keys).inTarget)"
     }
 
