@@ -33,14 +33,12 @@ struct ForwardedTests {
         let path = directory.path + "/audit.jsonl"
         let configured = try directory.file(
             "c.json", #"{"trustedProxies":\#(JSONValue.array(trusted.map { .string($0) })),"auditFile":"\#(path)"}"#)
-        var error: ConfigurationError?
+        var failure: (any Error)?
         let daemon = try TestDaemon { configuration in
-            do { try configuration.apply(fileAt: configured) } catch let failure {
-                error = failure as? ConfigurationError
-            }
+            do { try configuration.apply(fileAt: configured) } catch { failure = error }
             configuration.listen = [.tcp(host: "127.0.0.1", port: 0)]
         }
-        #expect(error == nil)
+        #expect(failure == nil)
         var request: Request = "PUT app/keys/a 1"
         request.fields = fields
         try daemon.sendOK(request)
