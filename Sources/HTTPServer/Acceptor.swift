@@ -98,7 +98,7 @@ final class Acceptor: @unchecked Sendable {
                 guard total < limits.connections + limits.refusedConnections else { continue }
                 let user = peer.isUnix ? PeerUser.Identifiers(of: socket) : nil
                 let clientLimit = limits.connectionsPerAddress + Self.refusedPerAddress
-                // `add` returns nil if the client already has this number of connections. The connection then closes.
+                // `add` returns nil if the client already has `clientLimit` connections. The connection then closes.
                 guard let (client, count) = counts.add(ClientKey(peer, user?.id), upTo: clientLimit) else { continue }
                 let refusal = refusal(clientCount: count, total: total)
                 let accepted = AcceptedSocket(socket, peer, client, refusal: refusal)

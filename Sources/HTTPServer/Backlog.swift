@@ -96,8 +96,8 @@ final class Backlog {
         } else if chargedBytes > Self.smallRequest {
             // If the next read could exceed the first reservation, reserve memory for the longest permitted body. The
             // bytes of a chunked body are kept twice: as received, and decoded.
-            let exceedsFirstReservation = chargedBytes > Self.chunkedBodyBytes - LoopContext.readSize
-            needed = exceedsFirstReservation ? 2 * parser.maximumMessageLength : Self.chunkedBodyBytes
+            let mayExceedFirstReservation = chargedBytes > Self.chunkedBodyBytes - LoopContext.readSize
+            needed = mayExceedFirstReservation ? 2 * parser.maximumMessageLength : Self.chunkedBodyBytes
         }
         return needed > requestedBytes ? needed : nil
     }

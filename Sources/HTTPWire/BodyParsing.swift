@@ -21,8 +21,8 @@ extension MessageParser {
     }
 
     private mutating func readChunks(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
-        // The phases are in the order of the message: from `chunkSize` on, they belong to a chunk, and the phases of the
-        // trailers are lower.
+        // The raw values of the phases of a chunk begin at `chunkSize`. The trailers use the phases of the field lines
+        // of the head, which have lower raw values.
         while phase.rawValue >= Phase.chunkSize.rawValue, phase != .complete {
             guard try readNextPartOfChunk(bytes) else { return false }
         }
@@ -70,7 +70,8 @@ extension MessageParser {
         while position < bytes.count {
             let byte = bytes[position]
             if let digit = byte.hexadecimalValue {
-                // A 64-bit number has at most 16 digits, so a longer size has leading zeros.
+                // Limit the number of leading zeros, which the check of the size below does not do. A 64-bit number has
+                // at most 16 digits.
                 guard chunkSizeDigitCount < 16 else {
                     throw .badRequest("the size of a chunk must have at most 16 digits")
                 }

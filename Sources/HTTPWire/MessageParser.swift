@@ -9,8 +9,9 @@
 /// of the message, and ``reset()`` prepares the parser for the next message.
 package struct MessageParser: Sendable {
     /// The part of the message that the byte at `position` belongs to. The code compares the raw values of the cases,
-    /// so the cases must be in the order of the message. A case whose name ends in `LineEnd` expects the line feed
-    /// after a carriage return.
+    /// so the order of the three groups below matters: first line, field lines, body. The trailers after a chunked body
+    /// use the phases of the field lines again. A case whose name ends in `LineEnd` expects the line feed after a
+    /// carriage return.
     enum Phase: UInt8, BitwiseCopyable {
         // The request line, or the status line of a response.
         case start, emptyLineEnd, method, target, version
@@ -119,7 +120,8 @@ package struct MessageParser: Sendable {
 
     /// Continues with the message. Returns true if the message is complete; bytes of the next message may follow it.
     ///
-    /// - Parameter bytes: the message from its first byte on: the bytes of the previous call, then later bytes.
+    /// - Parameter bytes: the bytes of the previous call, followed by the bytes that have arrived since. Bytes that the
+    ///   caller had to remove after `removeDecodedBody()` are missing.
     package mutating func parse(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
         if let failure { throw failure }
         do throws(MessageError) {
