@@ -178,7 +178,8 @@ extension Connection {
         let exchange = Exchange(
             loop: context.loop, ticket: ticket(number), peer: peer, user: user, arrived: context.now,
             hasEarlierRequests: hasEarlierRequests, largeBody: largeBody)
-        // The index selects one of the handler's `additionalFields`: header fields that the loop adds to the answer.
+        // The index selects a block of the handler's array `additionalFields`. The loop adds the header fields of this
+        // block to the answer.
         let format = AnswerFormat(of: head, fieldBlockIndex: context.handler.fieldBlockIndex(for: head, message))
         context.currentFormat = format
         isHandlingRequest = true
@@ -236,7 +237,7 @@ extension Connection {
         acceptsRequests = false
         backlog = nil
         nextNumber &+= 1
-        // The handler selects one of its `additionalFields` by the head. Without a head, add the first of them.
+        // The handler selects a block of its array `additionalFields` by the head. Without a head, use the first block.
         let index = head.map { context.handler.fieldBlockIndex(for: $0, bytes) } ?? 0
         pendingAnswers.append(PendingAnswer(AnswerFormat(ofRejected: head, fieldBlockIndex: index), response))
     }

@@ -30,7 +30,7 @@ package final class EventLoop: @unchecked Sendable {
 
     /// The number of connections that were accepted for the loop and are not closed.
     private let connectionCounter = Atomic<Int>(0)
-    /// The number of these connections that were passed to `adopt`, and that the loop has not begun to serve.
+    /// The number of connections that were passed to `adopt`, and that the loop has not begun to serve.
     private let arrivalCounter = Atomic<Int>(0)
     /// The numbers of connections of each client, on all loops.
     private let counts: ClientCounts
@@ -345,7 +345,8 @@ extension EventLoop {
     }
 
     /// Requests one call of `RequestHandler.drained`, in a later iteration, when the kernel has accepted all pushed
-    /// bytes of a stream. Further calls before that have no effect. There is no call if the stream has ended.
+    /// bytes of a stream. Repeating the request before `drained` is called has no effect. If the stream has ended, the
+    /// loop does not call `drained`.
     package func notifyWhenDrained(_ ticket: Ticket) {
         guard let (connection, context) = find(ticket) else { return }
         connection.notifyWhenDrained(ticket, context)

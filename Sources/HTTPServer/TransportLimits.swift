@@ -23,8 +23,8 @@ package struct TransportLimits: Sendable {
     package var idleTime = 75 * second
     /// If a peer reads no bytes of its answers for this time, its connection is reset.
     package var sendTimeout = 30 * second
-    /// After its last answer, a connection discards input for at most this time and at most this many bytes. Closing
-    /// earlier, with unread bytes, would reset the connection before the peer has read the answer.
+    /// After its last answer, a connection discards input for at most `lingerTime`, and at most `lingerBytes` bytes.
+    /// Closing earlier, with unread bytes, would reset the connection before the peer has read the answer.
     package var lingerTime = 2 * second
     package var lingerBytes = 1024 * 1024
     /// The maximum number of unanswered requests of one connection. The connection is not read while it has this number

@@ -129,9 +129,9 @@ final class Reloader: Sendable {
         replacePolicies(policies)
         // A log rotation renames the audit file, and then asks for a reload.
         audit?.reopen()
-        let note =
+        let restartText =
             restartOptions.isEmpty ? "" : "; these options need a restart: \(restartOptions.joined(separator: ", "))"
-        log.info("the configuration was reloaded\(note)")
+        log.info("the configuration was reloaded\(restartText)")
         policies.logAccessControl(to: log)
         return (restartOptions, schemaFiles)
     }
