@@ -36,14 +36,14 @@ package final class Watchdog: Sendable {
     /// Reports to the watchdog of the service manager if every part has executed an iteration since the last report.
     /// Must be called several times per watchdog interval.
     package func checkProgress() {
-        let (late, isNew) = pending.withLock { pending in
+        let (late, mustLog) = pending.withLock { pending in
             let late = pending.parts
             defer { pending.isLogged = !late.isEmpty }
             if late.isEmpty { pending.parts = Set(parts.indices) }
             return (late, !pending.isLogged)
         }
         guard late.isEmpty else {
-            if isNew {
+            if mustLog {
                 let names = late.sorted().map { parts[$0].name }.joined(separator: ", ")
                 log.warning("\(names) made no progress; the service manager restarts the daemon if this continues")
             }

@@ -130,15 +130,15 @@ struct TokenTool {
 
     /// Makes a running daemon read the token file again. Prints `result`, and whether the daemon was notified.
     private func notifyDaemon(_ daemon: RunningProcess?, of directory: DataDirectory?, _ result: String) {
-        var next =
+        var notification =
             "no running daemon uses \(directory?.path ?? "a default data directory"); to notify a daemon with another data "
             + "directory, add --data DIR"
         if let process = daemon {
-            next =
+            notification =
                 ProcessSignal.hangUp.send(to: process)
                 ? "sent SIGHUP to the daemon, process \(process.identifier); see its log for the result"
                 : "the daemon reads the file after SIGHUP (kill -HUP \(process.identifier)) or POST /v1/reload"
         }
-        Program.printError("\(result); \(next)")
+        Program.printError("\(result); \(notification)")
     }
 }
