@@ -8,7 +8,8 @@ internal import SettingsStorage
 /// epoch and revision. The cursor does not select a page of a list: the parameters `after` and `limit` do. `request`
 /// contains ranges of `bytes`, the received bytes of the request.
 extension State {
-    /// The maximum number of suites on a page with dropped suites, which bounds the memory of a search in past files.
+    /// The maximum number of suites on a page with dropped suites, which bounds the memory of a search in past files. A
+    /// dropped suite no longer exists, but the history still has commits of it.
     private static let maximumWithDropped = 10_000
 
     /// Lists all suites, or a page of the list. `source` gives access to commits that are no longer in memory.
@@ -109,10 +110,10 @@ extension State {
         guard let suite = suite(name) else { throw unknownSuite(name, for: restrictedGrants) }
         let result = Self.schema(of: suite, for: restrictedGrants, at: cursor)
         // Without a schema (`isMissing`), the answer is an error that does not depend on preconditions.
-        guard let tag = result.tag?.revision, !result.isMissing else { return result.rendering }
+        guard let schemaRevision = result.tag?.revision, !result.isMissing else { return result.rendering }
         try request.ifMatch(in: bytes)?.check(
-            "the schema of suite \(name)", revision: tag,
-            currentState: .suite(SuiteRevision(suite: name, revision: tag)))
+            "the schema of suite \(name)", revision: schemaRevision,
+            currentState: .suite(SuiteRevision(suite: name, revision: schemaRevision)))
         return result.answer(to: try request.ifNoneMatch(in: bytes), cursor)
     }
 
@@ -215,7 +216,8 @@ extension Suite {
 
     /// The cost of a page of keys. Every page visits all keys that the schema lists. The entry of each key contains the
     /// schema of the key, with the definitions to which it refers: at most the schema of the suite without
-    /// `properties`. A rendered unit is one JSON value, or eight bytes of text. The rest of an entry counts as 16.
+    /// `properties`. A rendered unit is one JSON value, or eight bytes of text. The rest of an entry counts as 16
+    /// units.
     fileprivate func listingCost(prefix: String, after: String?, limit: Int, within maximumCost: Cost) -> Cost {
         var meter = CostMeter(within: maximumCost)
         let document = schema?.schema.document

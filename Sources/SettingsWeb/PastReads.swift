@@ -54,9 +54,9 @@ extension State {
                 }
                 let result = try read(suite, self, revision)
                 // `isMissing`: the past version has no value or no schema, so there is nothing to compare.
-                if let ifMatch, let tag = result.tag?.revision, !result.isMissing {
+                if let ifMatch, let resourceRevision = result.tag?.revision, !result.isMissing {
                     try ifMatch.check(
-                        "the requested resource as of revision \(revision)", revision: tag,
+                        "the requested resource as of revision \(revision)", revision: resourceRevision,
                         currentState: .suite(SuiteRevision(suite: name, revision: suite.revision)))
                 }
                 return result.answer(to: knownTags, self.cursor).make()

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The policies that a configuration reload replaces together.
 package struct Policies: Sendable {
-    /// The values of the field `Host` that requests may have.
+    /// The values of the fields `Host` and `Origin` that requests may have.
     package var hosts = HostPolicy()
     /// The grants of all callers; nil without access control.
     package var access: AccessPolicy?

@@ -153,7 +153,8 @@ package final class AccessPolicy: Sendable {
         if let expires = caller.expires, caller.hasExpired(at: clock()) {
             throw .unauthorized("the token expired at \(expires); create a new token with settingsd token create")
         }
-        // All event loops share the caller. A store for each request would make the cores contend for the cache line.
+        // All event loops share the caller. Setting the flag for each request would make the cores contend for the
+        // cache line of the flag.
         if !caller.wasUsed.load(ordering: .relaxed) { caller.wasUsed.store(true, ordering: .relaxed) }
         return caller
     }
