@@ -11,11 +11,14 @@ internal import Synchronization
 /// A background queue writes the lines, so the audit log never delays a write and never makes a write fail. The daemon
 /// counts and logs lost lines. `/metrics` has their number, and `/readyz` the condition of the audit log. Thread-safe.
 package final class AuditLog: Sendable {
-    /// The request that led to a commit, or the schema file from which the daemon set a schema.
+    /// The cause of a commit: a request, a schema file from which the daemon set a schema, or a pending action that was
+    /// due.
     package struct Request: Sendable {
-        /// The address of the client; `unix` for a Unix domain socket; `config` for a schema file.
+        /// The address of the client; `unix` for a Unix domain socket; `config` for a schema file; `deadline` for a
+        /// pending action.
         package let peer: String
-        /// The method and the target of an HTTP request, or the path of the schema file.
+        /// The method and the target of an HTTP request, the path of the schema file, or a text about the pending
+        /// action.
         package let description: String
 
         package init(peer: String, description: String) {
@@ -156,9 +159,9 @@ package final class AuditLog: Sendable {
 
     /// Waits until all lines are written, at most ``maximumFlushSeconds``. The next start adds the unwritten lines.
     package func flush() {
-        let isWritten = DispatchSemaphore(value: 0)
-        queue.async { isWritten.signal() }
-        _ = isWritten.wait(timeout: .now() + .seconds(Self.maximumFlushSeconds))
+        let earlierLinesWritten = DispatchSemaphore(value: 0)
+        queue.async { earlierLinesWritten.signal() }
+        _ = earlierLinesWritten.wait(timeout: .now() + .seconds(Self.maximumFlushSeconds))
     }
 
     private func reportLostLines() {
@@ -207,9 +210,11 @@ extension OpenFile {
     fileprivate convenience init(auditing path: String) throws(FileError) {
         try self.init(path, .appending, in: POSIXFileSystem())
         let size = try status().size
-        let end = [UInt8(ascii: "\n")]
-        var last = end
-        if size > 0, try read(at: size - 1, into: &last) == 1, last != end { try write(end.span, at: 0) }
+        let newline = [UInt8(ascii: "\n")]
+        // The array receives the last byte of the file.
+        var lastByte = newline
+        guard size > 0, try read(at: size - 1, into: &lastByte) == 1, lastByte != newline else { return }
+        try write(newline.span, at: 0)
     }
 
     /// The maximum number of bytes that ``lastRevisions()`` reads from the end of the file.

@@ -82,9 +82,9 @@ struct SuiteClient: Sendable {
 
     /// True if a caller may report under the name of this client. Without access control at the present report or at
     /// the former reports, there is no caller to compare, and the result is true.
-    func belongs(to other: String?) -> Bool {
-        guard let caller, let other else { return true }
-        return caller.hasSameBytes(as: other)
+    func belongs(to sender: String?) -> Bool {
+        guard let caller, let sender else { return true }
+        return caller.hasSameBytes(as: sender)
     }
 
     /// True if a watch of the client waits, or if the client reported or ended a watch within `forgetTime` nanoseconds.
@@ -161,12 +161,13 @@ final class ClientSubject: Sendable {
 
     /// Returns nil for the whole suite, and if the keys and prefixes have more than the maximum size.
     init?(_ suite: SuiteName, _ filter: KeyFilter, for restrictedGrants: Grants?) {
-        let limits = restrictedGrants?.canReadAll(of: suite) ?? true ? nil : restrictedGrants
+        // Nil if the caller may read every key of the suite, even if it may not read every other suite.
+        let suiteGrants = restrictedGrants?.canReadAll(of: suite) ?? true ? nil : restrictedGrants
         let names = filter.keys.map(\.text.utf8.count) + filter.prefixes.map(\.string.utf8.count)
-        guard limits != nil || !filter.isEverything,
+        guard suiteGrants != nil || !filter.isEverything,
             names.reduce(0, { $0 + $1 + Self.bytesPerName }) <= Self.maximumBytes
         else { return nil }
-        watchSubject = WatchSubject(suite, filter, for: limits)
+        watchSubject = WatchSubject(suite, filter, for: suiteGrants)
     }
 }
 

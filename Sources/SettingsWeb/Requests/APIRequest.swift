@@ -73,7 +73,8 @@ extension APIRequest {
 
 /// Fields that demand a minimum revision (the number of a commit) of the state from which the answer comes.
 extension APIRequest {
-    /// True if the request has one of these fields, even `Settings-Fresh: false`, which demands no minimum revision.
+    /// True if the request has the field `Settings-At-Least` or `Settings-Fresh`, even `Settings-Fresh: false`, which
+    /// demands no minimum revision.
     var hasRevisionField: Bool { head.has(.settingsAtLeast) || head.has(.settingsFresh) }
 
     /// Reads `Settings-At-Least`; nil if the request does not have the field. A cursor consists of an epoch, which
