@@ -16,11 +16,11 @@ struct Query {
     ) throws(Problem) {
         let known = resource.parameters(of: method) + additional
         for sent in parameters.all {
-            let last = arguments.last?.parameter
+            let previous = arguments.last?.parameter
             let parameter: Parameter
             // The values of a repeated parameter usually follow each other, so this comparison comes first.
-            if let last, last.name.hasSameBytes(as: sent.name) {
-                parameter = last
+            if let previous, previous.name.hasSameBytes(as: sent.name) {
+                parameter = previous
             } else if let found = known.first(where: { $0.name.hasSameBytes(as: sent.name) }) {
                 parameter = found
             } else {

@@ -179,7 +179,8 @@ extension Parameter {
     static let drop = Parameter("drop", .flag)
     /// Also lists dropped suites of which the daemon still has commits.
     static let dropped = Parameter("dropped", .flag)
-    /// The maximum number of seconds to wait for a change.
+    /// The maximum number of seconds that the request waits: for a change, for a revision, or for clients that have not
+    /// applied a state.
     static let wait = Parameter("wait", .count(0...300))
     static let since = Parameter("since", .resumePoint)
     static let watchedSuite = Parameter("suite", .suite, isRepeatable: true)

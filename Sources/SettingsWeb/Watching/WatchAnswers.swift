@@ -57,8 +57,8 @@ extension WatchNotifier {
     private func setDeadline(_ id: Ticket, seconds: Int, of caller: Caller?) {
         let wait = UInt64(seconds) * 1_000_000_000
         // A hash distributes the deadlines as well as a random number would, and needs no system call.
-        let early = seconds < 10 ? 0 : (UInt64(truncatingIfNeeded: id.hashValue) ^ loop.now) % (wait / 10 + 1)
-        loop.setAlarm(id, at: handler.deadline(in: wait - early, of: caller))
+        let reduction = seconds < 10 ? 0 : (UInt64(truncatingIfNeeded: id.hashValue) ^ loop.now) % (wait / 10 + 1)
+        loop.setAlarm(id, at: handler.deadline(in: wait - reduction, of: caller))
     }
 
     /// Answers a request with the result of a search (`finding`), or turns it into a watcher.

@@ -85,8 +85,8 @@ struct WatchRequest: Sendable {
     ) throws(Problem) -> ResumePoint? {
         var (text, name) = (request.query.text(.since), Parameter.since.name)
         // A browser that reconnects adds `Last-Event-ID` to the same URL, so the id is newer than `since` in the URL.
-        if isStream, let last = request.fieldValue(.lastEventID, in: bytes), !last.isEmpty {
-            (text, name) = (last, "Last-Event-ID")
+        if isStream, let lastEventID = request.fieldValue(.lastEventID, in: bytes), !lastEventID.isEmpty {
+            (text, name) = (lastEventID, "Last-Event-ID")
         }
         guard let text else { return nil }
         // A revision without an epoch is accepted, too. The message recommends a cursor, because the daemon cannot
