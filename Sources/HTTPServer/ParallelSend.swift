@@ -88,8 +88,8 @@ struct ParallelSend {
 
 extension Connection {
     /// Adds the pending answer of a connection that has only one pending answer, if the answer is complete and small or
-    /// is a stream with a small pending part. Returns false if `processPendingWork` must send the answers of the
-    /// connection instead.
+    /// is a stream with a small pending part. Returns false if it added nothing; `processPendingWork` must then send
+    /// the answers of the connection.
     func addAnswer(to parallelSend: inout ParallelSend, _ context: LoopContext) -> Bool {
         guard phase == .open, unsent == nil, pendingAnswers.count == 1, !parallelSend.isFull,
             let answer = pendingAnswers.popFirst()

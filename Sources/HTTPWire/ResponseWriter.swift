@@ -9,7 +9,8 @@ package enum ResponseWriter {
     ///   - omitsBody: whether to append only the head, because the request was HEAD, or because the caller sends the
     ///     body itself.
     ///   - keepAlive: whether the connection stays open. The caller has already considered `response.closes`.
-    ///   - http11: whether the request was HTTP/1.1. In HTTP/1.0, a connection that stays open needs an extra field.
+    ///   - http11: whether the request was HTTP/1.1. In HTTP/1.0, a connection stays open only if the response has the
+    ///     field `Connection: keep-alive`.
     ///   - additionalFields: fields that are not part of the response, such as the fields for cross-origin requests.
     package static func append(
         _ response: Response, to output: inout [UInt8], omitsBody: Bool, keepAlive: Bool, http11: Bool, date: HTTPDate,

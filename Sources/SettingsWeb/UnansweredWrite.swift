@@ -14,7 +14,7 @@ final class UnansweredWrite {
     /// The request as the audit file shows it; nil without an audit file.
     let auditedRequest: AuditLog.Request?
     /// Clearing this flag cancels the background work that prepares a costly write for the queue, such as parsing.
-    /// Nil if there is no such work, because the write is cheap or already queued.
+    /// Nil if no background work prepares the write, because the write is cheap or already queued.
     var preparationFlag: WantedFlag?
     /// The reservation of the memory of a costly write; nil for a cheap write.
     var reservation: MemoryBudget.Reservation?
@@ -46,7 +46,8 @@ final class UnansweredWrite {
         fileprivate let isScheduled: Bool
         /// True if the client asked for an answer without values (`Prefer: return=minimal`).
         fileprivate let isMinimal: Bool
-        /// The sender of the request; nil without access control. Its `restrictedGrants` are nil if it may read everything.
+        /// The sender of the request; nil without access control. Its `restrictedGrants` are nil if it may read
+        /// everything.
         fileprivate let caller: Caller?
 
         fileprivate func status(of answer: WriteAnswer) -> Int {

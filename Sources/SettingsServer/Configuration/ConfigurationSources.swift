@@ -7,7 +7,8 @@ extension Configuration {
     /// The name of the environment variable with the path of the configuration file.
     static let fileVariable = "SETTINGSD_CONFIG"
 
-    /// Applies the variables `SETTINGSD_…` of an environment. Throws if such a variable belongs to no option.
+    /// Applies the variables `SETTINGSD_…` of an environment. Throws if a variable with this prefix belongs to no
+    /// option, unless it is ``fileVariable`` or comes from Kubernetes or Docker (`isServiceLink`).
     package mutating func apply(environment: [String: String]) throws(ConfigurationError) {
         for option in Option.all {
             guard let text = environment[option.variable] else { continue }

@@ -6,8 +6,8 @@ enum FreedMemory {
     static let trimInterval = 4
 
     /// Makes the allocator return each block of 256 KiB or more to the operating system as soon as the block is freed.
-    /// Without this setting, the allocator raises its threshold up to 32 MB when such a block is freed, and keeps
-    /// blocks below the threshold.
+    /// Without this setting, the allocator would raise this threshold after each returned block, up to 32 MB, and would
+    /// keep freed blocks below the threshold.
     static func configureAllocator() {
         // `idleSize` is how much unused memory the allocator keeps at the end of the heap. With a small size, the
         // allocator would often return this memory and request it again. `trim` returns the memory instead.

@@ -300,10 +300,10 @@ extension Arguments {
 
     /// Sets the command. Throws if an option before the command does not apply to it.
     private mutating func startCommand(_ command: Command) throws(ProgramError) {
-        var known = ["data"]
-        if case .token = command { known = Self.tokenOptions }
-        if case .cluster = command { known = Self.clusterOptions }
-        if let unsupported = Option.all.first(where: { values[$0.name] != nil && !known.contains($0.name) }) {
+        var applicable = ["data"]
+        if case .token = command { applicable = Self.tokenOptions }
+        if case .cluster = command { applicable = Self.clusterOptions }
+        if let unsupported = Option.all.first(where: { values[$0.name] != nil && !applicable.contains($0.name) }) {
             throw Self.usage("\(unsupported.flag) does not apply to this command", "omit it")
         }
         self.command = command

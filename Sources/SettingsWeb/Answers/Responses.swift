@@ -74,7 +74,8 @@ extension Response {
         errorCodeNumber = problem.code?.number ?? 0
     }
 
-    /// Makes the answer to a long poll. `Vary` names `Accept`, because `Accept` can request an event stream instead.
+    /// Makes the answer to a long poll. `Vary` names `Accept`, because the same target with another `Accept` is a
+    /// request for an event stream.
     init(toWatchRequest body: [UInt8], cursor: Cursor) {
         self.init(json: body, cursor: cursor)
         fields.append("Vary", "Accept")

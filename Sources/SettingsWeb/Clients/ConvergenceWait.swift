@@ -44,8 +44,8 @@ extension APIHandler {
     /// evaluation for 19 times the duration. The first and the last evaluation of a wait ignore this pause.
     private static let evaluationTimeDivisor: UInt64 = 20
 
-    /// Lists the clients of a suite. With the parameter `for`, waits instead until clients have applied the state of
-    /// this cursor.
+    /// Lists the clients of a suite. If the request has the parameter `for=CURSOR`, does not list the clients, but
+    /// waits until clients have applied the state of the cursor.
     func readClients(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {

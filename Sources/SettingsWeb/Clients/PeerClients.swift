@@ -4,7 +4,8 @@ package import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// Some clients of a suite: one line of a record. Daemons with the same history exchange these records.
+/// Some clients of a suite: one line of JSON in a record. A record is a text with which a daemon tells the other
+/// daemons with the same history which clients report to it.
 struct SharedClients: Sendable {
     var suite: SuiteName
     /// The epoch to which the revisions belong.

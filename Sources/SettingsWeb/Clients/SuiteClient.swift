@@ -120,9 +120,9 @@ struct SuiteClient: Sendable {
         if let cursor = report.applied {
             let reported = revision(of: cursor)
             if let reported, let failure, reported >= failure.revision { self.failure = nil }
-            // Another daemon may have sent the client a revision that this daemon has not read yet. Such a revision
-            // counts as the published revision. Otherwise, a client with a wrong revision, such as the highest number,
-            // would count as current after each later commit.
+            // Another daemon may have sent the client a revision that this daemon has not read yet. A revision after
+            // the published revision counts as the published revision. Without this limit, a client that reports a
+            // wrong revision, such as the highest number, would count as current after each later commit.
             applied = reported.map { min($0, published.revision) }
         }
         if let applied, let failure, applied >= failure.revision { self.failure = nil }

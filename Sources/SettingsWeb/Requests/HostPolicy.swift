@@ -68,8 +68,8 @@ struct HostCheck {
     init(_ policy: HostPolicy) { self.policy = policy }
 
     /// Refuses a request whose host or origin is not admitted. A request over a Unix domain socket may have any host,
-    /// because the path of the socket identifies the daemon. If such a request has an `Origin`, it came from a web page
-    /// through a proxy, so the policy applies to the request.
+    /// because the path of the socket identifies the daemon. If a request over a Unix domain socket has an `Origin`, it
+    /// came from a web page through a proxy, so the policy applies to the request.
     mutating func check(_ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress) throws(Problem) {
         let origin = head.field(.origin)
         if origin == nil, peer.isUnix || isLastAdmitted(head.host, bytes) { return }

@@ -209,7 +209,8 @@ extension Parameter {
     static let flagTime = Parameter("flagConfigLastModified", .text)
     /// If the schema that a PUT or an undo sets does not allow stored values: keeps the values, or removes them.
     static let onConflict = Parameter("onConflict", .choice(["keep", "reset"]))
-    /// If the schema does not allow values that a restore would store: does not change these keys.
+    /// `skip`: a restore does not change the keys whose restored values the schema does not allow. Without this
+    /// parameter, the daemon refuses the restore.
     static let onRestoreConflict = Parameter("onConflict", .choice(["skip"]))
 }
 
