@@ -86,14 +86,14 @@ final class Acceptor: @unchecked Sendable {
         dispatchPrecondition(condition: .onQueue(queue))
         guard !isStopped, !awaitsLoops else { return }
         var socketsByLoop = [[AcceptedSocket]](repeating: [], count: loops.count)
-        var loads = loops.map(\.connectionCount)
+        var connectionCounts = loops.map(\.connectionCount)
         var arrivals = loops.map(\.arrivalCount)
         var shortage: SystemError?
         collecting: for _ in 0..<Self.acceptsPerCall {
             guard arrivals.contains(where: { $0 < Self.maximumArrivals }) else { break }
             switch accept(listener) {
             case .connection(let socket, let peer):
-                let total = loads.reduce(0, +)
+                let total = connectionCounts.reduce(0, +)
                 // Close the connection at once if `refusedConnections` connections already wait for an error answer.
                 guard total < limits.connections + limits.refusedConnections else { continue }
                 let user = peer.isUnix ? PeerUser.Identifiers(of: socket) : nil
@@ -102,12 +102,12 @@ final class Acceptor: @unchecked Sendable {
                 guard let (client, count) = counts.add(ClientKey(peer, user?.id), upTo: clientLimit) else { continue }
                 let refusal = refusal(clientCount: count, total: total)
                 let accepted = AcceptedSocket(socket, peer, client, refusal: refusal)
-                let loop = leastLoaded(loads, arrivals)
-                loads[loop] += 1
-                arrivals[loop] += 1
-                loops[loop].expectConnection()
-                if let accepted = addUserName(to: accepted, user, for: loops[loop]) {
-                    socketsByLoop[loop].append(accepted)
+                let loopIndex = leastLoaded(connectionCounts, arrivals)
+                connectionCounts[loopIndex] += 1
+                arrivals[loopIndex] += 1
+                loops[loopIndex].expectConnection()
+                if let accepted = addUserName(to: accepted, user, for: loops[loopIndex]) {
+                    socketsByLoop[loopIndex].append(accepted)
                 }
             // No client waits for a connection.
             case .nothing: break collecting
@@ -161,10 +161,11 @@ final class Acceptor: @unchecked Sendable {
     }
 
     /// Returns the index of the loop with the fewest connections among the loops that may get another arrival.
-    private func leastLoaded(_ loads: [Int], _ arrivals: [Int]) -> Int {
-        preferredLoop = (preferredLoop + 1) % loads.count
-        let candidates = loads.indices.map { (preferredLoop + $0) % loads.count }
-        return candidates.filter { arrivals[$0] < Self.maximumArrivals }.min { loads[$0] < loads[$1] } ?? preferredLoop
+    private func leastLoaded(_ connectionCounts: [Int], _ arrivals: [Int]) -> Int {
+        preferredLoop = (preferredLoop + 1) % loops.count
+        let candidates = loops.indices.map { (preferredLoop + $0) % loops.count }
+        return candidates.filter { arrivals[$0] < Self.maximumArrivals }
+            .min { connectionCounts[$0] < connectionCounts[$1] } ?? preferredLoop
     }
 
     private func pause(_ error: SystemError) {

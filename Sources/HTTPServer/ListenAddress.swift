@@ -56,8 +56,9 @@ package enum ListenAddress: Hashable, Sendable {
     package var isLocal: Bool {
         guard case .tcp(let host, _) = self else { return true }
         // The prefix of an IPv4 address that is written as an IPv6 address.
-        let mapped = "::ffff:"
-        return host == "::1" || (host.hasPrefix(mapped) ? String(host.dropFirst(mapped.count)) : host).hasPrefix("127.")
+        let mappedPrefix = "::ffff:"
+        let withoutPrefix = host.hasPrefix(mappedPrefix) ? String(host.dropFirst(mappedPrefix.count)) : host
+        return host == "::1" || withoutPrefix.hasPrefix("127.")
     }
 
     /// The address in a form that clients accept: a URL for TCP, and `unix:` with a path for a Unix domain socket.

@@ -183,13 +183,13 @@ package final class LoopContext {
 struct ConnectionTable {
     private var slots: [Connection?] = []
     private var generations: [UInt32] = []
-    private var free: [UInt32] = []
+    private var freeSlots: [UInt32] = []
 
     private(set) var count = 0
 
     mutating func insert(_ socket: consuming Socket, _ accepted: AcceptedSocket) -> Connection {
         let slot: UInt32
-        if let reused = free.popLast() {
+        if let reused = freeSlots.popLast() {
             slot = reused
         } else {
             slot = UInt32(slots.count)
@@ -207,7 +207,7 @@ struct ConnectionTable {
         guard slots[slot] === connection else { return }
         slots[slot] = nil
         generations[slot] &+= 1
-        free.append(connection.slot)
+        freeSlots.append(connection.slot)
         count -= 1
     }
 

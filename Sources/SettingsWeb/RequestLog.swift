@@ -61,9 +61,9 @@ extension APIHandler {
             ]
         }
         if let rendering = request.rendering { parts.append(("rendering", rendering)) }
-        let known = parts.reduce(0) { $0 + $1.1 }
+        let measured = parts.reduce(0) { $0 + $1.1 }
         let other = parts.isEmpty ? "waiting for the event loop and processing" : "other work"
-        parts.append((other, time - min(time, known)))
+        parts.append((other, time - min(time, measured)))
         let list = parts.map { "\($0.1 / 1_000_000) ms \($0.0)" }.joined(separator: ", ")
         let trace = request.traceParent.map { ", traceparent \($0)" } ?? ""
         return "slow request: \(request.method) \(request.target) took \(time / 1_000_000) ms (\(list)); "

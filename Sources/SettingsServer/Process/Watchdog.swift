@@ -36,15 +36,15 @@ package final class Watchdog: Sendable {
     /// Reports to the watchdog of the service manager if every part has executed an iteration since the last report.
     /// Must be called several times per watchdog interval.
     package func checkProgress() {
-        let (late, mustLog) = pending.withLock { pending in
-            let late = pending.parts
-            defer { pending.isLogged = !late.isEmpty }
-            if late.isEmpty { pending.parts = Set(parts.indices) }
-            return (late, !pending.isLogged)
+        let (lateParts, mustLog) = pending.withLock { pending in
+            let lateParts = pending.parts
+            defer { pending.isLogged = !lateParts.isEmpty }
+            if lateParts.isEmpty { pending.parts = Set(parts.indices) }
+            return (lateParts, !pending.isLogged)
         }
-        guard late.isEmpty else {
+        guard lateParts.isEmpty else {
             if mustLog {
-                let names = late.sorted().map { parts[$0].name }.joined(separator: ", ")
+                let names = lateParts.sorted().map { parts[$0].name }.joined(separator: ", ")
                 log.warning("\(names) made no progress; the service manager restarts the daemon if this continues")
             }
             return

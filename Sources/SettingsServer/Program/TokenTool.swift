@@ -52,8 +52,8 @@ struct TokenTool {
                 for token in tokens { Program.printLine(Self.line(of: token)) }
                 return
             }
-            let uses = directory.map { TokenUsage.read($0) }
-            let rows = tokens.map { Self.row(of: $0, lastUsed: uses?[$0.digest]) }
+            let lastUses = directory.map { TokenUsage.read($0) }
+            let rows = tokens.map { Self.row(of: $0, lastUsed: lastUses?[$0.digest]) }
             Program.printLine(JSONValue.array(rows).text(style: .pretty))
         }
     }

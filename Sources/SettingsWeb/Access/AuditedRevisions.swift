@@ -24,10 +24,10 @@ final class AuditedRevisions: Sendable {
     init(in directory: DataDirectory) throws(FileError) {
         file = try OpenFile(directory.path(of: DataDirectory.auditName), .creating, in: directory.fileSystem)
         let slots = try file.readAll().split(separator: UInt8(ascii: "\n"))
-        let known = slots.compactMap { slot in
+        let revisions = slots.compactMap { slot in
             Revision(String(decoding: slot.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self))
         }
-        initialRevisions = Array(known.sorted().suffix(Self.capacity))
+        initialRevisions = Array(revisions.sorted().suffix(Self.capacity))
         count = Atomic(initialRevisions.count)
         // The slots are in ascending order, so that the next revision overwrites the oldest revision.
         let text = initialRevisions.flatMap { Self.slot($0) }

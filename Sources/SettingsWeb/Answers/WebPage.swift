@@ -127,10 +127,10 @@ enum WebPage {
     private static func response(
         _ file: File, to head: RequestHead, _ bytes: Span<UInt8>, at cursor: Cursor?
     ) -> Response {
-        let known = head.values(of: .ifNoneMatch, in: bytes).map { bytes.text(in: $0) }
+        let knownTags = head.values(of: .ifNoneMatch, in: bytes).map { bytes.text(in: $0) }
         var fields = FieldBlock(cursor: cursor, tag: nil)
         fields.append(file.fields)
-        return known.contains { $0 == "*" || $0.contains(file.tag) }
+        return knownTags.contains { $0 == "*" || $0.contains(file.tag) }
             ? Response(status: 304, fields: fields)
             : Response(status: 200, contentType: file.type, fields: fields, body: file.body)
     }

@@ -75,10 +75,10 @@ struct ClientComparison {
         let client = listed.client
         // A report on another thread may have arrived after `now` was read, so the time may be later than `now`.
         let lastSeen = client.presence.isWaiting ? now.monotonic : min(client.presence.lastSeen, now.monotonic)
-        let unseen = Int64((now.monotonic - lastSeen) / 1_000_000)
+        let millisecondsUnseen = Int64((now.monotonic - lastSeen) / 1_000_000)
         var description = ClientDescription(
             name: client.name, status: status(of: listed), since: client.since,
-            lastSeen: Timestamp(milliseconds: now.wall.milliseconds - unseen))
+            lastSeen: Timestamp(milliseconds: now.wall.milliseconds - millisecondsUnseen))
         switch client.peer {
         case .address(let address): description.address = address.description
         case .user(let name): description.user = name
