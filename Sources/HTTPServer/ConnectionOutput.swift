@@ -38,7 +38,8 @@ struct PendingAnswer {
     var response: Response?
     /// The body, if the handler sends it in pieces; otherwise nil.
     var stream: AnswerStream?
-    /// The time of the alarm that the handler set for the request; `never` if there is no alarm.
+    /// The time of the alarm, a call of the handler's `alarm` that the handler has requested; `never` if there is no
+    /// alarm.
     var alarm = DeadlineWheel.never
     let format: AnswerFormat
     /// True if the connection processes no further request until the answer is complete.

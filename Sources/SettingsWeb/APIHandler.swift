@@ -37,7 +37,8 @@ package final class APIHandler: RequestHandler {
     var backgroundAnswers = BackgroundAnswers()
     /// The requests that wait until a revision is published.
     var revisionQueue = RevisionQueue()
-    /// The earliest time of the next evaluation of a wait for convergence, by the clock of the event loop.
+    /// The earliest time of the next evaluation of a ``ConvergenceWait``, which is a request that waits until clients
+    /// have applied a state. By the clock of the event loop.
     var nextConvergenceEvaluation: UInt64 = 0
     /// The writes that arrived since `submitCollectedWork()` was last called.
     var collectedWrites: [PendingWrite] = []
