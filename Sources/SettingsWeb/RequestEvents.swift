@@ -4,7 +4,8 @@ internal import SettingsAPI
 /// Handles events of unfinished requests, such as a closed connection. Each function has a case for each request kind.
 /// A ticket is the identifier of an unanswered request on its event loop. A `serverOperation` is a request that waits
 /// for another part of the daemon, for example for a reload of the configuration. A `revisionWait` is a request that
-/// waits until a commit is published. A wait for convergence is a request that waits until clients have applied a state.
+/// waits until a commit is published. A wait for convergence is a request that waits until clients have applied a
+/// state.
 extension APIHandler {
     /// Handles the close of the connection of an unfinished request.
     package func closed(_ id: Ticket) {
