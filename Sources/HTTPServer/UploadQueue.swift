@@ -28,7 +28,7 @@ final class UploadQueue: Sendable {
         /// The position of the body of each connection in `waiting`.
         var positions: [ConnectionID: FairQueue<ClientKey, WaitingBody>.Position] = [:]
         var admittedBytes = 0
-        var admittedByClient: [ClientKey: Int] = [:]
+        var admittedBytesByClient: [ClientKey: Int] = [:]
         /// True if the first body of the queue waits because the memory budget is exhausted.
         var awaitsBudget = false
 
@@ -40,7 +40,7 @@ final class UploadQueue: Sendable {
         }
 
         func allows(_ bytes: Int, from client: ClientKey, within share: Int) -> Bool {
-            guard let admitted = admittedByClient[client] else { return true }
+            guard let admitted = admittedBytesByClient[client] else { return true }
             return admitted + bytes <= share / 2
         }
     }
@@ -103,7 +103,7 @@ final class UploadQueue: Sendable {
     private func admit(_ bytes: Int, from client: ClientKey, _ contents: inout Contents) -> Upload? {
         guard contents.admittedBytes + bytes <= share, let reservation = budget.reserve(bytes) else { return nil }
         contents.admittedBytes += bytes
-        contents.admittedByClient[client, default: 0] += bytes
+        contents.admittedBytesByClient[client, default: 0] += bytes
         return Upload(bytes: bytes, reservation, of: client, in: self)
     }
 
@@ -117,8 +117,8 @@ final class UploadQueue: Sendable {
     fileprivate func release(_ bytes: Int, of client: ClientKey) {
         contents.withLock { contents in
             contents.admittedBytes -= bytes
-            let remaining = (contents.admittedByClient[client] ?? 0) - bytes
-            contents.admittedByClient[client] = remaining > 0 ? remaining : nil
+            let remaining = (contents.admittedBytesByClient[client] ?? 0) - bytes
+            contents.admittedBytesByClient[client] = remaining > 0 ? remaining : nil
         }
     }
 }

@@ -25,8 +25,8 @@ extension APIHandler {
         return recordedResponse(problem, head, bytes, from: peer)
     }
 
-    /// Decides whether the HTTP server receives the body of a request, and for which client the request counts if it
-    /// has to wait for the memory of a large body.
+    /// Decides whether the HTTP server receives the large body of a request. If it does, also returns the client whose
+    /// share of the memory for large bodies the body uses.
     package func decision(
         beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> BodyDecision {

@@ -25,7 +25,8 @@ package struct DataLocation: Hashable, Sendable {
         } else if let state = environment("XDG_STATE_HOME"), state.hasBytePrefix("/") {
             self.init(path: Self.settingsd(in: state), reason: "from $XDG_STATE_HOME")
         } else if let home = environment("HOME") ?? home(), home.hasBytePrefix("/") {
-            self.init(path: Self.settingsd(in: Self.join(home, ".local/state")), reason: "the default for a user")
+            let state = Self.join(home, ".local/state")
+            self.init(path: Self.settingsd(in: state), reason: "the default for users other than root")
         } else {
             throw ConfigurationError(
                 "cannot choose a data directory: the user has no home directory", remedy: "set one with --data")

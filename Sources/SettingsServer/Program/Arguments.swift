@@ -265,7 +265,7 @@ extension Arguments {
             let verbs = TokenCommand.Verb.allCases.map(\.rawValue)
             let nearest = NameSuggestion.nearest(to: word, among: verbs, limit: 1).first
             throw usage(
-                "unknown command token \(quoted(word))",
+                "the command token has no subcommand \(quoted(word))",
                 nearest.map { "did you mean \($0)?" } ?? "it must be one of \(verbs.joined(separator: ", "))")
         }
         guard token.name == nil, token.verb != .list else {
@@ -288,7 +288,7 @@ extension Arguments {
             let verbs = ClusterCommand.Verb.allCases.map(\.rawValue)
             let nearest = NameSuggestion.nearest(to: word, among: verbs, limit: 1).first
             throw usage(
-                "unknown command cluster \(quoted(word))",
+                "the command cluster has no subcommand \(quoted(word))",
                 nearest.map { "did you mean \($0)?" } ?? "it must be one of \(verbs.joined(separator: ", "))")
         }
         guard cluster.directory == nil, verb == .import || verb == .export else {

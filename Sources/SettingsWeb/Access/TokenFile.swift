@@ -80,8 +80,8 @@ package struct TokenFile: Sendable {
 
 /// Reading and writing the file on disk.
 extension TokenFile {
-    /// Reads the file. Throws if the file is missing, malformed or too long, if other users have access to it, or if
-    /// its owner is neither root nor the user of this process.
+    /// Reads the file. Throws if the file is missing, malformed or too long, if its owner is neither root nor the user
+    /// of this process, or if other users have access to it. A group of this process may read a file that root owns.
     ///
     /// - Parameter acceptsAnyOwnerForRoot: true if a process of root accepts a file of any owner. The commands of an
     ///   administrator need this, because the file may belong to the user of the daemon.

@@ -28,10 +28,10 @@ struct DataLocationTests {
         (["XDG_STATE_HOME": "/x", "HOME": "/h"], false, "/x/settingsd", "from $XDG_STATE_HOME"),
         (
             ["XDG_STATE_HOME": "relative", "HOME": "/h/"], false, "/h/.local/state/settingsd",
-            "the default for a user"
+            "the default for users other than root"
         ),
-        (["HOME": "/h"], false, "/h/.local/state/settingsd", "the default for a user"),
-        ([:], false, "/home/of/record/.local/state/settingsd", "the default for a user"),
+        (["HOME": "/h"], false, "/h/.local/state/settingsd", "the default for users other than root"),
+        ([:], false, "/home/of/record/.local/state/settingsd", "the default for users other than root"),
     ])
     func `Without a configured directory, the environment and the user determine the directory`(
         environment: [String: String], isRoot: Bool, path: String, reason: String
