@@ -16,8 +16,8 @@ struct ClientComparison {
 
     private let state: State
     private let suite: Suite
-    /// The commits of the suite after the lowest applied revision. A revision counts only if the history has all later
-    /// commits.
+    /// The commits of the suite after the lowest applied revision of the clients, without the applied revisions after
+    /// which the history lacks a commit of the suite.
     private let commits: [RetainedCommit]
     /// Counts the cost of the comparisons, up to a limit of a second.
     private var meter = CostMeter(within: Cost(microseconds: 1_000_000))
