@@ -11,7 +11,8 @@ internal import Platform
 struct ParallelSend {
     /// The minimum number of connections. For fewer connections, waking other threads takes longer than sending.
     static let minimumConnections = 64
-    /// The maximum length of a body or of a part of a stream. `Connection` sends a longer body or part without a copy.
+    /// The maximum length of a body or of a part of a stream. `Connection.processPendingWork` sends a longer body or
+    /// part.
     static let maximumPieceLength = 16 * 1024
     /// The number of pieces that one task sends. The tasks of one call of `send` run in parallel.
     private static let piecesPerTask = 16

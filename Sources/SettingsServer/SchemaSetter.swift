@@ -11,7 +11,8 @@ internal import Synchronization
 ///
 /// A suite whose stored values violate the schema in its file keeps its values and its current schema.
 final class SchemaSetter: Sendable {
-    /// The name of the caller in the commits that set the schemas. Audit lines have this name instead of an address.
+    /// The name of the caller in the commits that set the schemas. The audit lines of these commits have this name in
+    /// the member `peer`, which otherwise contains the address of the client.
     static let caller = "config"
     /// The maximum number of violations in a log line.
     private static let maximumLoggedViolations = 10

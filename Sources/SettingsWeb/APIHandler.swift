@@ -2,9 +2,9 @@
 // parameters, access control, watchers, the evaluation of flags for OpenFeature, and the web page. It does not use
 // sockets, journal files, or the protocol of etcd.
 //
-// Read this file first, then Admission.swift, Serving.swift, Reads.swift and Writes.swift. A request that is not
-// answered at once is in UnfinishedRequests.swift. Watching/ contains watchers, which are requests that wait for
-// changes. Access/ contains callers, tokens and the audit file.
+// Read this file first, then Admission.swift, Serving.swift, Reads.swift and Writes.swift. UnfinishedRequests.swift
+// has the table of the requests that are not answered at once. Watching/ contains watchers, which are requests that
+// wait for changes. Access/ contains callers, tokens and the audit file.
 
 package import HTTPServer
 package import HTTPWire
