@@ -105,7 +105,8 @@ extension APIHandler {
             do throws(Problem) {
                 let request = try makeRequest()
                 let cost = store.state.cost(of: request, within: WriteRequest.maximumCost)
-                // While the daemon stops, the store refuses writes that exceed the threshold, so that it can stop soon.
+                // A prepared write always counts as costly. While the daemon stops, the store refuses costly writes, so
+                // that the daemon can stop soon.
                 let time = max(request.estimatedTime(cost, isValidationCostly: false), PendingWrite.costlyThreshold + 1)
                 mailbox.run { $0.enqueuePrepared(request, id, reservation, estimatedTime: time) }
             } catch {

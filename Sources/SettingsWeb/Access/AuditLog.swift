@@ -173,7 +173,7 @@ package final class AuditLog: Sendable {
                 + "waited; restart the daemon to add the lines")
     }
 
-    /// Writes a line, and records the revision as audited. Writes nothing if the line is nil.
+    /// Writes a line, and records the revision as audited. If the line is nil, only records the revision.
     private func append(_ line: AuditLine?, of revision: Revision, to file: OpenFile) throws(FileError) {
         if let line {
             let bytes = line.jsonBytes() + [UInt8(ascii: "\n")]

@@ -37,8 +37,8 @@ package final class ClientRegistry: Sendable {
         }
     }
 
-    /// Records the report of a watch. The client is present as long as the result exists. Returns nil if none of the
-    /// suites exists.
+    /// Records the report of a watch. The client is present as long as the returned `ClientWatch` exists. Returns nil if
+    /// none of the suites exists.
     func watch(_ received: ReceivedReport, of suites: [SuiteName], on state: State) throws(Problem) -> ClientWatch? {
         let presences = try update { table, now throws(ClientNameConflict) in
             // A watch may wait for the creation of a suite. Without this filter, such watches could fill the table with
@@ -60,7 +60,7 @@ package final class ClientRegistry: Sendable {
     }
 
     /// Calls `body` with the table and the time of the monotonic clock in nanoseconds. First removes the clients of the
-    /// suite that expired, and forgets states of another epoch than the epoch of `state`.
+    /// suite that have been gone for a day. Also forgets the reported states if `state` belongs to another epoch.
     func read<Result>(_ suite: SuiteName, on state: State, _ body: (borrowing ClientTable, UInt64) -> Result) -> Result
     {
         let now = clock.now()

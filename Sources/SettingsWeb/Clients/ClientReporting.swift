@@ -75,8 +75,8 @@ extension APIHandler {
     func recordReport(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) throws(Problem) -> Handling {
-        // A pipelined write before this request may make the commit that the report names. Until the commit is
-        // published, its revision would count as an earlier revision.
+        // A pipelined write before this request may make the commit that the report names. Before the commit is
+        // published, the report would count as a report of the revision that is published now.
         guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
         try request.checkContentEncoding()
         let suite = try request.suite(in: bytes)

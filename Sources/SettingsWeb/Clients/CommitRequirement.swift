@@ -53,8 +53,8 @@ struct CommitRequirement {
     }
 
     /// Searches for the last commit up to the target that matches each subject. Stops at the cost that an event loop
-    /// may spend, and continues at the next call. Until a search is complete, the outcome of a client may be `missing`
-    /// only because the client lacks commits that do not concern it.
+    /// may spend, and continues at the next call. Until a search is complete, the outcome of a client can be `missing`
+    /// although the client lacks only commits that do not concern it.
     mutating func search(_ subjects: Set<WatchSubject>, on state: State) {
         var meter = CostMeter(within: .loopLimit)
         for subject in subjects where !meter.isExceeded {
