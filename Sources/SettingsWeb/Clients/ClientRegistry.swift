@@ -37,8 +37,8 @@ package final class ClientRegistry: Sendable {
         }
     }
 
-    /// Records the report of a watch. The client is present as long as the returned `ClientWatch` exists. Returns nil if
-    /// none of the suites exists.
+    /// Records the report of a watch. The client is present as long as the returned `ClientWatch` exists. Returns nil
+    /// if none of the suites exists.
     func watch(_ received: ReceivedReport, of suites: [SuiteName], on state: State) throws(Problem) -> ClientWatch? {
         let presences = try update { table, now throws(ClientNameConflict) in
             // A watch may wait for the creation of a suite. Without this filter, such watches could fill the table with

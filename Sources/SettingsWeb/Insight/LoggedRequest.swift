@@ -18,8 +18,8 @@ package struct RequestLogging: Sendable {
     /// True if the answer to a request may be logged, so that the event loop must copy the head of the request.
     ///
     /// A request whose duration depends on its client or on later commits, such as a backup or a long poll, is never
-    /// logged as slow. So it is not copied while the access log is off, even if a reload turns the log on before the
-    /// answer.
+    /// logged as slow. So its head is not copied while the access log is off. If a reload turns the access log on
+    /// before the answer, the access log has no line for the request.
     func mayLog(_ timing: RequestTiming) -> Bool {
         access != .off || slowMilliseconds > 0 && !timing.waitsForEvent
     }

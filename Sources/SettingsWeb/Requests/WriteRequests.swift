@@ -44,8 +44,9 @@ extension APIRequest {
         do throws(Problem) {
             return try parse(target, bytes, body: body, on: state)
         } catch {
-            // The lock was not checked before if the request has an `Idempotency-Key`, because it may repeat a request
-            // from before the lock. A malformed request cannot be a repeat, so its lock is checked here.
+            // If the request has an `Idempotency-Key`, the lock was not checked before, because the request may repeat
+            // a write that was made before the key was locked. A malformed request cannot be a repeat, so the lock is
+            // checked here.
             try checkLock(target, on: state)
             throw error
         }

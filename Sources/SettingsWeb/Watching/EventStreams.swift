@@ -218,8 +218,8 @@ extension WatchNotifier {
     }
 
     /// Sends new events to a live stream that was idle for the keep-alive interval, or only the cursor if there are no
-    /// new events. A cursor must not precede an event of a commit up to this cursor, because a client resumes after the
-    /// last cursor that it got.
+    /// new events. The events of all commits up to a cursor must be sent before the cursor, because a client resumes
+    /// after the last cursor that it got.
     func sendKeepAlive(to watcher: Watcher) {
         guard !watcher.isCatchingUp else { return setKeepAlive(watcher) }
         let state = service.store.state.withGrantsDigest(of: watcher.topic.subject.restrictedGrants)

@@ -5,8 +5,8 @@ internal import SettingsModel
 /// The text format of server-sent events. The JSON writer emits no line breaks, so each event has one `data` line. The
 /// id of an event is a cursor: an epoch, which names a history, and a revision, which is the number of a commit.
 enum EventText {
-    /// The beginning of a stream: the milliseconds until a client reconnects. No empty line follows, because an empty
-    /// line ends an event. This event would have no id, and a client that has reconnected would forget its last id.
+    /// The beginning of a stream: the milliseconds until a client reconnects. No empty line follows: an empty line
+    /// would make the beginning an event without an id, and a client that has reconnected would forget its last id.
     static let opening = Array("retry: 1000\n".utf8)
 
     /// The end of a stream: the milliseconds until the client reconnects, and the cursor if the client has all events.

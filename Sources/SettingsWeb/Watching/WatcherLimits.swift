@@ -7,8 +7,8 @@ internal import Synchronization
 package struct WatcherLimits: Sendable {
     /// The limit for all callers together. It is below the limit of connections, so other requests can connect.
     package var total = 19_000
-    /// The limit for one client (see ``ClientKey``): a caller with a credential. Without a credential, a client is the
-    /// user of a Unix domain socket or a network address. The configuration and the messages say `caller` for a client.
+    /// The limit for one client (see ``ClientKey``): a caller for which grants are configured, otherwise the user of a
+    /// Unix domain socket, or a network address. The configuration and the messages say `caller` for a client.
     /// The default equals the limit for all callers, because all programs on one machine may be one client.
     package var perCaller = 19_000
 
