@@ -252,7 +252,7 @@ extension Option {
             "the time after which the daemon resets a connection whose client does not read its answers"),
         .integer(
             "limits.sendBufferBytes", 1024...1 << 30, \.transport.sendBufferBytes,
-            "bytes of unsent answers at which the daemon stops reading requests from a connection"),
+            "the bytes of answers that the daemon collects for a client with pipelined requests before it sends them"),
         .integer(
             "limits.maxPipelinedRequests", 1...65_536, \.transport.maxPipelinedRequests,
             "the maximum number of unanswered requests of a connection"),

@@ -148,6 +148,12 @@ extension Arguments {
             throw Self.usage("\(name) accepts no value, but has the value \(Self.quoted(value))", "omit the value")
         }
         guard flag != .openToNetwork else {
+            switch command {
+            case .check, .repair, .restore, .token, .cluster:
+                throw Self.usage("\(name) does not apply to this command", "omit it")
+            case .serve, .printConfiguration, .checkConfiguration, .help, .version: break
+            }
+            guard values["openToNetwork"] == nil else { throw Self.duplicateOption(name) }
             values["openToNetwork"] = [.bool(true)]
             return
         }
@@ -304,7 +310,8 @@ extension Arguments {
         if case .token = command { applicable = Self.tokenOptions }
         if case .cluster = command { applicable = Self.clusterOptions }
         if let unsupported = Option.all.first(where: { values[$0.name] != nil && !applicable.contains($0.name) }) {
-            throw Self.usage("\(unsupported.flag) does not apply to this command", "omit it")
+            let flag = unsupported.name == "openToNetwork" ? Flag.openToNetwork.name : unsupported.flag
+            throw Self.usage("\(flag) does not apply to this command", "omit it")
         }
         self.command = command
     }

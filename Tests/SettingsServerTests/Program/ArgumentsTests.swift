@@ -140,6 +140,9 @@ struct ArgumentsTests {
         ("--yes", "--yes applies to repair only: write settingsd repair DIR --yes"),
         ("--log info check", "--log does not apply to this command: omit it"),
         ("check --listen 127.0.0.1:0", "--listen does not apply to this command: omit it"),
+        ("check --open-to-network", "--open-to-network does not apply to this command: omit it"),
+        ("--open-to-network check", "--open-to-network does not apply to this command: omit it"),
+        ("--open-to-network --open-to-network", "--open-to-network is given twice: give it once"),
         (
             "--print-config check x",
             #"--print-config accepts no command, but the command line has "check": omit "check""#
