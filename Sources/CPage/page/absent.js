@@ -18,14 +18,15 @@ function distance(one, other) {
   return row[other.length];
 }
 
-// The names nearest to a mistyped name: few letters differ, or one name is a part of the other.
+// The names nearest to a mistyped name: few letters differ, the name contains the mistyped name, or the last part of the
+// mistyped name is a part of the name. Dots separate parts.
 export function nearNames(name, names) {
-  const wanted = name.toLowerCase(), last = wanted.split(".").at(-1);
+  const wanted = name.toLowerCase(), lastPart = wanted.split(".").at(-1);
   const limit = Math.max(1, Math.floor(wanted.length / 4));
   const found = [];
   for (const each of names) {
     const text = each.toLowerCase();
-    const isPart = last.length > 2 && text.split(".").includes(last) || wanted.length > 2 && text.includes(wanted);
+    const isPart = lastPart.length > 2 && text.split(".").includes(lastPart) || wanted.length > 2 && text.includes(wanted);
     const score = Math.abs(text.length - wanted.length) > limit ? Infinity : distance(wanted, text);
     if (score <= limit || isPart) found.push([Math.min(score, isPart ? limit : Infinity), each]);
   }

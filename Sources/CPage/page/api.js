@@ -131,7 +131,7 @@ export async function retryRead(read, fail, isGone) {
 
 export const get = (target, query, options) => send("GET", target, { query, ...options });
 
-// Reads all pages of a list, whose elements are in a member of each body. Returns the elements, and the first and the
+// Reads all pages of a list. `member`: the name of the member with the elements in each body. Returns the elements, and the first and the
 // last answer. A stream from the cursor of the first answer has all changes after each page was read.
 export async function getAll(target, member, query) {
   const all = [];
@@ -150,6 +150,7 @@ export const getSuites = () => getAll("v1/suites", "suites", { limit: 10_000 });
 export const newRequestKey = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, "0")).join("");
 
+// In milliseconds. The daemon sends at least an `id:` line every 15 seconds.
 const maxSilence = 40_000;
 
 // Follows a stream of events until it is closed, and reconnects after each failure. A hidden tab closes its connection,

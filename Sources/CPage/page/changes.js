@@ -1,5 +1,5 @@
 // The bar at the foot of the page with the number of edits, the old and new sides of a change, and the message about a new
-// commit. The edits are those of tray.js: `seen` is the setting when the person began to edit it, and `other` is a newer setting of
+// commit. In an edit of tray.js, `seen` is the setting when the person began to edit it, and `other` is a newer setting of
 // another caller, which makes a conflict.
 import { get, newRequestKey, send } from "./api.js";
 import { announce, button, confirm, el, toast } from "./dom.js";
@@ -11,7 +11,7 @@ import { shownValue, changeInfo } from "./words.js";
 
 export function trayBar(app, bar) {
   const { tray } = app;
-  let size = 0;
+  let shownSize = 0;
   const line = el("p");
   bar.setAttribute("aria-label", texts.edits.label);
   bar.append(line, el("div.buttons", {},
@@ -22,11 +22,11 @@ export function trayBar(app, bar) {
     const { conflicts, mistakes } = tray;
     const text = texts.edits.summary(tray.size, conflicts.length, mistakes.length, tray.failure);
     bar.hidden = tray.size === 0;
-    if (text === line.textContent && size === tray.size) return;
+    if (text === line.textContent && shownSize === tray.size) return;
     line.textContent = text;
     bar.classList.toggle("is-bad", conflicts.length + mistakes.length > 0 || tray.failure !== "");
     if (tray.size) announce(text);
-    size = tray.size;
+    shownSize = tray.size;
   });
 }
 

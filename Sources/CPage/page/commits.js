@@ -8,6 +8,7 @@ import { texts } from "./texts.js";
 import { time } from "./words.js";
 
 export const pageSize = 50;
+// The number of changes that one press of "Show more changes" adds, and the number that the row of a commit shows at first.
 const maxMore = 100, maxInRow = 3;
 
 // A list of changes, each with its key and both values. A button shows the changes after the first `first` changes.
@@ -18,16 +19,16 @@ export function changeList(changes, { action, name, first = maxMore } = {}) {
     const next = show(maxMore)[0];
     if (shown === changes.length) next.focus();
   }, { class: "quiet" });
-  const last = el("li.more", more);
-  const list = el("ul.changes", last);
+  const moreItem = el("li.more", more);
+  const list = el("ul.changes", moreItem);
 
   function show(number) {
     const items = changes.slice(shown, shown + number).map(change => el("li", { tabindex: -1 },
       el("strong", (name || bdi)(change.key, name && change.suite)), difference(oldSide(change), newSide(change)),
       action?.(change)));
-    last.before(...items);
+    moreItem.before(...items);
     shown += items.length;
-    if (shown === changes.length) last.remove();
+    if (shown === changes.length) moreItem.remove();
     else more.textContent = texts.history.showMore(changes.length - shown);
     return items;
   }
@@ -36,7 +37,8 @@ export function changeList(changes, { action, name, first = maxMore } = {}) {
   return list;
 }
 
-// The settings whose values a schema does not allow, with the reasons. A mistake without a key is in the whole suite.
+// A list of settings with reasons, such as the errors of values that a schema does not allow. An entry without a key is about
+// the whole suite.
 export const mistakeList = all => el("ul.mistakes", all.map(({ key, errors = [] }) =>
   el("li", key ? bdi(key, "strong") : texts.schemas.wholeSuite, ": ", errors.map(error => error.detail).join("; "))));
 
@@ -60,8 +62,8 @@ export function commitRow(app, suite, commit, dialogs, { suiteLink, name, keys =
 }
 
 // `read(next, count)` returns `{ commits, next }`: the newest commits, or the commits before `next`; `count` commits are
-// listed. `none()` returns the text of an empty list, `waiting()` the number of newer commits. The button `newer` lists
-// them, so that no row moves under the pointer.
+// listed. `none()` returns the text of an empty list, `waiting()` the number of newer commits. The list gets newer
+// commits only when the person presses the button `newer`, so that no row moves under the pointer.
 export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
   // The number of the newest call of `load`, and the number of the call that waits for its answer, or 0.
   let commits = [], next, newestLoad = 0, runningLoad = 0;

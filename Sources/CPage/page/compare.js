@@ -83,7 +83,8 @@ export function compareView(app, store, route) {
   function show(left, right, { changes, hidden }, schemas) {
     const isCopy = isOtherSuite();
     const hasValue = ({ oldSource }) => oldSource === "stored" || isCopy && oldSource === "default";
-    // Only the present state can get values. An edit of a secret would show its value.
+    // The page can change only the present state, so there is no button if the right side is an earlier moment. An edit of a
+    // secret would show its value.
     const mayUse = change => !right[1] && !change.secret && change.oldSource !== "invalid"
       && store.at(change.key).writable && app.caller.may("write", suite, change.key) && (hasValue(change) || isStored(change));
     const useValues = all => {

@@ -148,10 +148,10 @@ export function ask(title, label, hint, properties, act) {
 // Returns a function that calls `draw` only if an argument is another object or value than in the last call. A button
 // that is replaced while the pointer is pressed on it loses the click.
 export function drawnOnChange(draw) {
-  let last = null;
+  let lastInputs = null;
   return (...inputs) => {
-    if (last?.length === inputs.length && last.every((each, index) => Object.is(each, inputs[index]))) return;
-    last = inputs;
+    if (lastInputs?.length === inputs.length && lastInputs.every((each, index) => Object.is(each, inputs[index]))) return;
+    lastInputs = inputs;
     draw(...inputs);
   };
 }

@@ -1,4 +1,4 @@
-// Editors for values, by schema. Each is `{ element, set(value), focus(), fail(errors) }` and reports edits to
+// Editors for values, by schema. An editor is `{ element, set(value), focus(), fail(errors) }` and reports edits to
 // `context.change`: `{ value }`, or `{ mistake }` for a text that is no value yet.
 import { el, field } from "./dom.js";
 import { isNumber, isSame, jsonMistake, numberMistake, parse, readNumber } from "./exact.js";
@@ -92,7 +92,7 @@ function numberEditor(schema, value, context) {
 }
 
 // Puts text into a text area. For a large text Chromium takes seconds to fit the height, and minutes to find the
-// direction of each line, so a large text has neither.
+// direction of each line, so the page does neither for a large text.
 export function fill(input, text) {
   const isLarge = text.length > 20_000;
   input.classList.toggle("big", isLarge);

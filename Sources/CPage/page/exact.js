@@ -28,7 +28,8 @@ export const membersOf = object => (object[order] || Object.keys(object)).map(na
 
 export const isNumber = value => typeof value === "number" || value instanceof Exact;
 
-// The JSON text of a value. With an indent, each member and element has its own line. `margin` begins such a line.
+// The JSON text of a value. With an indent, each member and element has its own line. `margin` is the line feed and the spaces
+// before the closing bracket of the value.
 export function print(value, indent = 0, margin = "\n") {
   if (value instanceof Exact) return value.source;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
@@ -61,8 +62,8 @@ const literals = { true: true, false: false, null: null };
 const failure = (at, message) => Object.assign(new Error(message), { at });
 
 // Parses JSON. Throws an error with the offset `at` of the mistake if the daemon would not accept the text. An answer of
-// the daemon has no limit of depth, because an answer has more levels than the deepest value in it. `places` is a map that
-// receives the offset of each part by its JSON pointer.
+// the daemon has no limit of depth, because an answer has more levels than the deepest value in it. `places` is a map from a
+// JSON pointer to an offset: `parse` adds the offset at which each member and element begins.
 export function parse(text, depthLimit = Infinity, places) {
   let at = 0;
   // Reads the text that the pattern matches at `at`, or returns null.

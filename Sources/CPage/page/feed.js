@@ -39,7 +39,7 @@ export class Feed {
         const unread = suites.filter(each => !each.commits.length).slice(0, maxParallel);
         reads += unread.length;
         await Promise.all(unread.map(each => this.#readSuite(each)));
-        // Drops the commits of more suites. Such a suite is read again from the same commit.
+        // Keeps the commits of `maxSuites` suites in memory. The feed reads the dropped commits of the other suites again later.
         for (const each of suites.filter(each => each.commits.length).slice(maxSuites))
           Object.assign(each, { commits: [], before: each.bound + 1 });
       }
@@ -123,7 +123,7 @@ export function feedView(app, route) {
   const applyFilters = debounced(250, () => {
     const query = { changes: "" };
     for (const { name, value } of filters) if (value.trim()) query[name] = value.trim();
-    // The address may be that of another view already.
+    // The person may have opened another view meanwhile, which has another address.
     if (location.hash.startsWith("#/?changes")) history.replaceState(null, "", app.link(null, null, query));
     commits.load(false);
   });
@@ -131,9 +131,9 @@ export function feedView(app, route) {
   // Sets the filters from the address. Returns true if a filter changed.
   function setFilters({ query }) {
     const values = filters.map(({ name }) => query.get(name) || "");
-    const isNew = filters.some((each, index) => each.value.trim() !== values[index]);
+    const isChanged = filters.some((each, index) => each.value.trim() !== values[index]);
     filters.forEach((each, index) => { each.value = values[index]; });
-    return isNew;
+    return isChanged;
   }
 
   const element = el("div.view.scrolls", { tabindex: 0, role: "region", "aria-label": texts.feed.title },

@@ -145,7 +145,7 @@ export function formEditor(schema, value, context) {
     }
     report();
   };
-  // The members that the schema does not name.
+  // The input for the name of a member that the schema does not list.
   const newName = mayAdd && el("input", { onkeydown: event => {
     if (event.key === "Enter") { event.preventDefault(); add(); }
   } });

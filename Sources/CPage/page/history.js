@@ -53,9 +53,9 @@ export function historyView(app, store, route) {
 
   function applyFilters() {
     suggest();
-    const words = { history: "", key: key.value || undefined, by: query().by };
+    const parameters = { history: "", key: key.value || undefined, by: query().by };
     if (location.hash.startsWith(app.link(store.suite, null, { history: "" })))
-      history.replaceState(null, "", app.link(store.suite, null, words));
+      history.replaceState(null, "", app.link(store.suite, null, parameters));
     reload();
   }
 

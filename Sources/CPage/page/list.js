@@ -8,8 +8,8 @@ const extraRows = 8;
 export class List {
   // `row(item)` returns the content of a row, and `describe(item)` its attributes. An item has an `id`, and a `stamp`
   // that changes if the row must be made again. A part of a row, such as a switch, has `data-part`. `onPart(item, name)`
-  // handles a click on an element with `data-part`, `onArrow(item, by)` the keys to the side (by 1 or -1), and `onKey`
-  // other keys.
+  // handles a click on an element with `data-part`, `onArrow(item, by)` the left and right arrow keys (`by` is 1 for the
+  // key in the direction of the text, or -1), and `onKey` other keys.
   constructor({ label, role, itemRole, row, describe, onOpen, onPart, onArrow, onKey }) {
     Object.assign(this, { row, describe, onOpen, onPart, onArrow, onKey, itemRole, items: [], rows: new Map(),
       indexes: new Map(), active: null });
@@ -99,10 +99,10 @@ export class List {
   #draw() {
     const { rowHeight: height, items, element } = this;
     const first = Math.max(0, Math.floor(element.scrollTop / height) - extraRows);
-    const last = Math.min(items.length, Math.ceil((element.scrollTop + element.clientHeight) / height) + extraRows);
+    const end = Math.min(items.length, Math.ceil((element.scrollTop + element.clientHeight) / height) + extraRows);
     this.space.style.height = `${items.length * height}px`;
     const rows = new Map();
-    for (let index = first; index < last; index += 1) {
+    for (let index = first; index < end; index += 1) {
       const item = items[index];
       let known = this.rows.get(item.id);
       if (!known || known.stamp !== item.stamp) known = { stamp: item.stamp, element: this.#make(item) };

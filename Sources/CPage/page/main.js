@@ -30,9 +30,9 @@ const nameOf = ({ query }) => Object.keys(views).find(name => query.has(name)) |
 // The address of a view: `link("app", "player.volume")`, `link("app", null, { history: "", key: undefined })`.
 function link(suite, key, query) {
   const place = [suite, key].filter(name => name !== undefined && name !== null).map(encodeURIComponent).join("/");
-  const words = Object.entries(query || {}).filter(([, value]) => value !== undefined).map(([name, value]) =>
+  const parameters = Object.entries(query || {}).filter(([, value]) => value !== undefined).map(([name, value]) =>
     value === "" ? name : `${name}=${encodeURIComponent(value)}`);
-  return `#/${place}${words.length ? `?${words.join("&")}` : ""}`;
+  return `#/${place}${parameters.length ? `?${parameters.join("&")}` : ""}`;
 }
 
 function go(...place) {
@@ -43,7 +43,7 @@ function go(...place) {
 
 // The route of the address: `{ suite, key, query }`.
 function readRoute() {
-  const [path, words = ""] = location.hash.slice(1).split("?");
+  const [path, parameters = ""] = location.hash.slice(1).split("?");
   let names;
   try {
     names = path.split("/").slice(1).map(decodeURIComponent);
@@ -51,7 +51,7 @@ function readRoute() {
     names = [];
   }
   const [suite, ...key] = names;
-  return { suite: suite || null, key: key.length && key[0] !== "" ? key.join("/") : null, query: new URLSearchParams(words) };
+  return { suite: suite || null, key: key.length && key[0] !== "" ? key.join("/") : null, query: new URLSearchParams(parameters) };
 }
 
 function showRoute() {
@@ -88,7 +88,7 @@ const updated = el("span.updated");
 // daemon refused the stream.
 let isLive = null, stale = null, refusal = null;
 on("status", (isReachable, problem) => {
-  // The stream of a view begins after the view has its content.
+  // A view begins its stream after it has read its content, so the loading of modules does not delay the first view.
   if (isReachable && !isLive) loadWhenIdle();
   const isBack = isReachable && isLive === false;
   [isLive, refusal] = [isReachable, problem];

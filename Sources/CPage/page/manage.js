@@ -57,7 +57,7 @@ export async function cloneSuite(app, store, fail) {
   const { values, left, hasHidden, hasLocked } = planOf(app, store);
   const note = texts.manage.cloneNote(suite);
   // The new suite gets the schema first, so that its secrets are hidden at once. An attempt has the name of the suite, a
-  // request key for each commit, and the revision of the suite: 0 until it has the schema.
+  // request key for each commit, and the revision of the new suite: 0 until the suite has the schema.
   let attempt = {};
   askForName(texts.manage.cloneTitle(suite), [el("p", texts.manage.plan(values.size, schema !== null)),
     hasHidden && el("p.notice.bad", texts.manage.hiddenDefaults),

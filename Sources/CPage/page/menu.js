@@ -26,11 +26,11 @@ export function menu(label, items) {
 
   // Places the menu below the button, or above the button if there is no room, and within the screen.
   function place() {
-    const [from, size] = [opener.getBoundingClientRect(), list.getBoundingClientRect()];
+    const [anchor, size] = [opener.getBoundingClientRect(), list.getBoundingClientRect()];
     const isRTL = getComputedStyle(opener).direction === "rtl";
-    const left = isRTL ? Math.min(from.left, innerWidth - size.width - 8) : Math.max(8, from.right - size.width);
+    const left = isRTL ? Math.min(anchor.left, innerWidth - size.width - 8) : Math.max(8, anchor.right - size.width);
     list.style.left = `${left}px`;
-    list.style.top = `${from.bottom + size.height > innerHeight ? Math.max(0, from.top - size.height) : from.bottom}px`;
+    list.style.top = `${anchor.bottom + size.height > innerHeight ? Math.max(0, anchor.top - size.height) : anchor.bottom}px`;
   }
 
   return el("span.menu-button", opener, list);

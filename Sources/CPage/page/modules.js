@@ -27,7 +27,7 @@ async function request(file) {
   } catch (error) {
     requests.delete(file);
     failures.set(file, number + 1);
-    // A module that the browser has fetched and cannot run is a defect of the page.
+    // A TypeError means that the browser could not fetch the module. All other errors are defects of the page.
     if (!(error instanceof TypeError)) reportError(error);
     throw new Error(texts.common.moduleFailure);
   }
@@ -37,7 +37,7 @@ async function request(file) {
 const failed = new Set();
 
 // Loads all modules, one after the other, while the page has nothing else to do. The page calls this function when the
-// daemon answers, so parts in view come first.
+// daemon answers, so the function first tries again to load the modules of visible parts that failed.
 export function loadWhenIdle() {
   for (const begin of failed) begin();
   const idle = globalThis.requestIdleCallback ?? setTimeout;

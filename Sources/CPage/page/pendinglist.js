@@ -1,11 +1,11 @@
-// The list of pending actions in the view "Service", which is about the daemon and not about one suite. The stamp of a row is the JSON of its action.
+// The list of the pending actions of all suites, in the view "Service". The `stamp` of a row is the JSON of its action.
 import { bdi, el } from "./dom.js";
 import { print } from "./exact.js";
 import { decisionButtons, whenDue } from "./pending.js";
 import { texts } from "./texts.js";
 import { localTime, changeInfo } from "./words.js";
 
-// The limits of the list, and of the keys of an action.
+// The list shows at most `maxActions` actions, and `maxKeys` keys of each action.
 const maxActions = 100, maxKeys = 8;
 
 // The suites, as links, and the keys that an action concerns.

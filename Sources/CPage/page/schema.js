@@ -23,10 +23,10 @@ export function typesOf(schema) {
   return [];
 }
 
-// The pattern of a text such as #3457d5 or #fff.
+// Matches the `pattern` of a schema for colours with six digits, such as ^#[0-9a-f]{6}$.
 const colour = /^\^#\[[0-9a-fA-F-]{3,9}\](\{6\}|\{6,6\})\$$/;
 
-// The kind of editor for a schema. Without a schema, the value decides.
+// The kind of editor for a schema. If the schema has neither a type nor rules, the value decides.
 export function kindOf(schema, value) {
   if (schema.enum) return "choice";
   if ("const" in schema) return "choice";

@@ -108,7 +108,8 @@ export function settingPanel(app, store, key, { back }) {
     // The reason why the action could not be ended stays.
     if (!pending && pendingBox.querySelector(".error:not([hidden])")) return;
     const hasFocus = pendingBox.contains(document.activeElement);
-    // The pending action of a setting in a list does not have its suites, so this key stands for them.
+    // The list of settings has pending actions without their `suites`. The page then assumes that the action concerns only
+    // this key.
     const action = pending && { suites: [{ suite: store.suite, keys: [key] }], ...pending };
     const number = action?.suites.flatMap(({ keys = [] }) => keys).length;
     pendingBox.replaceChildren(...(action ? [el("div.notice.due", decisionButtons(app, action, {

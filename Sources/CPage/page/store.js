@@ -115,7 +115,7 @@ export class Store {
 
   get #hasPending() { return [...this.settings.values()].some(({ pending }) => pending); }
 
-  // Reads the pending reverts of the suite, and again after a while if a setting has one.
+  // Reads the pending reverts of the suite, and reads them again after a while if a setting has a pending revert.
   async #readPending() {
     clearTimeout(this.timer);
     if (this.isClosed) return;
@@ -152,7 +152,7 @@ export class Store {
     return setting;
   }
 
-  // The last known revision of a key, which may have removed the key.
+  // The last known revision of a key; for a removed key, the revision that removed it.
   #revisionOf(key) { return this.settings.get(key)?.revision ?? this.removed.get(key) ?? 0; }
 
   #markFresh(keys) {

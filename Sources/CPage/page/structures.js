@@ -60,7 +60,8 @@ function jsonEditor(_, value, context) {
   return editor;
 }
 
-// An editor for a value of several types: a choice of the type, and its editor. `allowedTypes` is null for any type.
+// An editor for a value whose schema allows several types: a choice of the type, and the editor for the chosen type.
+// `allowedTypes` is null for any type.
 function typeChoiceEditor(schema, value, { allowedTypes, ...context }) {
   const names = allowedTypes || ["string", "number", "boolean", "array", "object", "null"];
   const element = el("div.choosing");

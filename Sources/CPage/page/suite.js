@@ -14,7 +14,7 @@ import { texts } from "./texts.js";
 import { naturalSortKey, treeRows } from "./tree.js";
 import { shortText, shownValue, sourceBadge, time } from "./words.js";
 
-// How often the page asks for clients, because the stream does not say which commits they have applied.
+// How often, in ms, the page asks the daemon which commits the clients have applied. The stream does not say so.
 export const clientInterval = 3000;
 
 const transfer = (name, ...values) => withModule("./transfer.js", module => module[name](...values));
@@ -22,13 +22,13 @@ const transfer = (name, ...values) => withModule("./transfer.js", module => modu
 export function suiteView(app, firstRoute) {
   const { suite } = firstRoute;
   // A part is the view of a tab. `settings`: the part with the settings, once it was shown; `isCreating`: the person creates the
-  // suite, as the parameter `create` of an address says; `isWaiting`: clients must be asked again.
+  // suite, as the parameter `create` of an address says; `isWaiting`: the page must ask the daemon for the clients again.
   let route = firstRoute, part = null, settings = null, isGone = false, isCreating = false;
   let clientTimer = 0, isWaiting = true;
   const heading = el("h1", { tabindex: -1 }, bdi(suite));
   const tabs = el("nav.tabs", { "aria-label": texts.suite.parts });
   const failure = errorLine();
-  // If the address is that of the link already, a click must set the filter again.
+  // If the page has the address of the link already, the browser ignores a click, but the click must set the filter again.
   const invalid = el("a.mark.bad", { href: app.link(suite, null, { show: "invalid" }), hidden: true, onclick: event => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -215,7 +215,7 @@ function settingsPart(app, store, firstRoute) {
   const query = () => ({ search: search.value.trim() || undefined, show: filter.value || undefined });
   const openKey = (key, more) => app.go(store.suite, key, { ...query(), ...more });
   const keepAddress = debounced(250, () => {
-    // The address may be that of another view already.
+    // The person may have opened another view meanwhile, which has another address.
     if (location.hash.split("?")[0] === app.link(store.suite, key))
       history.replaceState(null, "", app.link(store.suite, key, query()));
   });
@@ -316,7 +316,8 @@ function settingsPart(app, store, firstRoute) {
   let frame = 0;
   const drawSoon = () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(draw); };
 
-  // Opens or closes a group, or moves to the parent or the first child. `by` is 1 or -1.
+  // With `by` 1, opens a closed group, or moves to the first child of an open group. With `by` -1, closes an open group, or
+  // moves to the parent.
   function turn(item, by) {
     const opens = by > 0;
     if (item.group && item.isOpen !== opens) {

@@ -7,7 +7,8 @@ import { texts } from "./texts.js";
 import { naturalSortKey } from "./tree.js";
 import { changeInfo } from "./words.js";
 
-// An element with `data-part` is the mark of invalid values: a click on it opens the suite with only these settings.
+// An element with `data-part` is the mark of invalid values: a click on the mark opens the suite and shows only its invalid
+// settings.
 export function suitesView(app) {
   let suites = [], watch = null, isGone = false;
   // The last commits of suites, by name and revision.

@@ -148,7 +148,8 @@ export class Tray {
     return { ...more, override: this.overriding.length ? "locked" : undefined };
   }
 
-  // Validates all edits by one dry run, so that rules across keys apply, and shows the errors at the edits.
+  // Validates the edits of the next commit by one dry run, so that rules across keys apply, and shows the errors at the edits.
+  // An edit with a mistake has no value that the daemon could check.
   async #check() {
     const edits = this.nextEdits.filter(edit => !edit.mistake);
     if (!edits.length || this.isSending) return;

@@ -39,7 +39,7 @@ export function treeRows(settings, isOpen) {
         index = end;
         continue;
       }
-      // A group that contains only one group becomes one row with it.
+      // A group whose only child is another group becomes one row with that group.
       const group = sharedGroup(key, settings[end - 1].key, dot + 1);
       const opened = isOpen(group);
       rows.push({ id: `g:${group}`, group, label: group.slice(prefixLength, -1), level, size: end - index, isOpen: opened });

@@ -60,7 +60,7 @@ export function undoDialogs(app, suite, isGone, onDone) {
   function planAfterRefusal(plan, problem) {
     const { kind, body, query, others = [], isEverywhere, notices = [] } = plan;
     const { changes = [], conflicts = [] } = problem.body || {};
-    // An undo in several suites cannot have a guard, so the daemon must refuse it after a later change.
+    // A forced undo includes later changes, so it needs a guard (see `confirmPlan`). An undo in several suites cannot have one.
     if (problem.code === "changed_since" && !body.force && !isEverywhere) {
       const notice = [el("p.notice.bad", texts.history.laterChanges),
         el("details", el("summary", texts.history.laterCount(changes.length)), changeList(changes))];
@@ -101,8 +101,9 @@ export function undoDialogs(app, suite, isGone, onDone) {
       option(false, texts.history.onlyHere(suite)), option(true, texts.history.allSuites(others.length + 1)));
   }
 
-  // Shows the effects of an undo or a restore, and makes the changes if the person agrees. If they may undo more than one
-  // commit, a guard makes the daemon refuse them when the state is no longer the state that was shown.
+  // Shows the effects of an undo or a restore, and makes the changes if the person agrees. A restore and a forced undo can
+  // undo more than one commit. They send the entity tag of the dry run as a guard, so that the daemon refuses the request if
+  // the suite has changed since the dialog showed the effects.
   async function confirmPlan(plan) {
     const { kind, body, title, label, query, notices = [], fail, schema, others = [], isEverywhere } = plan;
     const target = isEverywhere ? "v1/undo" : suitePath(suite, kind);

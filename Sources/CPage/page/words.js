@@ -10,7 +10,7 @@ export function sourceBadge(source) {
   return el("span", { class: `badge ${source}`, title }, sign(sourceMarks[source] || "?"), ` ${source}`);
 }
 
-// True if a text is long and looks like the base64 of other content than text.
+// True if a text is probably base64, and not a long word or a hexadecimal number.
 export const isBase64 = text => text.length >= 80 && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text)
   && /[A-Z]/.test(text) && /[a-z]/.test(text) && /[+/=]/.test(text);
 
@@ -71,8 +71,8 @@ export function refreshTimes() {
 
 export const clock = date => date.toLocaleTimeString();
 
-export function sizeText(number) {
-  if (number < 1024) return texts.values.bytes(number);
-  const step = Math.min(3, Math.floor(Math.log2(number) / 10));
-  return `${(number / 1024 ** step).toFixed(1)} ${["", "KB", "MB", "GB"][step]}`;
+export function sizeText(bytes) {
+  if (bytes < 1024) return texts.values.bytes(bytes);
+  const step = Math.min(3, Math.floor(Math.log2(bytes) / 10));
+  return `${(bytes / 1024 ** step).toFixed(1)} ${["", "KB", "MB", "GB"][step]}`;
 }
