@@ -81,10 +81,10 @@ def waiting_gets(scale: Scale) -> Abuse:
 
 def unread_states(scale: Scale) -> Abuse:
     """300 watchers that do not read the state of a suite of 10 MB: 150 long polls and 150 event streams"""
-    request = render("GET", f"{suite(SUITE)}/observe")
+    poll = render("GET", f"{suite(SUITE)}/observe")
     stream = render("GET", f"{suite(SUITE)}/observe", fields=EVENTS)
-    return Abuse(lambda _: [*(Role(send_once(first), 150, read_bytes=0, receive_buffer=SMALL_BUFFER)
-                              for first in (request, stream)), Role(_commits(10, 0.1))],
+    return Abuse(lambda _: [*(Role(send_once(request), 150, read_bytes=0, receive_buffer=SMALL_BUFFER)
+                              for request in (poll, stream)), Role(_commits(10, 0.1))],
                  lambda connection: fill(connection, SUITE, scale.pick(100_000, 5_000), "x" * 85))
 
 

@@ -1,4 +1,4 @@
-"""The servers that the benchmarks compare with the daemon. Each has the configuration that its documentation recommends for
+"""The servers that the benchmarks compare with the daemon. Each server has the configuration that its documentation recommends for
 speed and for the durability of the comparison."""
 
 import os

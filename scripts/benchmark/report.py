@@ -93,7 +93,7 @@ def microseconds(value):
     return f"{value:,.0f} us"
 
 
-def tenths_of_microseconds(value):
+def microseconds_with_tenths(value):
     return f"{value:.1f} us"
 
 
@@ -105,13 +105,13 @@ def percent(share):
     return f"{share * 100:.2f} %"
 
 
-def kilobytes(value):
-    return f"{value / 1e3:.1f} KB"
+def kilobytes(byte_count):
+    return f"{byte_count / 1e3:.1f} KB"
 
 
-def megabytes(value):
-    return f"{value / 1e6:.1f} MB"
+def megabytes(byte_count):
+    return f"{byte_count / 1e6:.1f} MB"
 
 
-def megabytes_per_second(value):
-    return f"{value / 1e6:,.0f} MB/s"
+def megabytes_per_second(bytes_per_second):
+    return f"{bytes_per_second / 1e6:,.0f} MB/s"

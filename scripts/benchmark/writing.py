@@ -17,7 +17,7 @@ from .load import Load, LoadFailed, Meter, RedisSets, Wrk, redis_set, repeat, wr
 from .peers import Etcd, Redis
 from .reading import FORM, SETTING
 from .report import (Required, absolute, compared, compared_loads, cost, microseconds, per_second,
-                     tenths_of_microseconds)
+                     microseconds_with_tenths)
 
 KEYS, KEYS_PER_SUITE = 100_000, 1000
 VALUE_BYTES = 8
@@ -95,13 +95,13 @@ def put(bench):
         yield compared_loads(f"PUT, durability {durability}", per_second, "requests_per_second", loads[durability],
                              loads[peer], peer, Required(">=", bound), remark)
     for name in ("always", "always, protected"):
-        yield absolute(f"PUT {name}, user time", tenths_of_microseconds, values_of(loads[name], "user"), Required("<=", 12))
+        yield absolute(f"PUT {name}, user time", microseconds_with_tenths, values_of(loads[name], "user"), Required("<=", 12))
     for durability, peer, bound in (("always", "redis always", 1.5), ("always, protected", "redis always", 1.5),
                                     ("interval", "redis everysec", 2.5)):
         ours = loads[f"{durability}, one client"]
         yield compared_loads(f"PUT {durability}, one client, p50", microseconds, "p50", ours,
                              loads[f"{peer}, one client"], peer, Required("<=", bound))
-        yield absolute(f"PUT {durability}, one client, user time", tenths_of_microseconds, values_of(ours, "user"),
+        yield absolute(f"PUT {durability}, one client, user time", microseconds_with_tenths, values_of(ours, "user"),
                        Required("<=", 25))
     for durability in ("always", "interval"):
         yield compared_loads(f"{OPERATIONS} operations {durability}, p50", microseconds, "p50",

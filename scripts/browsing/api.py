@@ -1,4 +1,4 @@
-"""Access to the HTTP API of the daemon for flows (the browser tests of the web page), which use it as a second caller beside the
+"""A client of the HTTP API of the daemon. Flows (the browser tests of the web page) use the client as a second caller beside the
 page. Also the sample suite of the flows."""
 
 import json

@@ -18,8 +18,8 @@ PACKAGE, FILE = "axe-playwright-python==0.1.8", "axe_playwright_python/axe.min.j
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], "resultTypes": ["violations"]}
 
 
-def script():
-    """Returns the text of axe-core, and downloads it if no earlier run has."""
+def axe_text():
+    """Returns the JavaScript text of axe-core. Downloads the text if no earlier run has downloaded it."""
     cached = ROOT / ".build/axe.min.js"
     if not cached.exists():
         with tempfile.TemporaryDirectory() as folder:
@@ -130,7 +130,7 @@ def _inspect_views(trial, person, width, dark):
     for address in ADDRESSES:
         _visit(trial, person, address.format(suite))
         person.set_screen(width, 800, dark=dark, less_motion=True)
-        inspect(person, script(), address or "the suites")
+        inspect(person, axe_text(), address or "the suites")
 
 
 def dialogs(trial, person):
@@ -143,19 +143,19 @@ def dialogs(trial, person):
     person.sees("conflict", "#tray")
     for dark in (False, True):
         person.set_screen(1280, 800, dark=dark, less_motion=True)
-        inspect(person, script(), f"a conflict in {'dark' if dark else 'light'}")
+        inspect(person, axe_text(), f"a conflict in {'dark' if dark else 'light'}")
     person.press("Enter", CTRL)
     person.until("document.querySelector('dialog.review')", "the review opens")
-    inspect(person, script(), "the review in dark")
+    inspect(person, axe_text(), "the review in dark")
     person.set_screen(1280, 800)
-    inspect(person, script(), "the review in light")
+    inspect(person, axe_text(), "the review in light")
     person.click("Keep mine", "button", "dialog.review")
     person.close_dialog()
     person.fill("Value", "0.3", EDITOR)
     person.commit()
     for dark in (False, True):
         person.set_screen(1280, 800, dark=dark, less_motion=True)
-        inspect(person, script(), f"the message about a commit in {'dark' if dark else 'light'}")
+        inspect(person, axe_text(), f"the message about a commit in {'dark' if dark else 'light'}")
     person.visit(trial.origin, f"#/{suite}?schema")
     person.until("document.querySelector('textarea.code')?.value.includes('crossfade')", "the editor has the schema")
     text = person.evaluate("document.querySelector('textarea.code').value")
@@ -166,7 +166,7 @@ def dialogs(trial, person):
         person.until(f"document.querySelector('{result}')", f"{result} appears")
         for dark in (False, True):
             person.set_screen(1280, 800, dark=dark, less_motion=True)
-            inspect(person, script(), f"{result} in {'dark' if dark else 'light'}")
+            inspect(person, axe_text(), f"{result} in {'dark' if dark else 'light'}")
     person.close_dialog()
     person.click("Revert", "button", "main")
     trial.api.send("POST", "transaction", {"do": [{"op": "set", "suite": each, "key": "feature.a", "value": True} for each in (suite, "other")]})
@@ -178,18 +178,18 @@ def dialogs(trial, person):
             person.set_screen(width, 800, dark=dark, less_motion=True)
             person.click(opener, "button", "main")
             person.until("document.querySelector('[role=menuitem]')", "the menu is open")
-            inspect(person, script(), f"the menu {opener}, {width} wide")
+            inspect(person, axe_text(), f"the menu {opener}, {width} wide")
         person.click(item, "[role=menuitem]", "main")
         person.sees(title, "dialog")
         for width, dark in ((320, True), (1280, False)):
             person.set_screen(width, 800, dark=dark, less_motion=True)
-            inspect(person, script(), f"the dialog {item}, {width} wide")
+            inspect(person, axe_text(), f"the dialog {item}, {width} wide")
         person.close_dialog()
     person.set_screen(320, 640)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     # A placeholder that fades in has a low contrast.
     person.until("!document.querySelector('.loading')", "the panel is loaded")
-    inspect(person, script(), "a narrow screen")
+    inspect(person, axe_text(), "a narrow screen")
     person.click("Back to the list", "button", ".panel")
     person.until("document.querySelector('.list .row')?.getClientRects().length", "back leads to the list")
     person.set_screen(1280, 800)

@@ -1,7 +1,7 @@
 """The flows of clients: the programs that report which revision of a suite they have applied. `trial` has the daemon and
 its API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample suite."""
 
-from browsing.axe import inspect, script
+from browsing.axe import axe_text, inspect
 from browsing.editing import equal
 
 # The button in the head of a suite that says how many clients have its revision.
@@ -40,7 +40,7 @@ def reported_clients(trial, person):
     equal("the first client", person.evaluate("document.querySelector('dialog li strong').textContent"), "web3")
     for width, dark in ((1280, False), (1280, True), (320, False), (320, True)):
         person.set_screen(width, 800, dark=dark, less_motion=True)
-        inspect(person, script(), f"the clients, {width} wide, {'dark' if dark else 'light'}")
+        inspect(person, axe_text(), f"the clients, {width} wide, {'dark' if dark else 'light'}")
         equal(f"the width of the page at {width}", person.evaluate("document.documentElement.scrollWidth") <= width, True)
     # The list and the button follow the reports.
     report("web3", applied=new)
@@ -49,4 +49,4 @@ def reported_clients(trial, person):
     person.sees("3 of 3 clients have this revision", ".head")
     for dark in (True, False):
         person.set_screen(320, 800, dark=dark, less_motion=True)
-        inspect(person, script(), f"the button, {'dark' if dark else 'light'}")
+        inspect(person, axe_text(), f"the button, {'dark' if dark else 'light'}")

@@ -2,7 +2,7 @@
 its API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample suite."""
 
 from browsing.api import API
-from browsing.axe import inspect, script
+from browsing.axe import axe_text, inspect
 from browsing.editing import EDITOR, equal, open_setting
 from browsing.person import CTRL
 
@@ -28,7 +28,7 @@ def pending_setting(trial, person):
     api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.sees("Live", "#state")
-    # Another caller makes, moves and confirms a change.
+    # Another caller makes a change with a deadline, extends the deadline, and confirms the change.
     first = _change(api, suite, {"player.volume": 0.1, "look.theme": "light"}, confirm="100")
     person.sees("unless confirmed", ".panel")
     person.sees("The buttons act on all 2 settings", ".panel")
@@ -153,7 +153,7 @@ def pending_errors(trial, person):
         action = _change(api, suite, {"player.volume": 0.1 if "service" in place else 0.2}, confirm="1h")
         person.visit(trial.origin, place)
         person.sees("unless confirmed", within)
-        # The answer is lost once.
+        # The browser blocks the first request, so the page gets no answer.
         person.call("Network.setBlockedURLs", urls=["*/v1/pending/*"])
         person.click(label, "button", within)
         person.sees("The daemon does not answer. Try again", within)
@@ -186,7 +186,7 @@ def pending_axe(trial, person):
         name = f"{width} wide, {'dark' if dark else 'light'}"
 
         def check_view(what):
-            inspect(person, script(), f"{what}, {name}")
+            inspect(person, axe_text(), f"{what}, {name}")
             equal(f"the width of {what}", person.evaluate("document.documentElement.scrollWidth"), width)
 
         person.visit(trial.origin, "#/?service")

@@ -25,7 +25,7 @@ def open_setting(person, suite, key):
 
 
 def editors(trial, person):
-    """Each schema gets its editor, and all edits become one commit with a note."""
+    """Each kind of schema has its own editor, and all edits become one commit with a note."""
     suite = "editors"
     trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}")
@@ -151,7 +151,7 @@ def suite_without_schema(trial, person):
 
 
 def conflicts(trial, person):
-    """Of two people who edit a setting, the later person sees both values, and chooses."""
+    """Of two people who edit a setting, the person who commits later sees both values, and chooses."""
     with trial.another_person() as other:
         other.begin_flow()
         _edit_same_setting(trial, person, other)

@@ -78,7 +78,7 @@ def drafts(trial, person):
 
 
 def unreachable(trial, person):
-    """A view that is opened while the daemon does not answer does not claim that there is nothing, and recovers."""
+    """A view that is opened while the daemon does not answer says so instead of showing an empty list, and recovers."""
     suite = "unknown"
     trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}")

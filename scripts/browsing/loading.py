@@ -110,7 +110,7 @@ def slow_module(trial, person):
 
 
 def reader_menu(trial, person):
-    """The menu of a suite has for a reader the actions that a reader may use."""
+    """The menu of a suite has only the actions that the caller has the rights for."""
     protected = trial.start_protected()
     try:
         API(protected.origin, protected.tokens["owner"]).put("app", "a", 1)

@@ -159,7 +159,8 @@ def restoring(trial, person):
 
 
 def schemas(trial, person):
-    """A check shows the mistakes of a schema and the values that it would refuse. A person applies it and keeps such values."""
+    """A check shows the mistakes of a schema and the stored values that the schema does not allow. A person applies the schema, and
+    keeps these values."""
     suite = "schemas"
     trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}?schema")
@@ -357,7 +358,7 @@ def tokens(trial, person):
 
 
 def rights(trial, person):
-    """A person with the right to it overrides a lock, while edits of other keys wait. The history shows the commits of one
+    """A person overrides the lock of a key with the right `override` on this key, while edits of other keys wait. The history shows the commits of one
     caller."""
     protected = trial.start_protected()
     try:

@@ -13,7 +13,7 @@ KEYS = {"Enter": 13, "Escape": 27, "Tab": 9, "Space": 32, "Delete": 46, "Home": 
 # The modifier of the DevTools protocol for the key Ctrl.
 CTRL = 2
 
-# Finds what can be clicked or filled by what a screen reader would call it.
+# Finds a visible control by the name that a screen reader would read: its `aria-label`, its text, or the text of its labels.
 FIND_CONTROL = """(name, kind, within) => [...document.querySelector(within).querySelectorAll(kind)].find(each =>
   each.getClientRects().length && !each.closest('[hidden]') && [each.getAttribute('aria-label'), each.textContent.trim(),
     [...(each.labels || [])].map(label => label.textContent.trim()).join(' ')].includes(name))"""

@@ -324,7 +324,7 @@ await test("The time of the daemon follows the field Date of an answer, unless t
   }
 });
 
-await test("A caller may end an action with the right to write every key that the action concerns, and its schema", () => {
+await test("A caller may end an action with the right to write all its keys, and the right to change the schema if the action changes it", () => {
   const may = (grant, scope) => mayEnd({ caller: new Caller({ name: "me", grants: [grant] }) }, { suites: [scope] });
   for (const [grant, scope, wanted] of [["*:read,write", { suite: "a", keys: ["x", "y"] }, true], ["*:read", { suite: "a", keys: ["x"] }, false],
     ["a/x:read,write", { suite: "a", keys: ["x"] }, true], ["a/x:read,write", { suite: "a", keys: ["x", "y"] }, false],

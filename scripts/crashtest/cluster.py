@@ -1,8 +1,8 @@
 """Crash test of three daemons that share three members of etcd. The test kills and pauses daemons and members during writes.
 
-Each write adds 1 to two counters with an Idempotency-Key. The writer repeats it at any daemon until a daemon answers. At the
-end, each counter must be equal to its number of writes, and all daemons must return the same bytes and the same epoch. After
-each fault, all writers must succeed again within ten seconds.
+Each write adds 1 to two counters with an Idempotency-Key. The writer repeats a write at random daemons until a daemon
+acknowledges the write. At the end, each counter must be equal to its number of writes, and all daemons must return the same
+bytes and the same epoch. After each fault, all writers must succeed again within ten seconds.
 """
 
 import contextlib

@@ -1,8 +1,8 @@
 """The ledger: the values that the daemon has acknowledged or returned, and the writes that have no answer yet.
 
 A *setting* is a pair of suite and key. An *observation* is a revision and the value that a setting had at this revision. It
-comes from the acknowledgement of a write or from a read, because the daemon must not lose a value after either of them. The
-value None means that the setting has no value.
+comes from the acknowledgement of a write or from a read, because the daemon must not lose a value that it has acknowledged or
+returned. The value None means that the setting has no value.
 """
 
 from dataclasses import dataclass, field

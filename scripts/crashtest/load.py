@@ -58,7 +58,7 @@ class Load:
         self.ended = False
 
     def run(self, port, seconds, end):
-        """Sends requests for `seconds`, calls `end`, and reads all answers that still arrive."""
+        """Sends requests for `seconds`, calls `end`, which stops or kills the daemon, and reads all answers that still arrive."""
         selector = selectors.DefaultSelector()
         clients = [Client(number, port, PIPELINE_DEPTH if number % 2 else 1) for number in range(CONNECTIONS)]
         for client in clients:

@@ -103,8 +103,8 @@ class Write(Request):
 
 
 class Repeat(Write):
-    """A repetition of a PUT, sent after it on the same connection. It changes nothing. The daemon must not answer before the
-    first PUT is durable, because the answer confirms the value."""
+    """A repetition of a PUT that a connection has just sent. The repetition changes nothing. The daemon must not answer it before
+    the first PUT is durable, because the answer confirms the value."""
 
     def __init__(self, setting, value):
         super().__init__("PUT", path(setting), value, sets={setting: value})

@@ -28,10 +28,10 @@ def snapshot_options(journal_bytes=None, interval_seconds=None):
     return {"snapshot": {name: value for name, value in limits.items() if value is not None}}
 
 
-def build(configuration="release", run=True, product="settingsd", options=()):
-    """Returns the path of a program of the package. Builds the program first, unless `run` is false."""
+def build(configuration="release", compiles=True, product="settingsd", options=()):
+    """Returns the path of a program of the package. Compiles the program first, unless `compiles` is false."""
     command = ["swift", "build", "-c", configuration, "--product", product, *options]
-    if run:
+    if compiles:
         subprocess.run(command, cwd=ROOT, check=True, stdout=2)
     folder = subprocess.run([*command[:4], "--show-bin-path"], cwd=ROOT, check=True, capture_output=True, text=True)
     return pathlib.Path(folder.stdout.strip()) / product

@@ -61,7 +61,8 @@ class Service:
         self._reader.start()
 
     def await_ready(self, within=60):
-        """Waits until the program is ready, at most `within` seconds. Returns the seconds from the launch to the line that matches `ready`."""
+        """Waits until the program is ready, at most `within` seconds. Returns the seconds from the launch to the line that
+        matches `ready`."""
         if not self._ready_or_ended.wait(within):
             self.kill()
             raise ServiceFailed(f"{self.name} was not ready after {within} s; it printed:\n{self.printed()}")
@@ -121,7 +122,7 @@ class Service:
     def reset_peak(self):
         """Makes the present resident memory the peak."""
         with open(f"/proc/{self.pid}/clear_refs", "w") as clear_refs:
-            clear_refs.write("5")  # 5 means VmHWM, the peak of the resident memory.
+            clear_refs.write("5")  # The kernel resets VmHWM, the peak of the resident memory, for the value 5.
 
     def _status_bytes(self, name):
         with open(f"/proc/{self.pid}/status") as status:

@@ -1,5 +1,5 @@
 """Makes the manual pages: fills the templates in config/package/man with the help texts and the tables of docs/reference.
-`usage` is the parsed help text of settingsd (usage.py); `commands` are those of `settings` (commands.py)."""
+`usage` is the parsed help text of settingsd (usage.py); `commands` are the parsed commands of the help text of `settings` (commands.py)."""
 
 import re
 

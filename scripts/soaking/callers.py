@@ -1,4 +1,4 @@
-"""The clients of a soak test. Each is a thread that sends requests and checks the status and the content of the answers.
+"""The clients of a soak test. Each client is a thread that sends requests and checks the status and the content of the answers.
 
 The soak test kills and restarts the daemon. A run is the time from a start to the next end. The suites of the test have names
 that begin with "own.", and the grants of operating.py say who may use which suite.
