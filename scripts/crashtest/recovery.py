@@ -83,24 +83,24 @@ class Recovery:
         """Checks that a setting has its newest observed value, or the value of a pending write."""
         revision, value = current
         known = self.ledger.settings.get(setting, Observations())
-        last, expected = known.newest(max_revision)
+        observed_revision, expected = known.newest(max_revision)
         writes = [write for write in pending if setting in write.settings()]
         if value is None:
             may_be_removed = any(setting in write.sets and write.sets[setting] is None for write in writes)
             # A removal has no revision in `found`, so an acknowledged removal after `max_revision` may have survived.
             if expected is None or may_be_removed or (self.may_lose and any(
-                    value is None and at > last for at, value in known.values.items())):
+                    value is None and at > observed_revision for at, value in known.values.items())):
                 return
-            raise Broken(f"{name(setting)} has no value; it was {shortened(expected)} at revision {last}")
-        if revision < last:
+            raise Broken(f"{name(setting)} has no value; it was {shortened(expected)} at revision {observed_revision}")
+        if revision < observed_revision:
             raise Broken(f"{name(setting)} is {shortened(value)} of revision {revision}, but it was "
-                         f"{shortened(expected)} at revision {last}: an acknowledged write is lost")
-        if revision == last:
+                         f"{shortened(expected)} at revision {observed_revision}: an acknowledged write is lost")
+        if revision == observed_revision:
             if value != expected:
-                raise Broken(f"{name(setting)} is {shortened(value)} at revision {last}, but it was {shortened(expected)}")
+                raise Broken(f"{name(setting)} is {shortened(value)} at revision {observed_revision}, but it was {shortened(expected)}")
         elif not any(setting in write.adds or write.sets[setting] == value for write in writes):
             raise Broken(f"{name(setting)} is {shortened(value)} of revision {revision}, which no client has written; "
-                         f"it was {shortened(expected)} at revision {last}")
+                         f"it was {shortened(expected)} at revision {observed_revision}")
         elif setting not in BALANCES and not any(write.sets[setting] == value and write.min_revision < revision
                                                for write in writes):
             raise Broken(f"{name(setting)} is {shortened(value)}, but revision {revision} is older than its write")
@@ -113,13 +113,13 @@ class Recovery:
             if before is not None and after <= before:
                 raise Broken(f"{name(setting)} was {before} at revision {earlier} and {after} at {later}")
         revision, value = current
-        last, seen = series[-1]
+        observed_revision, seen = series[-1]
         unanswered = sum(setting in write.adds for write in pending)
-        if revision < last or (value or 0) < (seen or 0):
-            raise Broken(f"{name(setting)} is {value} of revision {revision}, but it was {seen} at revision {last}: "
+        if revision < observed_revision or (value or 0) < (seen or 0):
+            raise Broken(f"{name(setting)} is {value} of revision {revision}, but it was {seen} at revision {observed_revision}: "
                          f"acknowledged additions are lost")
-        if (revision == last) != (value == seen) or (value or 0) > (seen or 0) + unanswered:
-            raise Broken(f"{name(setting)} is {value} of revision {revision}; it was {seen} at revision {last}, and "
+        if (revision == observed_revision) != (value == seen) or (value or 0) > (seen or 0) + unanswered:
+            raise Broken(f"{name(setting)} is {value} of revision {revision}; it was {seen} at revision {observed_revision}, and "
                          f"only {unanswered} additions have no answer")
 
     @staticmethod

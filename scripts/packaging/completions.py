@@ -12,14 +12,14 @@ def bash(usage):
         if words := choices(argument):
             cases.append(f"{flag}) COMPREPLY=($(compgen -W '{' '.join(words)}' -- \"$word\")); return ;;")
         elif argument in (FOLDER, FILE):
-            kind = "-d" if argument == FOLDER else "-f"
-            cases.append(f"{flag}) compopt -o filenames; COMPREPLY=($(compgen {kind} -- \"$word\")); return ;;")
+            compgen_flag = "-d" if argument == FOLDER else "-f"
+            cases.append(f"{flag}) compopt -o filenames; COMPREPLY=($(compgen {compgen_flag} -- \"$word\")); return ;;")
         elif argument:
             cases.append(f"{flag}) return ;;")
     commands = []
     for name, (words, _) in usage.commands.items():
-        kind = {FILE: "-f", FOLDER: "-d", None: None}[_operand_kind(words)]
-        paths = f"; compopt -o filenames; COMPREPLY=($(compgen {kind} -- \"$word\"))" if kind else ""
+        compgen_flag = {FILE: "-f", FOLDER: "-d", None: None}[_operand_kind(words)]
+        paths = f"; compopt -o filenames; COMPREPLY=($(compgen {compgen_flag} -- \"$word\"))" if compgen_flag else ""
         commands.append(f"{name}) words='{' '.join(_literal_words(words) + _options(words))}'{paths} ;;")
     words = [*usage.commands, *(option.flag for option in usage.options)]
     return f"""\

@@ -252,6 +252,8 @@ export class Watch {
   }
 }
 
+// The caller and its grants. A grant is `SUITES:RIGHTS` or `SUITES/KEYS:RIGHTS`. The right `admin` includes `metrics` and
+// `reload`.
 export class Caller {
   constructor({ name, grants, expires }) {
     Object.assign(this, { name, expires });
@@ -264,6 +266,7 @@ export class Caller {
     });
   }
 
+  // True if a grant has the right on the key or, without `key`, on any key of the suite.
   may(right, suite, key) {
     return this.grants.some(grant => grant.rights.includes(right) && fits(grant.suites, suite)
       && (grant.keys === undefined || key === undefined || fits(grant.keys, key)));

@@ -64,7 +64,7 @@ export function searchView(app, route) {
     announce(progress.textContent);
   }
 
-  // Returns the settings of a suite that match, at most one more than the view shows.
+  // Returns the matching settings of a suite. If the keys are not in memory, returns at most one setting more than the view shows.
   async function searchSuite({ suite, revision }, countRequest) {
     // A suite that has changed has another revision, so its keys are read again.
     const id = `${suite} ${revision}`;
