@@ -62,7 +62,7 @@ def unfinished_bodies(scale: Scale) -> Abuse:
 
 def large_values(scale: Scale) -> Abuse:
     """20 connections, each with 10 pipelined PUTs of a value of 10 MB"""
-    # `load` stores the last value. The PUTs alternate between the other two, so that each PUT changes its key.
+    # `load` stores the third value. The PUTs alternate between the first two values, so that each PUT changes its key.
     values = [[first, *numbers(scale.pick(10 * MB, MB))] for first in range(3)]
 
     def script(name: str) -> Callable[[], Script]:

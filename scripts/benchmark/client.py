@@ -1,4 +1,4 @@
-"""Benchmarks of the Swift client: the time and memory that it costs the program that uses it.
+"""Benchmarks of the Swift client: the time and the memory that the client takes in a program.
 
 Each function yields rows of the table of scripts/bench: `compared` makes a row with the ratio to another server, `absolute` a
 row with a figure of the daemon alone. `Required` is the limit for the ratio or for the figure.

@@ -38,7 +38,8 @@ def links(trial, person):
 
 
 def filters(trial, person):
-    """The address has the search and the filter of a suite, and sets them. They stay when a panel or the history opens."""
+    """The address contains the search and the filter of a suite, and a visit to the address sets both. Both stay when a panel or
+    the history opens."""
     trial.api.create_sample_suite("filters")
     person.visit(trial.origin, "#/filters")
     person.fill("Search settings", "player.", "main")

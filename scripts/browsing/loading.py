@@ -40,7 +40,7 @@ def failed_modules(trial, person):
     trial.api.create_sample_suite(suite)
 
     def open_with_failure(name, within, act):
-        """Opens a view by `act` while its module cannot be loaded, and then by Try again when it can."""
+        """Opens a view with `act` while its module cannot be loaded, and then with the button "Try again" while it can be loaded."""
         person.call("Network.setBlockedURLs", urls=[f"*/{name}.js*"])
         person.visit(trial.origin, f"#/{suite}/player.volume")
         person.sees("Live", "#state")

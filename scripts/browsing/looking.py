@@ -34,7 +34,8 @@ def suites(trial, person):
 
 
 def live_changes(trial, person):
-    """A change of another caller is shown and marked. The page says that it is offline, and later shows every change."""
+    """A change of another caller is shown and marked. Without the daemon, the page says that it is offline. After a restart of the
+    daemon, the page shows every change."""
     suite = "live"
     trial.api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
@@ -358,8 +359,8 @@ def tokens(trial, person):
 
 
 def rights(trial, person):
-    """A person overrides the lock of a key with the right `override` on this key, while edits of other keys wait. The history shows the commits of one
-    caller."""
+    """A person overrides the lock of a key with the right `override` on this key, while edits of other keys wait. The history
+    shows the commits of one caller."""
     protected = trial.start_protected()
     try:
         owner = API(protected.origin, protected.tokens["owner"])

@@ -190,7 +190,7 @@ def dropping(trial, person):
 
 
 def missing_names(trial, person):
-    """For a mistyped suite or key the page says that it does not exist and suggests names. A person creates a suite or a
+    """For a mistyped name of a suite or key, the page says that the name does not exist, and suggests similar names. A person creates a suite or a
     setting only by a button."""
     trial.api.create_sample_suite("com.example.player")
     for part in ("", "?schema", "?compare"):

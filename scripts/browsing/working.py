@@ -148,7 +148,7 @@ def panel_order(trial, person):
 
 
 def commit_message(trial, person):
-    """After a commit a message has its revision and its changes, and can undo it. A view that waits for an answer shows that
+    """After a commit, a message shows the revision and the changes of the commit, and a button undoes the commit. A view that waits for an answer shows that
     it loads."""
     suite = "committed"
     trial.api.create_sample_suite(suite)

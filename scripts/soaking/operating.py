@@ -15,7 +15,8 @@ from .callers import Caller, UnexpectedAnswer
 # These limits are small, so that the daemon often writes snapshots and removes history, and its memory soon stops growing.
 JOURNAL_BYTES, HISTORY_COMMITS, HISTORY_BYTES = 4 << 20, 2_000, 8 << 20
 SCRUB_SECONDS = 2
-# The rights of each token. Only the writer NAME writes to the suite own.NAME; the writer `local` does so by its Unix user.
+# The rights of each token. Only the writer NAME writes to the suite own.NAME; the writer `local` has no token, and gets
+# its rights by its Unix user.
 GRANTS = {
     "writer": ["own.writer-*:read,write", "own.local:read"], "reader": ["own.writer-1:read"],
     "guest": ["own.*:read"], "admin": ["*:admin"],

@@ -67,7 +67,7 @@ export function commitRow(app, suite, commit, dialogs, { suiteLink, name, keys =
 export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
   // The number of the newest call of `load`, and the number of the call that waits for its answer, or 0.
   let commits = [], next, newestLoad = 0, runningLoad = 0;
-  // The element of each commit. It stays the same, so that the focus and the pointer stay on the commit.
+  // The element of each commit. `draw` reuses the elements, so that the focus and the pointer stay on a commit.
   const rows = new Map();
   const id = ({ suite, revision }) => `${suite} ${revision}`;
   const failure = errorLine();

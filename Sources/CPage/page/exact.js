@@ -76,7 +76,7 @@ export function parse(text, depthLimit = Infinity, places) {
   const skip = () => { if (text.charCodeAt(at) <= 32) take(space); };
   const unexpected = (place = at) => failure(place, place < text.length
     ? texts.json.unexpected(JSON.stringify(String.fromCodePoint(text.codePointAt(place)))) : texts.json.ended);
-  // Skips space, and the character if it is the next one.
+  // Skips space. If `character` is next, skips the character, too, and returns true.
   const next = character => {
     skip();
     if (text[at] !== character) return false;

@@ -94,7 +94,7 @@ function rules(schema) {
     choices && texts.rules.oneOf(`${choices}${schema.enum.length > 8 ? ", …" : ""}`)].filter(Boolean);
 }
 
-// One line: the type and its rules.
+// The types and the rules of a schema, on one line.
 export function summary(schema) {
   const { text, list, or, seeSchema, anyValue } = texts.rules;
   const names = typesOf(schema).map(type => type === "string" ? text : type === "array" ? list : type);

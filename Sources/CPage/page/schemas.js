@@ -211,7 +211,8 @@ export function schemaView(app, store, onDraft) {
     report.scrollIntoView({ block: "nearest" });
   }
 
-  // Returns the message about a refusal. If another caller has changed the schema, it is `changedBefore`.
+  // Returns the message about a refusal. If another caller has changed the schema, the message is
+  // `changedBefore`.
   async function whyRefused(problem, changedBefore) {
     if (problem.code !== "precondition_failed") return problem.message;
     await readAgain();

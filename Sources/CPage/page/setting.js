@@ -22,7 +22,7 @@ export const panelHead = (back, heading) => el("div.panel-head",
 export function settingPanel(app, store, key, { back }) {
   // The tray has the edits that are not committed.
   const { tray } = app;
-  // `editorInputs`: what the editor was made for; `shown`: the value that it shows; `pastRevision`: the revision of the
+  // `editorInputs`: what the editor was made for; `shown`: the value in the editor; `pastRevision`: the revision of the
   // setting whose history is shown.
   let editor = null, editorInputs = "", shown = noValue, isGone = false, pastRevision = null;
   let isDescriptionOpen = false;

@@ -91,7 +91,8 @@ export class Store {
   // Applies changes from the stream or from the answer to a write. A change that is older than the setting is skipped.
   apply(changes) {
     this.meanwhile?.push(...changes);
-    // A change has no schema of a new setting and no errors of an invalid value, so these keys are read again.
+    // `toRead`: the keys of new settings and of invalid values. A change does not contain their schemas and errors, so the store
+    // reads these keys again.
     const keys = [], toRead = [];
     for (const change of changes) {
       if (change.suite !== undefined && change.suite !== this.suite) continue;

@@ -99,7 +99,8 @@ export class Tray {
   // Compares the edits with the current settings of a suite. A setting that was changed makes a conflict.
   compare(store) {
     this.store = store;
-    // The stream can deliver the changes of the page's own commit before its answer, so `commit` compares after the answer.
+    // The stream can deliver the changes of the page's own commit before the answer to the commit, so `commit`
+    // compares after the answer.
     if (this.isSending) return;
     let isChanged = false;
     for (const edit of this.edits.values()) {
