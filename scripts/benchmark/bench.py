@@ -54,7 +54,8 @@ class Bench:
         return kind(self.path(kind.__name__.lower()), *arguments)
 
     def run_rounds(self, **contenders):
-        """Calls the function of every contender once in each round, one at a time. Returns the list of results of each contender.
+        """Calls the function of every contender once in each round, one at a time. A contender is a server, or a server with another
+        load. Returns the list of results of each contender.
 
         Every second round has the reverse order, so that no contender always runs after the same other contender.
         """

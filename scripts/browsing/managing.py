@@ -190,8 +190,8 @@ def dropping(trial, person):
 
 
 def missing_names(trial, person):
-    """For a mistyped name of a suite or key, the page says that the name does not exist, and suggests similar names. A person creates a suite or a
-    setting only by a button."""
+    """For a mistyped name of a suite or key, the page says that the name does not exist, and suggests similar names. A
+    person creates a suite or a setting only by a button."""
     trial.api.create_sample_suite("com.example.player")
     for part in ("", "?schema", "?compare"):
         person.visit(trial.origin, f"#/com.exmaple.player{part}")

@@ -159,7 +159,7 @@ const until = async (condition, what) => {
   }
 };
 
-await test("A watch closes a stream that it cannot handle before it opens the next stream", async () => {
+await test("A watch closes a stream whose events the listener cannot handle before the watch opens the next stream", async () => {
   const signals = [];
   let opened = 0;
   const fail = () => { throw new Error("this event cannot be handled"); };
@@ -176,7 +176,7 @@ await test("A watch closes a stream that it cannot handle before it opens the ne
   }));
 });
 
-await test("An event that is not JSON makes a watch read the state again, and the stream goes on", async () => {
+await test("A watch delivers a reset for an event that is not JSON, and the stream goes on", async () => {
   const events = [];
   let opened = 0;
   await replacing("reportError", () => {}, () => replacing("fetch", async () => {
@@ -226,7 +226,7 @@ await test("Names that share the text before a dot form a group, and a chain of 
   equal(rows(["x.y.a", "x.y.b"]), ["x.y (2)", " a", " b"]);
 });
 
-await test("The steps between two lists remove and add as few elements as possible", () => {
+await test("The steps between two lists remove and add as few elements as possible; in long lists, only the common beginning and end stay", () => {
   const stepsText = (one, other) => steps([...one], [...other]).map(([kind, text]) =>
     ({ span: "", del: "-", ins: "+" })[kind] + text).join("");
   equal(stepsText("abcdef", "abxdyf"), "ab-c+xd-e+yf");

@@ -18,12 +18,12 @@ async function settingsAt(suite, at) {
 
 // The changes from one suite to another, and the number of secrets whose values the caller may not read.
 async function compareSuites(from, to) {
-  const [one, other] = await Promise.all([settingsAt(...from), settingsAt(...to)]);
+  const [fromSettings, toSettings] = await Promise.all([settingsAt(...from), settingsAt(...to)]);
   const changes = [];
   let hidden = 0;
-  for (const key of new Set([...one.keys(), ...other.keys()])) {
+  for (const key of new Set([...fromSettings.keys(), ...toSettings.keys()])) {
     const unset = { value: null, source: "unset" };
-    const [old, now] = [one.get(key) || unset, other.get(key) || unset];
+    const [old, now] = [fromSettings.get(key) || unset, toSettings.get(key) || unset];
     if (old.value === undefined || now.value === undefined) { hidden += 1; continue; }
     // A stored value and an equal default are no difference, unlike an unset or invalid setting.
     if (isSame(old.value, now.value) && (old.source === now.source || ![old.source, now.source].some(source =>

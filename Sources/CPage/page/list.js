@@ -88,9 +88,9 @@ export class List {
 
   move(index) {
     if (!this.items.length) return;
-    const place = Math.max(0, Math.min(this.items.length - 1, index));
-    this.active = this.items[place].id;
-    const [top, view] = [place * this.rowHeight, this.element.clientHeight];
+    const target = Math.max(0, Math.min(this.items.length - 1, index));
+    this.active = this.items[target].id;
+    const [top, view] = [target * this.rowHeight, this.element.clientHeight];
     if (top < this.element.scrollTop) this.element.scrollTop = top;
     else if (top + this.rowHeight > this.element.scrollTop + view) this.element.scrollTop = top + this.rowHeight - view;
     this.#draw();
@@ -143,9 +143,9 @@ export class List {
   #key(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target !== this.element) return;
     this.#allowMark();
-    const place = this.active === null ? -1 : this.indexes.get(this.active);
+    const current = this.active === null ? -1 : this.indexes.get(this.active);
     const pageRows = Math.max(1, Math.floor(this.element.clientHeight / this.rowHeight) - 1);
-    const moves = { ArrowDown: place + 1, ArrowUp: place - 1, PageDown: place + pageRows, PageUp: place - pageRows, Home: 0,
+    const moves = { ArrowDown: current + 1, ArrowUp: current - 1, PageDown: current + pageRows, PageUp: current - pageRows, Home: 0,
       End: this.items.length - 1 };
     const backKey = getComputedStyle(this.element).direction === "rtl" ? "ArrowRight" : "ArrowLeft";
     if (event.key in moves) this.move(moves[event.key]);

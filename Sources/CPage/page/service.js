@@ -9,7 +9,7 @@ import { sizeText } from "./words.js";
 const refreshInterval = 2000, maxSamples = 90;
 
 export function serviceView(app) {
-  let isGone = false, timer = 0, last = null;
+  let isGone = false, timer = 0, previous = null;
   const samples = [];
   const facts = el("dl.facts-list"), conditions = el("ul.conditions"), charts = el("div.cards"),
     daemons = el("div.card", { hidden: true });
@@ -74,13 +74,13 @@ export function serviceView(app) {
       ...Object.entries(ready.conditions || {}).map(([name, state]) => el("li", conditionText(state, `${name}: ${state}`))));
     if (!now) return charts.replaceChildren(el("p.notice", texts.service.noMetrics));
     const time = Date.now();
-    if (last) {
-      const seconds = (time - last.time) / 1000;
-      const rate = name => Math.max(0, (now.get(name) - last.now.get(name)) / seconds);
+    if (previous) {
+      const seconds = (time - previous.time) / 1000;
+      const rate = name => Math.max(0, (now.get(name) - previous.now.get(name)) / seconds);
       samples.push({ writes: rate("settingsd_commit_seconds_count"), watchers: now.get("settingsd_watchers") });
       if (samples.length > maxSamples) samples.shift();
     }
-    last = { time, now };
+    previous = { time, now };
     charts.replaceChildren(chart(texts.service.commits, samples.map(each => each.writes), 1),
       chart(texts.service.watchers, samples.map(each => each.watchers), 0));
   }
