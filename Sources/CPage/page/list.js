@@ -145,8 +145,8 @@ export class List {
     this.#allowMark();
     const current = this.active === null ? -1 : this.indexes.get(this.active);
     const pageRows = Math.max(1, Math.floor(this.element.clientHeight / this.rowHeight) - 1);
-    const moves = { ArrowDown: current + 1, ArrowUp: current - 1, PageDown: current + pageRows, PageUp: current - pageRows, Home: 0,
-      End: this.items.length - 1 };
+    const moves = { ArrowDown: current + 1, ArrowUp: current - 1, PageDown: current + pageRows,
+      PageUp: current - pageRows, Home: 0, End: this.items.length - 1 };
     const backKey = getComputedStyle(this.element).direction === "rtl" ? "ArrowRight" : "ArrowLeft";
     if (event.key in moves) this.move(moves[event.key]);
     else if (event.key === "Enter" && this.activeItem) this.onOpen(this.activeItem, event);
