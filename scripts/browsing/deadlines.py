@@ -29,16 +29,16 @@ def pending_setting(trial, person):
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.sees("Live", "#state")
     # Another caller makes a change with a deadline, extends the deadline, and confirms the change.
-    first = _change(api, suite, {"player.volume": 0.1, "look.theme": "light"}, confirm="100")
+    action = _change(api, suite, {"player.volume": 0.1, "look.theme": "light"}, confirm="100")
     person.sees("unless confirmed", ".panel")
     person.sees("The buttons act on all 2 settings", ".panel")
     person.until(f"{MARKS} === 2", "both settings are marked")
     for place in (".panel .countdown", ".row .countdown"):
         text = person.evaluate(f"document.querySelector('{place}').textContent")
         person.until(f"document.querySelector('{place}').textContent !== {text!r}", f"the countdown in {place} runs")
-    api.send("POST", f"pending/{first}", {"do": "extend", "deadline": "30m"})
+    api.send("POST", f"pending/{action}", {"do": "extend", "deadline": "30m"})
     person.sees("30 min", ".panel")
-    api.send("POST", f"pending/{first}", {"do": "confirm"})
+    api.send("POST", f"pending/{action}", {"do": "confirm"})
     person.until(f"{MARKS} === 0", "the marks are gone")
     person.sees_no("unless confirmed", ".panel")
     # The person keeps one change, and reverts another.

@@ -104,8 +104,8 @@ def history(trial, person):
     person.sees_no("too loud", ".commits")
     person.sees("easier on the eyes", ".commits")
     person.fill("Only this key, or player.*", "", "main")
-    first = trial.api.send("GET", f"suites/{suite}/history?limit=50")["commits"][-1]["revision"]
-    person.choose_action(first, "Compare with now")
+    oldest_revision = trial.api.send("GET", f"suites/{suite}/history?limit=50")["commits"][-1]["revision"]
+    person.choose_action(oldest_revision, "Compare with now")
     person.sees("library.folders", ".comparison")
     person.click("Put back look.theme", "button", ".comparison")
     person.sees("1 edit", "#tray")
@@ -300,13 +300,13 @@ def first_view(trial, person):
             times.append(person.evaluate("window.firstPaint"))
         person.until("performance.getEntriesByType('resource').some(each => each.name.endsWith('/transfer.js') && each.responseEnd)", "the last file is loaded")
         # The browser can load the icon twice.
-        first, every = person.evaluate("""(files => [files.filter(each => each.startTime < window.firstRow), files].map(some =>
+        first_bytes, all_bytes = person.evaluate("""(files => [files.filter(each => each.startTime < window.firstRow), files].map(some =>
             [...new Map(some.map(each => [each.name, each.encodedBodySize])).values()].reduce((sum, size) => sum + size, 0)))([
             ...performance.getEntriesByType('navigation'),
             ...performance.getEntriesByType('resource').filter(each => each.name.includes('/ui/'))])""")
         # The limits in bytes of the files before the first row, and of all files.
-        if first > 170_000 or every > 250_000:
-            raise FlowFailed(f"the first view of {address or 'the suites'} loads {first} bytes of {every}")
+        if first_bytes > 170_000 or all_bytes > 250_000:
+            raise FlowFailed(f"the first view of {address or 'the suites'} loads {first_bytes} bytes of {all_bytes}")
     other_hosts = person.hosts - {"", trial.origin.split("//")[1]}
     person.call("Network.setCacheDisabled", cacheDisabled=False)
     person.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
@@ -314,7 +314,7 @@ def first_view(trial, person):
         raise FlowFailed(f"the page sent requests to {other_hosts}")
     if min(times) > 1000:
         raise FlowFailed(f"the first view took {min(times):.0f} ms")
-    return f"first view after {' '.join(f'{each:.0f}' for each in times)} ms, {first / 1000:.1f} kB of {every / 1000:.1f} kB"
+    return f"first view after {' '.join(f'{each:.0f}' for each in times)} ms, {first_bytes / 1000:.1f} kB of {all_bytes / 1000:.1f} kB"
 
 
 def tokens(trial, person):

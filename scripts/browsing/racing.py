@@ -185,10 +185,10 @@ def under_load(trial, person):
         person.until("/^Show [2-9]/.test(document.querySelector('.newer').innerText)", "new commits are counted", within=5)
         equal("the first commit and its position", person.evaluate(position), before)
         equal("the focus", person.evaluate("document.activeElement.getAttribute('aria-label')"), before[0])
-        first = "Number(document.querySelector('.commit-head .faint').innerText.match(/revision (\\d+)/)[1])"
-        revision = person.evaluate(first)
+        newest_revision = "Number(document.querySelector('.commit-head .faint').innerText.match(/revision (\\d+)/)[1])"
+        revision = person.evaluate(newest_revision)
         person.evaluate("document.querySelector('.newer').click()")
-        person.until(f"{first} > {revision} + 1", "the new commits are shown")
+        person.until(f"{newest_revision} > {revision} + 1", "the new commits are shown")
     finally:
         stop.set()
         writer.join()
