@@ -172,7 +172,7 @@ def pending_errors(trial, person):
     person.sees("unless confirmed", ".panel")
     with person.answering("*/v1/pending/*", 404, '{"status": 404, "code": "unknown_pending", "detail": "there is no pending action"}'):
         person.click("Keep", "button", ".panel")
-        person.sees("This has ended already. The history shows the commits.", ".panel")
+        person.sees("The action has already ended. The history shows the commits.", ".panel")
 
 
 def pending_axe(trial, person):

@@ -336,9 +336,9 @@ await test("A caller may end an action with the right to write all its keys, and
 await test("The reason why an action cannot be ended names its outcome, or says what to do", () => {
   const reason = (status, body) => text([whyNotEnded(new Problem(status, body))].flat(Infinity).map(each => each.textContent === undefined
     ? new Text(each) : each));
-  equal(reason(409, { code: "pending_ended", pending: { outcome: "confirmed", endedBy: "token:ci" } }), "This has ended already. The change is kept by token:ci.");
-  equal(reason(409, { code: "pending_ended", pending: { outcome: "reverted" } }), "This has ended already. The change was reverted.");
-  equal(reason(404, { code: "unknown_pending", detail: "there is no p9" }), "This has ended already. The history shows the commits.");
+  equal(reason(409, { code: "pending_ended", pending: { outcome: "confirmed", endedBy: "token:ci" } }), "The action has already ended. The change is kept by token:ci.");
+  equal(reason(409, { code: "pending_ended", pending: { outcome: "reverted" } }), "The action has already ended. The change was reverted.");
+  equal(reason(404, { code: "unknown_pending", detail: "there is no p9" }), "The action has already ended. The history shows the commits.");
   equal(reason(0, { code: "network" }), "The daemon does not answer. Try again: nothing is done twice.");
   equal(reason(403, { code: "forbidden", detail: "no right" }), "no right");
 });

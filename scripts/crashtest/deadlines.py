@@ -185,7 +185,10 @@ class DeadlineTest:
                 raise Broken(f"the write of {action.identifier} was carried out more than once or never: {found}")
             value = 1 if action.kind == "effective" else "changed" if outcome == "confirmed" else None
             self.require_value(connection, action, value)
-            self.tally["scheduled writes" if action.kind in ("effective", "both") else "reverts"] += 1
+            if action.kind in ("effective", "both"):
+                self.tally["scheduled writes"] += 1
+            elif outcome == "reverted":
+                self.tally["reverts"] += 1
 
     @staticmethod
     def require_value(connection, action, value):

@@ -93,12 +93,13 @@ class Load:
             received = b""
         if received:
             client.received += received
-            closes = False
+            closes, last_response = False, None
             while (response := pop_response(client.received)) is not None:
+                last_response = response
                 closes = response.fields.get("connection", "").lower() == "close"
                 self._handle_response(client, response)
             if closes and not self.ended:
-                raise Broken(f"the daemon closed a connection under load with the answer {response}")
+                raise Broken(f"the daemon closed a connection under load with the answer {last_response}")
         if received == b"":
             if not self.ended:
                 raise Broken("the daemon closed a connection under load")

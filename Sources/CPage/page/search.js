@@ -64,12 +64,12 @@ export function searchView(app, route) {
     announce(progress.textContent);
   }
 
-  // Returns the matching settings of a suite. If the keys are not in memory, returns at most one setting more than the view shows.
+  // Returns the matching settings of a suite, at most one setting more than the view shows.
   async function searchSuite({ suite, revision }, countRequest) {
     // A suite that has changed has another revision, so its keys are read again.
     const id = `${suite} ${revision}`;
     const isMatch = ({ text }) => words.every(word => text.includes(word));
-    if (readSuites.has(id)) return readSuites.get(id).filter(isMatch);
+    if (readSuites.has(id)) return readSuites.get(id).filter(isMatch).slice(0, maxResults + 1);
     let all = [], matches = [], after;
     try {
       do {

@@ -143,7 +143,7 @@ export const texts = {
   compare: {
     title: "Compare", from: "From suite", at: "From moment", to: "To moment", now: "now", compare: "Compare",
     goBackToFrom: "Go back to From…",
-    hint: "A moment is a revision, or a time such as 2026-11-20T18:00:00Z. Without a moment, the present values count.",
+    hint: "A moment is a revision, or a time such as 2026-11-20T18:00:00Z. Without a moment, the page compares the present values.",
     same: "Choose another suite, or another moment.",
     place: (suite, at) => `${suite} ${at ? `at ${at}` : "now"}`,
     differences: (from, to, number) => `${from} → ${to}: ${count(number, "difference")}`,
@@ -229,7 +229,7 @@ export const texts = {
       cancelled: "The scheduled write was cancelled", carried_out: "The scheduled write was carried out",
       refused: "The daemon refused the scheduled write", undone: "The commit was undone",
       dropped: "The suite was dropped" },
-    ended: "This has ended already. ", unknown: "The history shows the commits.",
+    ended: "The action has already ended. ", unknown: "The history shows the commits.",
     lost: "The daemon does not answer. Try again: nothing is done twice.",
     stays: reasons => `Some settings keep their values: ${reasons}.`,
     others: number => `The buttons act on all ${number} settings of the commit.`,
