@@ -92,7 +92,7 @@ struct ProgramEnvironment: Sendable {
     }
 
     /// Returns the requested name, or else the name in the environment, or else `HOST:PROGRAM:PID`. Returns nil if the
-    /// requested name is empty, because the process then sends no reports.
+    /// requested name is empty, which means that the process sends no reports.
     func clientName(_ requested: String?) -> ClientName? {
         if let requested { return ClientName(anyText: requested) }
         if let client, let name = ClientName(anyText: client) { return name }

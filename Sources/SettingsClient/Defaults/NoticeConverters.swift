@@ -12,7 +12,7 @@ final class KeyNoticeConverter<Value: DefaultsSerializable>: Sendable {
 
     private struct State {
         /// The value after the last notice. Nil before the notice with which observing begins.
-        var last: Observed?
+        var lastObserved: Observed?
         /// The problem of the present value. The converter has reported the problem. Nil if the value has no problem.
         var problem: DefaultsError?
     }
@@ -37,8 +37,8 @@ final class KeyNoticeConverter<Value: DefaultsSerializable>: Sendable {
         let value = reading?.value ?? reference.defaultValue
         let new = (value: value, json: reference.resolved.encoded(value))
         let old = state.withLock { state -> Observed? in
-            let old = state.last
-            if notice.isBeginning || old != nil { state.last = new }
+            let old = state.lastObserved
+            if notice.isBeginning || old != nil { state.lastObserved = new }
             return old
         }
         if notice.isBeginning {
@@ -57,11 +57,11 @@ final class KeyNoticeConverter<Value: DefaultsSerializable>: Sendable {
     private func read(_ observed: ObservedSetting) -> Reading<Value> {
         let reading = reference.reading(of: observed.visible, over: observed.registered)
         let problem = reference.resolved.argument == nil ? reading.problem : nil
-        let isKnown = state.withLock { state in
+        let isAlreadyReported = state.withLock { state in
             defer { state.problem = problem }
             return state.problem == problem
         }
-        if let problem, !isKnown { reference.report(problem, .read) }
+        if let problem, !isAlreadyReported { reference.report(problem, .read) }
         return reading
     }
 }
@@ -71,7 +71,7 @@ final class SuiteNoticeConverter: Sendable {
     private let core: AdapterCore
     private let options: ObservingOptions
     /// The values after the last notice. Nil before the notice with which observing begins.
-    private let last = Mutex<[KeyName: JSONValue]?>(nil)
+    private let lastValues = Mutex<[KeyName: JSONValue]?>(nil)
 
     init(_ core: AdapterCore, _ options: ObservingOptions) {
         self.core = core
@@ -86,7 +86,7 @@ final class SuiteNoticeConverter: Sendable {
     private func initialUpdates(of settings: [ObservedSetting]) -> [UntypedUpdate] {
         var values: [KeyName: JSONValue] = [:]
         for setting in settings { values[setting.key] = value(of: setting) }
-        last.withLock { [values] in $0 = values }
+        lastValues.withLock { [values] in $0 = values }
         guard options.contains(.initial) else { return [] }
         return values.sorted { $0.key < $1.key }.map { key, value in
             UntypedUpdate(key: key.text, oldValue: nil, newValue: value, isInitial: true)
@@ -97,11 +97,11 @@ final class SuiteNoticeConverter: Sendable {
         // A value on the command line overrides the setting. `candidates` returns the JSON that this value may mean.
         guard core.arguments.candidates(for: setting.key.text).isEmpty else { return nil }
         let new = value(of: setting)
-        return last.withLock { last in
-            guard last != nil else { return nil }
-            let old = last?[setting.key]
+        return lastValues.withLock { lastValues in
+            guard lastValues != nil else { return nil }
+            let old = lastValues?[setting.key]
             guard old != new else { return nil }
-            last?[setting.key] = new
+            lastValues?[setting.key] = new
             return UntypedUpdate(
                 key: setting.key.text, oldValue: options.contains(.old) ? old : nil, newValue: new, isInitial: false)
         }

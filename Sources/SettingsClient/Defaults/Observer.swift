@@ -43,7 +43,7 @@ protocol AnyObserver: AnyObject, Sendable {
 /// An observer that queues notices until its handler is called or a task asks for updates.
 ///
 /// The observer converts a notice into updates when it removes the notice from the queue. The old value of an update is
-/// therefore the value of the update before, even if the queue has dropped a notice between both updates.
+/// therefore the new value of the previous update, even if the queue has dropped a notice between both updates.
 final class Observer<Update: Sendable>: AnyObserver {
     private typealias Waiter = CheckedContinuation<ObserverNotice?, Never>
 

@@ -7,6 +7,7 @@ internal import Synchronization
 /// Events arrive in the order in which the replica changed. The beginning of an observer is an event, too, so the
 /// observer can ignore earlier changes and misses no later change.
 final class ObserverTable: Sendable {
+    /// The queue that calls the handlers of the observers.
     let queue = DispatchQueue(label: "observers of an adapter")
 
     private let session: SuiteSession

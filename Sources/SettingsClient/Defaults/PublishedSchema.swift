@@ -105,8 +105,8 @@ extension AdapterCore {
                 schema.document, onConflict: policy, requestKey: .unique())
             return summary.changed
         }
-        // The caller expects the replica to contain the new schema. The schema is set even if the daemon does not
-        // answer this request, so an error is ignored.
+        // The caller expects the replica to contain the new schema. An error of the synchronization is ignored, because
+        // the daemon has already set the schema.
         if isChange { try? await synchronize() }
         return isChange
     }

@@ -53,11 +53,11 @@ extension DefaultsReference {
     private func readReplica(_ cell: KeyCell, until deadline: ContinuousClock.Instant) -> Reading<Value> {
         compareWithSchema()
         moveValue(until: deadline)
-        // The version and the tracker are read before the value, so that a change after this line makes the cached
-        // value invalid.
+        // If the value changes after this line, the version changes, and the tracker announces the change to Swift's
+        // Observation. So both are read before the value.
         let (version, tracker) = (cell.version, cell.tracker)
         tracker.registerRead()
-        // The value of a renamed key may still be under a former name, so changes of the former names are tracked, too.
+        // The value of a renamed key may still be under a former name, so reads of the former names are registered, too.
         for cell in resolved.formerCells { cell.tracker.registerRead() }
         var keyState = keyState(cell.name)
         if keyState.needsSource {
@@ -137,8 +137,8 @@ extension DefaultsReference {
     /// Returns true if the key has a value on the command line, a stored value or a registered default.
     func hasKey() -> Bool {
         resolved.registerRead()
-        // The call may wait for the daemon. A change during the wait replaces the tracker, so the read is registered
-        // again.
+        // The call may wait for the daemon. A change during the wait replaces the tracker of the key (``ValueTracker``),
+        // so the read is registered again with the new tracker.
         defer { resolved.registerRead() }
         guard let key = resolved.name else { return false }
         return resolved.argument != nil || core.registeredDefault(key) != nil || isSet()
@@ -148,7 +148,7 @@ extension DefaultsReference {
     /// loaded.
     func isSet() -> Bool {
         resolved.registerRead()
-        // As in `hasKey`, a change during the wait for the daemon replaces the tracker.
+        // As in `hasKey`, the read is registered again after the wait for the daemon.
         defer { resolved.registerRead() }
         guard let key = resolved.name else { return false }
         let deadline = core.session.deadline
@@ -223,7 +223,7 @@ extension AdapterCore {
         guard visible.source == nil, !session.isPaused else { return visible }
         do throws(BackendError) {
             let setting = try session.blocking(until: deadline) { [session] () async throws(BackendError) in
-                try await session.fetch(key, isNewest: false)
+                try await session.fetch(key, replacesKnownRevision: false)
             }
             return ReplicaSetting(value: setting.value, source: setting.source, revision: setting.revision)
         } catch {
@@ -235,7 +235,7 @@ extension AdapterCore {
     /// Reads a setting with its source from the daemon.
     nonisolated(nonsending) func fetchSource(_ key: KeyName) async throws(DefaultsError) -> ReplicaSetting {
         let setting = try await throwingDefaultsError { () async throws(BackendError) in
-            try await session.fetch(key, isNewest: false)
+            try await session.fetch(key, replacesKnownRevision: false)
         }
         return ReplicaSetting(value: setting.value, source: setting.source, revision: setting.revision)
     }

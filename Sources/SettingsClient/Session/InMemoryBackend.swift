@@ -136,8 +136,9 @@ extension InMemoryBackend {
         _ = try write(.transaction(change), digest: change.jsonText(), requestKey: .unique())
     }
 
-    /// - Parameter digest: identifies the request, so that its request key cannot be used for another request. For a
-    ///   schema it is constant, because the client makes a new request key for each schema.
+    /// - Parameter digest: a text that identifies the contents of the request, so that the engine can refuse another
+    ///   request with the same request key. The digest of a schema does not depend on the schema, because the client
+    ///   makes a new request key for each schema.
     private func write(
         _ command: WriteCommand, digest: String, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary {
@@ -252,7 +253,8 @@ extension WatchReader {
         switch find(subject, since: .cursor(cursor)) {
         case .state(let isReset): .state(currentState(of: subject, isReset: isReset))
         case .commits(let commits): .changes(observed(subject, commits, from: cursor.revision))
-        // A list of suites is never missing, and a search without a limit is never too costly.
+        // `nothing` means that there is no change. The other two cases do not occur: a search for a list of suites does
+        // not find that a suite is missing, and a search without a limit is never too costly.
         case .missingSuite, .nothing, .tooCostly: nil
         }
     }

@@ -11,7 +11,8 @@ final class IssueReporter: Sendable {
     private let queue = DispatchQueue(label: "settings issues")
     /// The number of issues that wait for the log, and of issues that were dropped because too many waited.
     private let backlog = Mutex((waiting: 0, dropped: 0))
-    private let readers = Mutex<(streams: [UInt64: AsyncStream<DefaultsIssue>.Continuation], last: UInt64)>(([:], 0))
+    /// The streams of ``issues()`` by their identifiers, and the last identifier.
+    private let readers = Mutex<(streams: [UInt64: AsyncStream<DefaultsIssue>.Continuation], lastID: UInt64)>(([:], 0))
 
     /// The maximum number of issues that wait for a slow reader of a stream, or for a slow log. Beyond this number, a
     /// stream drops the oldest issues, and the reporter drops new issues instead of passing them to the log.
@@ -89,9 +90,9 @@ final class IssueReporter: Sendable {
         let (issues, stream) = AsyncStream.makeStream(
             of: DefaultsIssue.self, bufferingPolicy: .bufferingNewest(Self.maxWaiting))
         let id = readers.withLock { readers in
-            readers.last += 1
-            readers.streams[readers.last] = stream
-            return readers.last
+            readers.lastID += 1
+            readers.streams[readers.lastID] = stream
+            return readers.lastID
         }
         stream.onTermination = { [weak self] _ in
             self?.readers.withLock { $0.streams[id] = nil }

@@ -37,7 +37,8 @@ final class KeyCell: Sendable {
     /// Removes the tracker, because the value has changed. Returns nil if no reader has requested the tracker.
     func removeTracker() -> ValueTracker? {
         let tracker = currentTracker.withLock { $0.take() }
-        // A reader may have cached the new value with the removed tracker, which does not announce later changes.
+        // A reader may have cached the new value together with the removed tracker, which does not announce later
+        // changes. A new version makes this cached value invalid.
         invalidate()
         return tracker
     }

@@ -59,8 +59,8 @@ struct ReplicaState: Sendable {
     }
 
     /// Replaces the contents of the replica by a state, unless the replica is as new or newer. Epochs have no order, so
-    /// a state of another history replaces the contents only if it has the flag `isReset`, which only a state from the
-    /// follower has.
+    /// a state of another history replaces the contents only if it has the flag `isReset`. Only a state that a
+    /// ``BackendSubscription`` delivers has this flag.
     mutating func adopt(_ state: ObservedState) {
         let isSameHistory = cursor.map { $0.epoch == state.cursor.epoch } ?? true
         if isSameHistory, let cursor, state.cursor.revision <= cursor.revision { return }
@@ -97,8 +97,8 @@ struct ReplicaState: Sendable {
         let isFirst = schemaCursor == nil
         schemaCursor = newSchema
         invalidateAllKeys()
-        // If the former schema refused to move the value of a renamed key, the next read tries again, so the readers of
-        // all keys get an announcement.
+        // The former schema may have prevented the move of the value of a renamed key to its new name. The next read of
+        // the key tries the move again, so the readers of all keys get an announcement.
         if !isFirst { changedCells += cells }
     }
 
@@ -139,23 +139,25 @@ struct ReplicaState: Sendable {
 
     /// Applies a change if it is newer than its entry.
     private mutating func apply(_ change: Change) {
-        let known = cursor?.revision ?? .zero
+        let replicaRevision = cursor?.revision ?? .zero
         version += 1
-        update(change.key) { $0.update(with: change, after: known) }
+        update(change.key) { $0.update(with: change, after: replicaRevision) }
     }
 
     /// Records a setting from the answer to a read or from a refusal. If the replica has the same value at the same or
     /// a later revision, records only the source and the revision.
     ///
-    /// - Parameter isNewest: true to record the source and the revision even if the replica has them, because the
-    ///   answer is the newest state. False to record them only if the replica lacks the revision.
-    mutating func record(_ setting: SettingState, isNewest: Bool) {
-        let known = cursor?.revision ?? .zero
+    /// - Parameter replacesKnownRevision: true to replace the source and the revision in this case even if the replica
+    ///   has a revision of the setting. False to record them only if the replica has no revision of the setting.
+    mutating func record(_ setting: SettingState, replacesKnownRevision: Bool) {
+        let replicaRevision = cursor?.revision ?? .zero
         let confirmed = ReplicaSetting(value: setting.value, source: setting.source, revision: setting.revision)
         update(setting.key) { entry in
-            if setting.revision > max(known, entry.confirmedRevision) {
+            if setting.revision > max(replicaRevision, entry.confirmedRevision) {
                 entry.confirm(confirmed, at: setting.revision)
-            } else if isNewest || entry.confirmed.revision == nil, entry.confirmed.value == confirmed.value {
+            } else if replacesKnownRevision || entry.confirmed.revision == nil,
+                entry.confirmed.value == confirmed.value
+            {
                 entry.confirmed = confirmed
             }
         }
@@ -184,15 +186,15 @@ struct ReplicaState: Sendable {
     private mutating func acknowledge(
         _ requestKey: RequestKey, _ keys: some Collection<KeyName>, _ summary: WriteSummary
     ) {
-        let known = cursor?.revision ?? .zero
+        let replicaRevision = cursor?.revision ?? .zero
         var changes = Dictionary(summary.changes.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
         if !changes.isEmpty { version += 1 }
         for key in keys {
             let change = changes.removeValue(forKey: key)
             update(key) { entry in
                 entry.pending.acknowledge(requestKey, at: summary.revision)
-                if let change { entry.update(with: change, after: known) }
-                entry.pending.removeAcknowledged(upTo: max(known, entry.confirmedRevision))
+                if let change { entry.update(with: change, after: replicaRevision) }
+                entry.pending.removeAcknowledged(upTo: max(replicaRevision, entry.confirmedRevision))
             }
             if entries[key]?.pending.hasAcknowledged ?? false { acknowledgedKeys.insert(key) }
         }
@@ -210,8 +212,8 @@ struct ReplicaState: Sendable {
     /// be a default of the schema, which the removal does not change, or another program may have removed the value
     /// before.
     func leavesValuesUnknown(_ summary: WriteSummary, removalOf keys: [KeyName]?) -> Bool {
-        let known = cursor?.revision ?? .zero
-        guard summary.revision > known else { return false }
+        let replicaRevision = cursor?.revision ?? .zero
+        guard summary.revision > replicaRevision else { return false }
         let changed = Set(summary.changes.map(\.key))
         return (keys ?? Array(entries.keys)).contains { key in
             guard let entry = entries[key], !changed.contains(key), summary.revision > entry.confirmedRevision else {
@@ -241,9 +243,10 @@ struct ReplicaState: Sendable {
     }
 
     private mutating func rollBack(_ requestKey: RequestKey, _ key: KeyName) {
-        let known = cursor?.revision ?? .zero
+        let replicaRevision = cursor?.revision ?? .zero
         update(key) { entry in
-            entry.pending.rollBack(requestKey, over: entry.confirmed, knownUpTo: max(known, entry.confirmedRevision))
+            entry.pending.rollBack(
+                requestKey, over: entry.confirmed, knownUpTo: max(replicaRevision, entry.confirmedRevision))
         }
     }
 

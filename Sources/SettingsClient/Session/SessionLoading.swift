@@ -256,11 +256,11 @@ extension SuiteSession {
     /// Loads the suite from the daemon, while the sending task sends no writes.
     private func loadState() async throws(BackendError) -> ObservedState {
         defer { resumeSending() }
-        let isFirstWriteAnswered = await holdSending()
+        let hasAttemptFailed = await !holdSending()
         var loaded = try await read { () async throws(BackendError) in try await backend.load() }
-        if !isFirstWriteAnswered {
-            // The first write had no answer, but then the daemon has answered the load. So the daemon can probably
-            // answer the write now. The suite is loaded again after the answer.
+        if hasAttemptFailed {
+            // The attempt to send the first write of the queue had failed, but then the daemon answered the load. So the
+            // daemon can probably answer the write now. The suite is loaded again after the answer to the write.
             _ = await holdSending()
             loaded = try await read { () async throws(BackendError) in try await backend.load() }
         }
@@ -309,13 +309,12 @@ extension SuiteSession {
 extension SuiteSession {
     /// Reads a setting with its source and its revision, which a state of the suite does not contain.
     ///
-    /// - Parameter isNewest: true to record the source and the revision even if the replica has them, see
-    ///   ``ReplicaState/record(_:isNewest:)``.
+    /// - Parameter replacesKnownRevision: see ``ReplicaState/record(_:replacesKnownRevision:)``.
     nonisolated(nonsending) func fetch(
-        _ key: KeyName, isNewest: Bool = true
+        _ key: KeyName, replacesKnownRevision: Bool = true
     ) async throws(BackendError) -> SettingState {
         let setting = try await read { () async throws(BackendError) in try await backend.setting(key) }
-        change { $0.record(setting, isNewest: isNewest) }
+        change { $0.record(setting, replacesKnownRevision: replacesKnownRevision) }
         return setting
     }
 

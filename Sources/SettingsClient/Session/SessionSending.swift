@@ -10,9 +10,9 @@ extension SuiteSession {
     static let maxConflicts = 1000
 
     private enum Step {
-        /// Send the next write, or the changed first write.
+        /// Send the first write of the queue. It is the next write, or after a conflict the same write with a new change.
         case next
-        /// Send the first write again after a pause.
+        /// Send the same write again after a pause.
         case pause(SendDelay)
     }
 
@@ -154,7 +154,7 @@ extension SuiteSession {
             let setting: SettingState?
             if let current {
                 // Readers must get the current setting if the write is rolled back.
-                change { $0.record(current, isNewest: true) }
+                change { $0.record(current, replacesKnownRevision: true) }
                 setting = current
             } else {
                 // The refusal of a write of a secret does not contain the current setting.
@@ -200,7 +200,9 @@ extension ReplicaState {
     /// because the value is secret.
     mutating func recordSettings(in problem: Problem) {
         for failed in problem.failed {
-            if case .setting(let current) = failed.current, !current.isConcealed { record(current, isNewest: true) }
+            if case .setting(let current) = failed.current, !current.isConcealed {
+                record(current, replacesKnownRevision: true)
+            }
         }
     }
 

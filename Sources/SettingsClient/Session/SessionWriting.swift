@@ -163,7 +163,7 @@ extension SuiteSession {
         try enqueue(change, waiter: waiter, holdsLock: holdsLock, isAllowed: isAllowed)
         guard let result = mayAnswerInTime ? waiter.wait(until: deadline) : waiter.value else {
             let isRemoved = state.withLock { $0.sending.removeWaiter(waiter) }
-            // If this call did not remove the waiter, the sending task has, and is about to fulfill the promise.
+            // If this call did not remove the waiter, the sending task has removed it and is about to fulfill the promise.
             if !isRemoved, let result = waiter.wait(until: .now + .seconds(1)) { return try result.get() }
             throw queued
         }
@@ -233,8 +233,8 @@ extension SuiteSession {
         try result.get()
     }
 
-    /// Waits until the first write has an answer, and holds the other writes until ``resumeSending()``. Returns false
-    /// if the attempt to send the first write has failed.
+    /// Waits for the answer to the first write for at most half of the timeout, and holds the other writes until
+    /// ``resumeSending()``. Returns false if the attempt to send the first write has failed.
     ///
     /// The session loads the suite between the two calls. If the daemon carried out a write during the load, the loaded
     /// state could contain the effect of the write. The client would apply the pending write again, and readers would
@@ -249,7 +249,7 @@ extension SuiteSession {
         }
         guard let flush else { return true }
         pause?.fulfill(())
-        // Half of the timeout is left for the load.
+        // The other half of the timeout is left for the load.
         if case .failure = await flush.value(until: .now + options.timeout / 2) { return false }
         return true
     }

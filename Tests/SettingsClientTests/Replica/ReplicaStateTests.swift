@@ -105,10 +105,10 @@ struct ReplicaStateTests {
     mutating func sources() throws {
         state.adopt(try observed(5, "a", schema: #require(Revision(2))))
         #expect(state.visible(key).source == nil)
-        // The answer to a read, which may be older than the replica (`isNewest: false`).
+        // The answer to a read. The replica has no revision for the setting, so it records the source.
         let setting = SettingState(
             suite: suite, key: key, value: "a", source: .default, revision: .zero, modified: nil)
-        state.record(setting, isNewest: false)
+        state.record(setting, replacesKnownRevision: false)
         #expect(state.visible(key).source == .default)
     }
 
@@ -172,8 +172,8 @@ struct ReplicaStateTests {
         state.acknowledge(fifth, set("c"), try summary(11))
         let current = SettingState(
             suite: suite, key: key, value: "d", source: .stored, revision: try #require(Revision(12)), modified: nil)
-        // The answer to a read with the newest state.
-        state.record(current, isNewest: true)
+        // The current setting from the refusal of a write.
+        state.record(current, replacesKnownRevision: true)
         #expect(value == "d")
     }
 
@@ -228,7 +228,7 @@ struct ReplicaStateTests {
         state.adopt(try observed(5, "a", schema: #require(Revision(2))))
         let setting = SettingState(
             suite: suite, key: key, value: "a", source: .default, revision: .zero, modified: nil)
-        state.record(setting, isNewest: false)
+        state.record(setting, replacesKnownRevision: false)
         // Discards the events of the preparation.
         state.events = []
         let removal = [Transaction.Operation(suite: suite, key: key, .delete)]

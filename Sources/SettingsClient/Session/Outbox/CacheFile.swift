@@ -34,17 +34,17 @@ struct CacheFile: Sendable {
     /// Replaces the saved state atomically. Returns false if another program is saving its state at the same time.
     func save(_ state: ObservedState) throws(FileError) -> Bool {
         try files.makeDirectory(directory)
-        let name = "\(path).new"
-        let draft = try OpenFile(name, .creating, in: files, reportedAs: path)
-        // The draft is no longer at its path if the other program has just renamed it.
-        guard try draft.lock(), try draft.isLocated(at: name) else { return false }
+        let draftPath = "\(path).new"
+        let draft = try OpenFile(draftPath, .creating, in: files, reportedAs: path)
+        // The draft is no longer at its path if another program has just renamed it.
+        guard try draft.lock(), try draft.isLocated(at: draftPath) else { return false }
         do throws(FileError) {
             // The draft may have contents, from a program that ended before it renamed the draft.
             try draft.truncate(to: 0)
             try draft.write(bytes(of: state).span, at: 0)
-            try files.rename(name, to: path)
+            try files.rename(draftPath, to: path)
         } catch {
-            try? files.remove(name)
+            try? files.remove(draftPath)
             throw error
         }
         return true

@@ -79,30 +79,30 @@ struct OutboxContents: Sendable {
     /// Parses a file. Throws `future` if a later version of the library wrote the file. The caller must not change such
     /// a file.
     init(_ bytes: [UInt8]) throws(OutboxLineError) {
-        var known: [Int64: PendingChange] = [:]
+        var unendedWrites: [Int64: PendingChange] = [:]
         var rest = bytes[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-            try add(rest[..<end], &known)
+            try add(rest[..<end], &unendedWrites)
             rest = rest[(end + 1)...]
         }
         // An incomplete last line is ignored, because the program ended while it wrote the line. But if the line
         // without its last byte is valid, this byte is a damaged newline character. The line is then used, and counted
         // as damaged.
         if !rest.isEmpty, (try? OutboxLine(rest.dropLast())) != nil {
-            try add(rest.dropLast(), &known)
+            try add(rest.dropLast(), &unendedWrites)
             damagedCount += 1
         }
-        writes = known.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        writes = unendedWrites.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
     private mutating func add(
-        _ line: ArraySlice<UInt8>, _ known: inout [Int64: PendingChange]
+        _ line: ArraySlice<UInt8>, _ unendedWrites: inout [Int64: PendingChange]
     ) throws(OutboxLineError) {
         do {
             switch try OutboxLine(line) {
             case .head(let owner): self.owner = owner
-            case .write(let number, let write): known[number] = write
-            case .ended(let number): known[number] = nil
+            case .write(let number, let write): unendedWrites[number] = write
+            case .ended(let number): unendedWrites[number] = nil
             }
         } catch {
             guard case .damaged = error else { throw error }
@@ -111,7 +111,8 @@ struct OutboxContents: Sendable {
     }
 }
 
-/// A line that detects damage: an object whose first member is the CRC-32C of all bytes after the comma of this member.
+/// A line that detects damage: an object whose first member is the CRC-32C of all bytes of the object after the
+/// comma of this member.
 ///
 ///     {"crc":"0badcafe","write":1,"requestKey":"…","do":[…]}
 enum CheckedLine {

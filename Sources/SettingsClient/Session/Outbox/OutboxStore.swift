@@ -26,12 +26,12 @@ struct OutboxStore: Sendable {
         var hasLockedFiles = false
     }
 
-    /// An abandoned file. This program holds its lock until this program's own file contains the writes.
+    /// An abandoned file. This program holds the lock of the file until this program's own file contains the writes.
     private struct AbandonedFile {
         let file: OpenFile
-        /// A description of its damaged lines. Nil if no line is damaged.
+        /// A description of the damaged lines of the file. Nil if no line is damaged.
         let damage: String?
-        /// True if the queue contains its writes.
+        /// True if the queue contains the writes of the file.
         var isAdopted = false
     }
 
@@ -60,11 +60,12 @@ struct OutboxStore: Sendable {
     /// The last failure to rewrite the file.
     private var failure: (error: FileError, moment: ContinuousClock.Instant)?
 
-    /// After a failure, a queue with more writes is not rewritten until the pause is over.
+    /// A queue with more writes than this number is not rewritten in the pause after a failed rewrite.
     private static let longQueue = 1000
     private static let pauseAfterFailure = Duration.seconds(1)
     private static let minRewriteSize = 1 << 20
-    /// A queue with more bytes is not rewritten to make the file smaller, because callers would wait for that.
+    /// A queue with more bytes than this number is not rewritten to make the file smaller, because callers would have to
+    /// wait for the rewrite.
     private static let maxRewrittenQueueSize = 1 << 20
     /// The maximum number of attempts to create a draft. An attempt fails if another program locks or removes the
     /// draft.
@@ -140,8 +141,8 @@ struct OutboxStore: Sendable {
         queueSize += line.count - first.size
     }
 
-    /// Removes the first write. If a crash loses the line about the removal, the write is sent again with the same
-    /// request key, so it has no second effect.
+    /// Removes the first write, because it has ended. If a crash loses the line that says so, the write is sent again
+    /// with the same request key, so the write has no second effect.
     mutating func removeFirst() {
         guard let first = queue.popFirst() else { return }
         queueSize -= first.size
@@ -197,15 +198,15 @@ extension OutboxStore {
     private mutating func rewrite(in directory: String, isSynced: Bool) throws(FileError) {
         if file == nil { try files.makeDirectory(directory) }
         let path = if let file { file.path } else { try newPath(in: directory) }
-        let (draft, name) = try openDraft(of: path, in: directory)
+        let (draft, draftPath) = try openDraft(of: path, in: directory)
         var bytes = OutboxLine.head(owner).bytes
         for write in queue { bytes += OutboxLine.write(write.number, write.change).bytes }
         do throws(FileError) {
             try draft.write(bytes.span, at: 0)
             if isSynced { try draft.syncData() }
-            try files.rename(name, to: path)
+            try files.rename(draftPath, to: path)
         } catch {
-            try? files.remove(name)
+            try? files.remove(draftPath)
             throw error
         }
         file = draft
@@ -244,17 +245,17 @@ extension OutboxStore {
 
     /// Creates and locks a draft. Other programs do not adopt a file with the suffix of a draft. Another program that
     /// removes old drafts may lock the draft first. This method then creates another draft.
-    private func openDraft(of path: String, in directory: String) throws(FileError) -> (OpenFile, name: String) {
+    private func openDraft(of path: String, in directory: String) throws(FileError) -> (OpenFile, draftPath: String) {
         for _ in 0..<Self.maxDrafts {
-            let name = "\(directory)/\(Self.randomText)\(Self.draftSuffix)"
-            let draft = try OpenFile(name, .new, in: files, reportedAs: path)
+            let draftPath = "\(directory)/\(Self.randomText)\(Self.draftSuffix)"
+            let draft = try OpenFile(draftPath, .new, in: files, reportedAs: path)
             do throws(FileError) {
-                if try draft.lock(), try draft.isLocated(at: name) { return (draft, name) }
+                if try draft.lock(), try draft.isLocated(at: draftPath) { return (draft, draftPath) }
             } catch {
-                try? files.remove(name)
+                try? files.remove(draftPath)
                 throw error
             }
-            try? files.remove(name)
+            try? files.remove(draftPath)
         }
         throw FileError(.lock, path, code: SystemErrorCode.wouldBlock)
     }
@@ -279,10 +280,10 @@ extension OutboxStore {
             }
             return abandonedWrites
         }
-        let own = Set(abandonedFiles.map(\.file.path) + [file?.path].compactMap(\.self))
+        let ownPaths = Set(abandonedFiles.map(\.file.path) + [file?.path].compactMap(\.self))
         for name in names {
             let path = "\(directory)/\(name)"
-            if name.hasSuffix(Self.suffix), !own.contains(path) {
+            if name.hasSuffix(Self.suffix), !ownPaths.contains(path) {
                 do throws(FileError) {
                     try collect(path, &abandonedWrites)
                 } catch {
@@ -321,8 +322,8 @@ extension OutboxStore {
         // Long names of servers are shortened, so two servers may share a directory.
         if let other = contents.owner, other != owner { return }
         // If a program ended while it adopted writes, its file and the abandoned file may contain the same write.
-        let known = Set(queue.map(\.change.requestKey) + abandonedWrites.writes.map(\.requestKey))
-        abandonedWrites.writes += contents.writes.map(\.write).filter { !known.contains($0.requestKey) }
+        let knownRequestKeys = Set(queue.map(\.change.requestKey) + abandonedWrites.writes.map(\.requestKey))
+        abandonedWrites.writes += contents.writes.map(\.write).filter { !knownRequestKeys.contains($0.requestKey) }
         let damage: String? =
             switch contents.damagedCount {
             case 0: nil

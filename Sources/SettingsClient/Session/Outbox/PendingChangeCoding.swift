@@ -1,10 +1,11 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-// The members of a write in a line of the outbox file. "change" is the merge plan of a change in place, whose member
-// "start" is the value of the key while nothing is stored, and whose member "secret" says that the values are secret.
-// "yields" says that a stored value stays and the write does not fail (`keepStoredValue`). "reset" removes all stored
-// values.
+// The members of a write in a line of the outbox file. "if" contains the conditions and "do" the operations of a
+// transaction. "reset" removes all stored values. "yields" says that a stored value stays and the write does not fail
+// (`keepStoredValue`). "change" is the merge plan of a change in place (`PendingChange.MergePlan`). The members of the
+// plan are "base", "new", "start" (`valueIfUnset`), "secret" (true if the values are secret), and the difference
+// (`delta`): "sum", "append", "concat" or "union".
 //
 //     "requestKey":"…","if":[…],"do":[…],"change":{"base":5,"new":6,"sum":1,"start":0}
 //     "requestKey":"…","if":[…],"do":[…],"yields":true

@@ -3,7 +3,7 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// A suite of a daemon.
+/// The backend of a session for one suite of a daemon (see ``SuiteBackend``).
 final class RemoteBackend: SuiteBackend {
     let suite: SuiteName
     private let server: SharedServer
@@ -26,7 +26,7 @@ final class RemoteBackend: SuiteBackend {
         guard case .state(let state) = try await sendWithinHistory({ await server.send(call, by: $0) }) else {
             throw failure("the daemon sent changes in answer to a request for the whole state of the suite")
         }
-        // The follower may have begun another history after the last check of `sendWithinHistory`.
+        // The follower may have delivered another history after `sendWithinHistory` compared the epochs.
         guard subscription.map({ $0.history.isAt(state.cursor.epoch) }) ?? true else {
             throw failure(Self.otherHistoryReason)
         }

@@ -212,7 +212,8 @@ final class RemoteFollower: Sendable {
     ///   - waitsForHandlers: true to wait up to ``maxHandlerWait`` for the handlers of the newest state.
     ///     ``record(_:of:)`` ends this wait when the handlers have returned.
     private func sendPoll(after pause: Duration = .zero, isUnreachable: Bool = false, waitsForHandlers: Bool = false) {
-        // The request names a list with one suite, because the daemon does not refuse a list if a suite does not exist.
+        // The request names a list with one suite, because the daemon refuses a request for a single suite that does not
+        // exist, but not a request for a list.
         let watched = ObservedSubject(scope: .several([suite]))
         let next = state.withLock { state -> (Endpoint<SettingsObservation>, AsyncRequest)? in
             guard !state.isStopped else { return nil }

@@ -124,7 +124,8 @@ extension SharedServer {
 }
 
 extension SharedServer {
-    /// Ends the pauses of the waiting long polls, because the server can be reached. Called after each answer.
+    /// Ends the pauses of the waiting long polls, because the server can be reached. Called after each answer of the
+    /// daemon, unless the answer asks for a pause because the daemon shuts down. Not called after the answer of a gateway.
     func recordAnswer() {
         guard hasWaitingPolls.load(ordering: .acquiring) else { return }
         let polls = waitingPolls.withLock { waitingPolls in
@@ -135,8 +136,8 @@ extension SharedServer {
         for poll in polls { poll.sendNow() }
     }
 
-    /// Sets the long poll of a follower that is sent as soon as another request gets an answer. Nil if no long poll of
-    /// the follower waits for this.
+    /// Sets the long poll of a follower that is sent as soon as another request gets an answer. Nil if the
+    /// follower has no long poll that waits for the end of a pause.
     func setWaitingPoll(_ poll: AsyncRequest?, of follower: ObjectIdentifier) {
         waitingPolls.withLock { waitingPolls in
             waitingPolls[follower] = poll
