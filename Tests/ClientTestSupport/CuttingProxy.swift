@@ -4,8 +4,8 @@ internal import TestSupport
 /// A proxy in front of a daemon that can drop answers: the daemon carries out the request, and the proxy closes the
 /// connection of the client instead of sending the answer.
 package final class CuttingProxy: Sendable {
-    /// How many of the next answers the proxy drops, and the method of their requests. The empty method is every
-    /// method.
+    /// How many of the next answers the proxy drops, and the HTTP method of their requests. An empty text stands for
+    /// every method.
     private final class AnswersToDrop: Sendable {
         private let remaining = Mutex<(count: Int, method: String)>((0, ""))
 

@@ -48,7 +48,7 @@ package final class ListeningSocket: Sendable {
     }
 
     /// Opens two sockets with the same port: an IPv4 socket on 127.0.0.1 with `backlog`, and an IPv6 socket on ::1 with
-    /// space for 128 connections. Both addresses are `localhost`. Tries again if another program has the port on
+    /// space for 128 connections. `localhost` means both addresses. Tries again if another program has the port on
     /// 127.0.0.1.
     package static func pair(backlog: Int32) throws -> (ListeningSocket, ListeningSocket) {
         // The first failed attempt replaces this error.

@@ -92,7 +92,7 @@ package final class ScriptedServer: Sendable {
     }
 
     deinit {
-        // Ends the loop that accepts connections, and with it the last reference to the socket.
+        // Ends the loop that accepts connections. The loop then releases the last reference to the socket.
         listener.end()
     }
 

@@ -80,7 +80,8 @@ package final class SecureDaemon {
         log_format requests '$request_method $uri $http_idempotency_key $http_cookie';
         access_log \(folder)/access requests;
         upstream daemon { server 127.0.0.1:\(daemon); keepalive 8; }
-        # This server is for https://127.0.0.1. A client that trusts its certificate by mistake gets the status 500.
+        # This server is for https://127.0.0.1. A client that trusts the self-signed certificate by mistake gets the
+        # status 500.
         server {
             listen 127.0.0.1:\(port) ssl default_server \(speaksHTTP2 ? "http2" : "");
             ssl_certificate \(certificates.path("stranger.pem"));

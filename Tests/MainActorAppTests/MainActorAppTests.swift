@@ -2,9 +2,9 @@ import SettingsClient
 import TestSupport
 import Testing
 
-/// The module has the main actor as its default isolation, as the module of an app (`Package.swift`). The tests share
-/// the settings of the global `Defaults`, so they run one after the other. The global `launches` is a `Setting` of the
-/// key `launchCount`.
+/// The default isolation of this module is the main actor, as it may be in the module of an app. `Package.swift` sets
+/// the isolation. The tests share the settings of the global `Defaults`, so they run one after the other. The global
+/// `launches` is a `Setting` of the key `launchCount`.
 @Suite(.serialized)
 struct MainActorAppTests {
     init() {

@@ -91,8 +91,8 @@ extension AdapterCore {
     ///
     /// - Parameters:
     ///   - start: the time at which the setter began. The timeout of the setter counts from this time.
-    ///   - holdsLock: true if the caller holds the lock of changes in place (`ChangeLock`). The caller then announces the
-    ///     change to Swift's Observation after it has released the lock.
+    ///   - holdsLock: true if the caller holds the lock of changes in place (`ChangeLock`). The caller then announces
+    ///     the change to Swift's Observation after it has released the lock.
     ///   - isAllowed: returns true if the key allows a value that the session computed to resolve a conflict.
     func submit(
         _ change: PendingChange, since start: ContinuousClock.Instant = .now, holdsLock: Bool = false,

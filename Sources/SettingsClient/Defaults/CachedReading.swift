@@ -9,8 +9,7 @@ final class CachedReading: Sendable {
     /// nor the suite, nor the registered defaults, nor the schema.
     let isDefault: Bool
     private let value: any DefaultsSerializable
-    // The next three properties have the values of a `Reading`: the JSON in the replica, the reason why a value is not valid,
-    // and whether this applies to the value in the replica.
+    // The next three properties are copies of the properties of the `Reading` with the same names, which explains them.
     private let replicaJSON: JSONValue?
     private let problem: DefaultsError?
     private let isReplicaValueUnreadable: Bool

@@ -116,7 +116,8 @@ extension DefaultsScope {
                 var transaction = DefaultsTransaction(self, TransactionRecord(core, askedKeys: askedKeys))
                 let outcome = Swift.Result { try body(&transaction) }
                 let record = transaction.record
-                // If the client must ask the daemon about a value, the body runs again, so its error is ignored.
+                // If the client must ask the daemon about a value, the body runs again, so an error of this run is
+                // ignored.
                 guard record.uncertainKeys.isEmpty else {
                     return Submission<Result>.needsAnswers(record.uncertainKeys)
                 }

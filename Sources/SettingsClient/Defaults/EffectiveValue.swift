@@ -1,8 +1,8 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The effective value of a key: the first valid value of the value on the command line, the stored value, the
-/// registered default, the default of the schema, and the default of the key.
+/// The effective value of a key: the first valid value in this order: the value on the command line, the stored value,
+/// the registered default, the default of the schema, the default of the key.
 extension DefaultsReference {
     /// Reads the effective value of a key from a setting. The value of the result is nil if the effective value is the
     /// default of the key.

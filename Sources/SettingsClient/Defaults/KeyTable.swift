@@ -80,12 +80,12 @@ final class KeyTable: Sendable {
         withExtendedLifetime(old) {}
     }
 
-    /// Returns the resolved key of a key. The first call creates the resolved key.
+    /// Returns the resolved key of a key. The first call for keys with the same name, type and rules creates it.
     func resolve<Value>(_ key: DefaultsKey<Value>) -> ResolvedKey<Value> {
         let name = TypedName(name: UTF8Text(key.name), type: ObjectIdentifier(Value.self))
-        let known = contents.withLock { $0.resolved[name] ?? [] }
+        let variants = contents.withLock { $0.resolved[name] ?? [] }
         // The comparison of allowed values runs code of the program, so it happens without the lock.
-        for case let resolved as ResolvedKey<Value> in known where resolved.key.hasSameRules(as: key) {
+        for case let resolved as ResolvedKey<Value> in variants where resolved.key.hasSameRules(as: key) {
             return resolved
         }
         let resolved = makeResolvedKey(key, type: name.type)
@@ -144,7 +144,8 @@ final class KeyTable: Sendable {
     /// then read the values again, and so track the new resolved keys.
     private func removeAllKeys() {
         removeKeysAndAnnounce()
-        // The call before has released the resolved keys, so the replica can now remove the entries of unset keys.
+        // `removeKeysAndAnnounce` has released the resolved keys, and with them the cells of their keys in the replica.
+        // So the replica can now remove the entries of keys without a value.
         session.forgetUnusedEntries()
     }
 

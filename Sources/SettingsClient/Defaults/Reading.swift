@@ -57,7 +57,8 @@ extension DefaultsReference {
         // Observation. So both are read before the value.
         let (version, tracker) = (cell.version, cell.tracker)
         tracker.registerRead()
-        // The value of a renamed key may still be under a former name, so reads of the former names are registered, too.
+        // The value of a renamed key may still be under a former name, so reads of the former names are registered,
+        // too.
         for cell in resolved.formerCells { cell.tracker.registerRead() }
         var keyState = keyState(cell.name)
         if keyState.needsSource {
@@ -137,8 +138,8 @@ extension DefaultsReference {
     /// Returns true if the key has a value on the command line, a stored value or a registered default.
     func hasKey() -> Bool {
         resolved.registerRead()
-        // The call may wait for the daemon. A change during the wait replaces the tracker of the key (``ValueTracker``),
-        // so the read is registered again with the new tracker.
+        // The call may wait for the daemon. A change during the wait replaces the tracker of the key
+        // (``ValueTracker``), so the read is registered again with the new tracker.
         defer { resolved.registerRead() }
         guard let key = resolved.name else { return false }
         return resolved.argument != nil || core.registeredDefault(key) != nil || isSet()

@@ -24,7 +24,8 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
 
     private let lastReading = Mutex<CachedReading?>(nil)
 
-    /// The problem of the last reading, with the JSON in the replica at the time of the reading.
+    /// The problem of the last reading, with the JSON in the replica at the time of the reading. Nil if the last
+    /// reading had no problem.
     private let reported = Mutex<(problem: DefaultsError, replicaJSON: JSONValue?)?>(nil)
 
     /// - Parameter model: the codec of another key with the same type, if neither key has rules. Nil if there is no
@@ -97,9 +98,10 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
                 reported = nil
                 return false
             }
-            let isKnown = reported.map { $0.problem == problem && $0.replicaJSON == reading.replicaJSON } ?? false
+            let isAlreadyReported =
+                reported.map { $0.problem == problem && $0.replicaJSON == reading.replicaJSON } ?? false
             reported = (problem, reading.replicaJSON)
-            return !isKnown
+            return !isAlreadyReported
         }
     }
 

@@ -11,8 +11,8 @@ extension AdapterCore {
     ///   The method tries these values in order, and ignores the argument if `read` returns nil for each value.
     package func readUntyped<Value>(_ name: String, as read: (JSONValue) -> Value?) -> Value? {
         registerRead(named: name)
-        // The call may wait for the daemon. A change during the wait announces the first registration, so the
-        // read is registered again.
+        // The call may wait for the daemon. A change during the wait replaces the tracker of the key (`ValueTracker`),
+        // so the read is registered again with the new tracker.
         defer { registerRead(named: name) }
         for candidate in arguments.candidates(for: name) {
             if let value = read(candidate) { return value }
@@ -48,7 +48,7 @@ extension AdapterCore {
 
     /// Returns true if a name has a value on the command line, a stored value or a registered default.
     package func hasKey(named name: String) -> Bool {
-        // As in `readUntyped`, a change during the wait for the daemon announces the first registration.
+        // As in `readUntyped`, the read is registered again after the wait for the daemon.
         registerRead(named: name)
         defer { registerRead(named: name) }
         guard let key = keyName(name, .read) else { return false }

@@ -301,9 +301,12 @@ private struct ValueMover<Value: DefaultsSerializable> {
             if: [.setting(suite, key, .stored(false))] + tests.map { .setting(suite, former, $0) }, from: former)
     }
 
+    /// Submits the transaction that moves or converts a value.
+    ///
+    /// - Parameter source: the name under which the value is stored now, for the error of a refusal.
     private func submit(
         _ operations: [(key: KeyName, action: Transaction.Operation.Action)], if conditions: [Transaction.Condition],
-        from former: KeyName
+        from source: KeyName
     ) -> MoveAttempt {
         let operations = operations.map { Transaction.Operation(suite: session.suite, key: $0.key, $0.action) }
         let change = PendingChange(
@@ -314,7 +317,7 @@ private struct ValueMover<Value: DefaultsSerializable> {
         } catch {
             // The queue is full, and may have room later.
             if case .refused = error { return .ended(.waiting) }
-            return .ended(.refused(.notTakenOver(from: former.text, DefaultsError(error))))
+            return .ended(.refused(.notTakenOver(from: source.text, DefaultsError(error))))
         }
         return .started {
             switch await waiter.value() {
@@ -323,7 +326,7 @@ private struct ValueMover<Value: DefaultsSerializable> {
                 // The daemon may accept the same write later.
                 if problem.allowsLaterSuccess { return .waiting }
                 if problem.code == .preconditionFailed, !problem.failed.isEmpty { return .changed }
-                return .refused(.notTakenOver(from: former.text, .refused(Refusal(problem))))
+                return .refused(.notTakenOver(from: source.text, .refused(Refusal(problem))))
             case .failure, nil: return .waiting
             }
         }

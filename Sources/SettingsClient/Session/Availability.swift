@@ -43,8 +43,8 @@ struct Availability: Sendable {
     /// Records a failure, and returns the pause before the next attempt.
     ///
     /// - Parameters:
-    ///   - isAnswer: true if the daemon can be reached, but the writes have to wait (the phase `refusing`). False if the
-    ///     daemon did not answer, or temporarily refused a read (the phase `unreachable`).
+    ///   - isAnswer: true if the daemon can be reached, but the writes have to wait (the phase `refusing`). False if
+    ///     the daemon did not answer, or temporarily refused a read (the phase `unreachable`).
     ///   - requestedPause: the pause that the daemon asks for.
     mutating func recordFailure(
         isAnswer: Bool, atLeast requestedPause: Duration = .zero, at now: ContinuousClock.Instant,

@@ -13,8 +13,8 @@ final class ChangeLock: Sendable {
     private struct State {
         /// The thread that holds the lock. 0 if no thread holds the lock, or if the next thread has not woken up yet.
         var holder: UInt = 0
-        /// How often the holder has acquired the lock without releasing it. 1 while the next thread has not woken up yet.
-        /// 0 if the lock is free.
+        /// How often the holder has acquired the lock without releasing it. 1 while the next thread has not woken up
+        /// yet. 0 if the lock is free.
         var depth = 0
         var waiting: ArraySlice<Promise<Void>> = []
     }

@@ -57,11 +57,11 @@ public enum DefaultsError: Error, Equatable, Sendable {
     case disagreement([SchemaDifference])
     /// The keys cannot form a schema, or this version of the library cannot read the schema of the daemon.
     case unusableSchema(SchemaError)
-    /// The adapter has members with the same names as these keys. `Defaults.name` is the member, so the program must use
-    /// `Defaults[\.name]` for the key.
+    /// The adapter has members with the same names as these keys. `Defaults.name` is the member, so the program must
+    /// use `Defaults[\.name]` for the key.
     case shadowedKeys([String])
-    /// The value under a former name of a key could not be moved to the key, for this reason. The value stays under the
-    /// former name.
+    /// The value under a former name of a key could not be moved to the key, or a value of a former type could not be
+    /// converted, for this reason. The value stays as it is, under the name `from`.
     indirect case notTakenOver(from: String, DefaultsError)
     /// Two types have the same namespace.
     indirect case namespaceTaken(NamespaceConflict)

@@ -101,21 +101,21 @@ struct PendingWrite: Sendable {
 }
 
 extension PendingWrite {
-    /// Returns the setting after an operation on the setting `below`. An operation that fails does not change the
+    /// Returns the setting after an operation on the setting `previous`. An operation that fails does not change the
     /// setting.
     fileprivate static func setting(
-        after action: Transaction.Operation.Action, expected: JSONValue?, over below: ReplicaSetting
+        after action: Transaction.Operation.Action, expected: JSONValue?, over previous: ReplicaSetting
     ) -> ReplicaSetting {
         switch action {
         case .set(let value):
             return ReplicaSetting(value: value, source: .stored, revision: nil)
         case .delete:
             // The default of the schema stays after a removal.
-            guard below.source == .default else { return .unset }
-            return ReplicaSetting(value: below.value, source: .default, revision: nil)
+            guard previous.source == .default else { return .unset }
+            return ReplicaSetting(value: previous.value, source: .default, revision: nil)
         case .change(let operation):
-            let result = below.value.map { try? operation.applied(to: $0) } ?? expected
-            return result.map { ReplicaSetting(value: $0, source: .stored, revision: nil) } ?? below
+            let result = previous.value.map { try? operation.applied(to: $0) } ?? expected
+            return result.map { ReplicaSetting(value: $0, source: .stored, revision: nil) } ?? previous
         }
     }
 }
@@ -169,13 +169,13 @@ struct PendingWrites: Sendable {
         acknowledgedCount += 1
         // To limit the memory, the list keeps only one of two adjacent acknowledged writes: the write with the higher
         // revision.
-        if index + 1 < writes.endIndex, let above = writes[index + 1].acknowledgedAt {
-            if above < revision { _ = remove(at: index + 1) } else { index = remove(at: index) }
+        if index + 1 < writes.endIndex, let laterWriteRevision = writes[index + 1].acknowledgedAt {
+            if laterWriteRevision < revision { _ = remove(at: index + 1) } else { index = remove(at: index) }
         }
-        if index > writes.startIndex, let below = writes[index - 1].acknowledgedAt,
-            let above = writes[index].acknowledgedAt
+        if index > writes.startIndex, let earlierWriteRevision = writes[index - 1].acknowledgedAt,
+            let remainingRevision = writes[index].acknowledgedAt
         {
-            _ = remove(at: below <= above ? index - 1 : index)
+            _ = remove(at: earlierWriteRevision <= remainingRevision ? index - 1 : index)
         }
     }
 
@@ -220,9 +220,9 @@ struct PendingWrites: Sendable {
     private mutating func refresh(from first: Int, over confirmed: ReplicaSetting) {
         guard first < writes.endIndex else { return }
         for index in writes[first...].indices {
-            let below = index == writes.startIndex ? confirmed : writes[index - 1].visible
+            let previous = index == writes.startIndex ? confirmed : writes[index - 1].visible
             let visible = PendingWrite.setting(
-                after: writes[index].action, expected: writes[index].expected, over: below)
+                after: writes[index].action, expected: writes[index].expected, over: previous)
             if visible == writes[index].visible { return }
             writes[index].visible = visible
         }

@@ -259,8 +259,8 @@ extension SuiteSession {
         let hasAttemptFailed = await !holdSending()
         var loaded = try await read { () async throws(BackendError) in try await backend.load() }
         if hasAttemptFailed {
-            // The attempt to send the first write of the queue had failed, but then the daemon answered the load. So the
-            // daemon can probably answer the write now. The suite is loaded again after the answer to the write.
+            // The attempt to send the first write of the queue had failed, but then the daemon answered the load. So
+            // the daemon can probably answer the write now. The suite is loaded again after the answer to the write.
             _ = await holdSending()
             loaded = try await read { () async throws(BackendError) in try await backend.load() }
         }

@@ -10,7 +10,8 @@ extension SuiteSession {
     static let maxConflicts = 1000
 
     private enum Step {
-        /// Send the first write of the queue. It is the next write, or after a conflict the same write with a new change.
+        /// Send the first write of the queue. It is the next write, or after a conflict the same write with a new
+        /// change.
         case next
         /// Send the same write again after a pause.
         case pause(SendDelay)

@@ -163,7 +163,8 @@ extension SuiteSession {
         try enqueue(change, waiter: waiter, holdsLock: holdsLock, isAllowed: isAllowed)
         guard let result = mayAnswerInTime ? waiter.wait(until: deadline) : waiter.value else {
             let isRemoved = state.withLock { $0.sending.removeWaiter(waiter) }
-            // If this call did not remove the waiter, the sending task has removed it and is about to fulfill the promise.
+            // If this call did not remove the waiter, the sending task has removed it and is about to fulfill the
+            // promise.
             if !isRemoved, let result = waiter.wait(until: .now + .seconds(1)) { return try result.get() }
             throw queued
         }

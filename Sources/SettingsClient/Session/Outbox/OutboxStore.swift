@@ -64,8 +64,8 @@ struct OutboxStore: Sendable {
     private static let longQueue = 1000
     private static let pauseAfterFailure = Duration.seconds(1)
     private static let minRewriteSize = 1 << 20
-    /// A queue with more bytes than this number is not rewritten to make the file smaller, because callers would have to
-    /// wait for the rewrite.
+    /// A queue with more bytes than this number is not rewritten to make the file smaller, because callers would have
+    /// to wait for the rewrite.
     private static let maxRewrittenQueueSize = 1 << 20
     /// The maximum number of attempts to create a draft. An attempt fails if another program locks or removes the
     /// draft.

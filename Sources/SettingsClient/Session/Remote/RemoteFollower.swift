@@ -207,13 +207,15 @@ final class RemoteFollower: Sendable {
     /// Sends the next request, after a pause.
     ///
     /// - Parameters:
-    ///   - isUnreachable: true if the daemon could not be reached. The pause then ends when any other request gets an
-    ///     answer.
+    ///   - endsPauseOnAnswer: true if the pause ends as soon as any other request gets an answer. True after a request
+    ///     without an answer, and if the daemon shuts down, because the answer then shows that the daemon runs again.
     ///   - waitsForHandlers: true to wait up to ``maxHandlerWait`` for the handlers of the newest state.
     ///     ``record(_:of:)`` ends this wait when the handlers have returned.
-    private func sendPoll(after pause: Duration = .zero, isUnreachable: Bool = false, waitsForHandlers: Bool = false) {
-        // The request names a list with one suite, because the daemon refuses a request for a single suite that does not
-        // exist, but not a request for a list.
+    private func sendPoll(
+        after pause: Duration = .zero, endsPauseOnAnswer: Bool = false, waitsForHandlers: Bool = false
+    ) {
+        // The request names a list with one suite, because the daemon refuses a request for a single suite that does
+        // not exist, but not a request for a list.
         let watched = ObservedSubject(scope: .several([suite]))
         let next = state.withLock { state -> (Endpoint<SettingsObservation>, AsyncRequest)? in
             guard !state.isStopped else { return nil }
@@ -236,7 +238,7 @@ final class RemoteFollower: Sendable {
             return (call, poll)
         }
         guard let (call, poll) = next else { return }
-        server.setWaitingPoll(isUnreachable ? poll : nil, of: ObjectIdentifier(self))
+        server.setWaitingPoll(endsPauseOnAnswer ? poll : nil, of: ObjectIdentifier(self))
         poll.start { [self] result in
             handle(Result { () throws(SettingsError) in try server.read(result.get(), of: call) })
         }
@@ -286,8 +288,9 @@ final class RemoteFollower: Sendable {
                 subscription.history.deliver(of: observation.cursor.epoch) { subscription.handler(observation) }
             }
             continuePolling(after: state.withLock { $0.progress.pause }, hasMore: observation.isPartial)
-        case (.again(let pause), .failure(let error)): pollAgain(afterFailure: pause, isUnreachable: !error.isOverload)
-        case (_, .failure): pollAgain(afterFailure: longPause, isUnreachable: false)
+        case (.again(let pause), .failure(let error)):
+            pollAgain(afterFailure: pause, endsPauseOnAnswer: !error.isOverload)
+        case (_, .failure): pollAgain(afterFailure: longPause, endsPauseOnAnswer: false)
         }
     }
 
@@ -296,17 +299,17 @@ final class RemoteFollower: Sendable {
         if pause == .zero { server.recordAnswer() }
         let next = hasMore ? .now : state.withLock { $0.requestTime } + pace
         sendPoll(
-            after: max(pause, next - .now, .zero), isUnreachable: pause > .zero,
+            after: max(pause, next - .now, .zero), endsPauseOnAnswer: pause > .zero,
             waitsForHandlers: pause == .zero && !hasMore)
     }
 
     /// Sends the next request after a failure.
-    private func pollAgain(afterFailure pause: Duration, isUnreachable: Bool) {
+    private func pollAgain(afterFailure pause: Duration, endsPauseOnAnswer: Bool) {
         guard reader.isRunning else {
             // The system could not create the thread of the reader, so the reader cannot wait for the end of a pause.
             DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + 1) { [self] in sendPoll() }
             return
         }
-        sendPoll(after: pause, isUnreachable: isUnreachable)
+        sendPoll(after: pause, endsPauseOnAnswer: endsPauseOnAnswer)
     }
 }

@@ -124,8 +124,9 @@ extension SharedServer {
 }
 
 extension SharedServer {
-    /// Ends the pauses of the waiting long polls, because the server can be reached. Called after each answer of the
-    /// daemon, unless the answer asks for a pause because the daemon shuts down. Not called after the answer of a gateway.
+    /// Ends the pauses of the waiting long polls, because the server can be reached. Called after an answer of
+    /// the daemon, but not after the answer of a gateway, and not after the answer to a long poll if the daemon has
+    /// refused the long poll or shuts down.
     func recordAnswer() {
         guard hasWaitingPolls.load(ordering: .acquiring) else { return }
         let polls = waitingPolls.withLock { waitingPolls in
