@@ -15,7 +15,9 @@ final class CachedReading: Sendable {
     private let isReplicaValueUnreadable: Bool
     /// The state that all readers of the key share. Each change of the key increments the version of the cell.
     private let cell: KeyCell
+    /// The version of the key at the time of the read.
     private let version: UInt64
+    /// The object that announces a change of the value to Swift's Observation.
     private let tracker: ValueTracker
     /// The key path with which the value was read; nil if the program read the value without a key path. Retains the
     /// path: another object could otherwise get its address, by which the cache finds this reading.

@@ -171,8 +171,8 @@ private enum Submission<Result> {
 }
 
 extension AdapterCore {
-    /// Adds the writes of a transaction without a deadline to the queue. The caller holds the lock of changes in place,
-    /// so the next transaction of the process reads the writes of this transaction.
+    /// Adds the writes of a transaction without a deadline to the queue. The caller holds the lock of changes in place
+    /// (``ChangeLock``), so the next transaction of the process reads the writes of this transaction.
     ///
     /// - Parameter isCurrent: true if no value that the transaction has read has changed.
     fileprivate func submit<Result>(

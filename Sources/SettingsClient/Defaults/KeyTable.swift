@@ -157,8 +157,9 @@ final class KeyTable: Sendable {
             contents.readings = [:]
             return old
         }
-        // The resolved keys retain the trackers that the announcement needs. Their release may run code of the program,
-        // so it happens after the announcement and without the lock.
+        // The resolved keys retain the trackers (`ValueTracker`), which announce the changes to Swift's Observation.
+        // The release of the resolved keys may run code of the program, so it happens after the announcement and
+        // without the lock.
         withExtendedLifetime(old) { session.announceAllKeys() }
     }
 }

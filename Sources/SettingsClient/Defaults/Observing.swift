@@ -203,7 +203,7 @@ extension AdapterCore {
         }
     }
 
-    /// Adds the beginning of an observer to the events of the replica.
+    /// Adds the event that an observer begins (``ReplicaEvent/began(_:_:)``) to the events of the replica.
     private func addBeginning(of observer: any AnyObserver, isLate: Bool) {
         session.change { $0.beginObserving(observer.id, observer.keys, isLate: isLate) }
     }

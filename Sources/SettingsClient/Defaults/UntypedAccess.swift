@@ -106,8 +106,8 @@ extension AdapterCore {
             let value = registered.flatMap { try? operation.applied(to: $0) } ?? initialValue
             let plan = PendingChange.MergePlan(
                 base: nil, new: value, delta: MergeDelta(operation), valueIfUnset: registered)
-            // If the suite is not loaded, the daemon probably has a value. If the daemon has no value, it refuses the
-            // operation, and the client then stores `plan.new`.
+            // If the suite is not loaded, the client assumes that the daemon has a value. If the daemon has no value,
+            // it refuses the operation, and the client then stores `plan.new`.
             let mayHaveValue =
                 visible.source?.isStored ?? (registered == nil && (visible.value != nil || !session.isLoaded))
             try submit(

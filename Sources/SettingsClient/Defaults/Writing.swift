@@ -99,6 +99,8 @@ struct InPlaceChange<Value: DefaultsSerializable> {
     fileprivate let reading: Reading<Value>
     /// The time at which the change began. The timeout of the setter counts from this time.
     fileprivate let start: ContinuousClock.Instant
+    /// True if the change holds the lock of changes in place (``ChangeLock``). False if the wait for the lock took too
+    /// long.
     fileprivate let holdsLock: Bool
 
     private var core: AdapterCore { reference.core }

@@ -43,15 +43,15 @@ struct Availability: Sendable {
     /// Records a failure, and returns the pause before the next attempt.
     ///
     /// - Parameters:
-    ///   - isAnswer: true if the daemon can be reached, but the writes have to wait (the phase `refusing`). False if
-    ///     the daemon did not answer, or temporarily refused a read (the phase `unreachable`).
+    ///   - isReachable: true if the daemon can be reached, but the writes have to wait. The phase is then `refusing`.
+    ///     False if the daemon did not answer, or temporarily refused a read. The phase is then `unreachable`.
     ///   - requestedPause: the pause that the daemon asks for.
     mutating func recordFailure(
-        isAnswer: Bool, atLeast requestedPause: Duration = .zero, at now: ContinuousClock.Instant,
+        isReachable: Bool, atLeast requestedPause: Duration = .zero, at now: ContinuousClock.Instant,
         using generator: inout some RandomNumberGenerator
     ) -> Duration {
         let pause = backOff.next(notBefore: requestedPause, using: &generator)
-        phase = isAnswer ? .refusing(until: now + pause) : .unreachable(until: now + pause)
+        phase = isReachable ? .refusing(until: now + pause) : .unreachable(until: now + pause)
         if firstFailure == nil { firstFailure = now }
         return pause
     }

@@ -6,7 +6,7 @@ internal import Synchronization
 /// Observation tracks the values that a function has read only after the function has returned. If a value changes
 /// between the read and the return, the function misses the announcement. Therefore each change is announced again 0.5
 /// to 1 second later. The second announcement reaches only functions that have read the old value, because the new
-/// value has another tracker.
+/// value has another tracker (``ValueTracker``).
 final class ChangeAnnouncer: Sendable {
     static let shared = ChangeAnnouncer()
 

@@ -377,7 +377,7 @@ extension SuiteSession {
         var generator = SystemRandomNumberGenerator()
         state.withLock { state in
             if case .refusing = state.availability.phase { return }
-            _ = state.availability.recordFailure(isAnswer: false, at: options.clock.now, using: &generator)
+            _ = state.availability.recordFailure(isReachable: false, at: options.clock.now, using: &generator)
         }
     }
 }

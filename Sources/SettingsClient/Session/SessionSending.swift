@@ -71,14 +71,14 @@ extension SuiteSession {
         let start = state.withLock { state -> PauseStart? in
             guard !state.isClosed else { return nil }
             let duration = state.availability.recordFailure(
-                isAnswer: delay.isAnswer, atLeast: delay.atLeast, at: options.clock.now, using: &generator)
+                isReachable: delay.isReachable, atLeast: delay.atLeast, at: options.clock.now, using: &generator)
             let pause = Promise<Void>()
             state.sending.pause = pause
             let flushes = state.sending.blockFirstWrite(because: delay.reason)
             if state.sending.needsAttempt { pause.fulfill(()) }
             return (
                 pause, duration,
-                delay.isAnswer || delay.needsIntervention ? state.sending.stallReport(delay.reason) : nil, flushes,
+                delay.isReachable || delay.needsIntervention ? state.sending.stallReport(delay.reason) : nil, flushes,
                 delay.needsIntervention || !state.mayAnswerInTime(options) ? state.sending.removeWaiters() : []
             )
         }
@@ -178,7 +178,7 @@ extension SuiteSession {
                 try outbox.withLock { store throws(FileError) in try store.replaceFirst(by: next) }
                 return .next
             } catch {
-                return .pause(SendDelay(reason: "\(error)", isAnswer: true))
+                return .pause(SendDelay(reason: "\(error)", isReachable: true))
             }
         } catch {
             guard case .waits(let delay) = SendOutcome(.failure(error), of: write.change) else {

@@ -16,7 +16,8 @@ extension SuiteSession {
     ///
     /// - Parameters:
     ///   - waiter: a promise that is fulfilled with the result.
-    ///   - holdsLock: true if the caller holds the lock of changes in place. The caller then announces the change.
+    ///   - holdsLock: true if the caller holds the lock of changes in place (``ChangeLock``). The caller then announces
+    ///     the change to Swift's Observation after it has released the lock.
     ///   - isAllowed: returns true if the key allows a value that the session has computed to resolve a conflict.
     func enqueue(
         _ change: PendingChange, waiter: Promise<WriteResult>? = nil, holdsLock: Bool = false,

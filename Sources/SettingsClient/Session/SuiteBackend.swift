@@ -44,6 +44,7 @@ package protocol SuiteBackend: AnyObject, Sendable {
     ) -> any BackendSubscription
 }
 
+/// A subscription to the changes of a suite, see ``SuiteBackend/follow(from:onFailure:_:)``.
 package protocol BackendSubscription: Sendable {
     /// Ends the subscription. A call of the handler on another thread continues, and one more call may begin after this
     /// method returns.
@@ -126,20 +127,20 @@ enum SendOutcome: Equatable, Sendable {
         switch result {
         case .success(let summary): self = .done(summary)
         case .failure(.unreachable(let reason, _)), .failure(.queued(let reason)):
-            self = .waits(SendDelay(reason: reason, isAnswer: false))
+            self = .waits(SendDelay(reason: reason, isReachable: false))
         case .failure(.unusable(let reason)): self = .refused(Problem(.badRequest, reason))
         case .failure(.unusableToken(let reason)):
-            self = .waits(SendDelay(reason: reason, isAnswer: false, needsIntervention: true))
-        case .failure(.cancelled): self = .waits(SendDelay(reason: "the request was cancelled", isAnswer: false))
+            self = .waits(SendDelay(reason: reason, isReachable: false, needsIntervention: true))
+        case .failure(.cancelled): self = .waits(SendDelay(reason: "the request was cancelled", isReachable: false))
         case .failure(.unavailable(let reason, let pause)):
             self = .waits(
-                SendDelay(reason: reason, isAnswer: true, atLeast: min(max(.zero, pause), Self.maxRequestedPause)))
+                SendDelay(reason: reason, isReachable: true, atLeast: min(max(.zero, pause), Self.maxRequestedPause)))
         case .failure(.refused(let problem)):
             if problem.allowsLaterSuccess {
                 let pause = Duration.milliseconds(max(0, problem.retryAfterMs ?? 0))
                 self = .waits(
                     SendDelay(
-                        reason: problem.description, isAnswer: true, atLeast: min(pause, Self.maxRequestedPause),
+                        reason: problem.description, isReachable: true, atLeast: min(pause, Self.maxRequestedPause),
                         needsIntervention: problem.code == .unauthorized))
             } else if change.isConflict(problem) {
                 self = .conflict(problem, current: problem.conflicting.flatMap { $0.isConcealed ? nil : $0 })
@@ -153,9 +154,9 @@ enum SendOutcome: Equatable, Sendable {
 /// The reason for which a write waits before the next attempt to send it.
 struct SendDelay: Equatable, Sendable {
     let reason: String
-    /// True if the daemon answers, but the write cannot be sent again at present, because the daemon does not accept it
+    /// True if the daemon can be reached, but the write has to wait, because the daemon does not accept it at present
     /// or because the outbox file cannot be written.
-    let isAnswer: Bool
+    let isReachable: Bool
     /// The shortest pause.
     var atLeast = Duration.zero
     /// True if the cause does not end by itself, for example because a person has to install another token.

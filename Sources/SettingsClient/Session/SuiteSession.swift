@@ -31,8 +31,8 @@ final class SuiteSession: Sendable {
         fileprivate var handlers = Handlers()
         fileprivate(set) var listeners: [UInt64: @Sendable ([ReplicaEvent]) -> Void] = [:]
         fileprivate var lastListener: UInt64 = 0
-        /// The cells of local changes that were not announced yet, by the thread that made the change. The thread
-        /// announces the change after it has written the outbox file.
+        /// The cells (``KeyCell``) of the keys that the program has changed, by the thread that made the change. The
+        /// thread announces the change to Swift's Observation after it has written the outbox file.
         fileprivate var localChanges: [UInt: [KeyCell]] = [:]
         /// True while a thread delivers events. This thread also delivers the events of other threads, so that the
         /// listeners get the events in order.

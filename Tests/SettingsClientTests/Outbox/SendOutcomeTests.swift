@@ -24,19 +24,19 @@ struct SendOutcomeTests {
 
     @Test("A success or a permanent refusal ends a write; after another failure, the write waits")
     func permanentAndTemporary() throws {
-        // `isAnswer` is true if the server has answered, and false if it is unreachable.
+        // `isReachable` is true if the server has answered, and false if it is unreachable.
         let write = try samples.write(.set(1))
         let summary = WriteSummary(revision: .zero, changed: false, changes: [])
         #expect(SendOutcome(.success(summary), of: write) == .done(summary))
         #expect(
             SendOutcome(.failure(.unreachable("why")), of: write)
-                == .waits(SendDelay(reason: "why", isAnswer: false)))
+                == .waits(SendDelay(reason: "why", isReachable: false)))
         // The delay is limited to the range from 0 to 300 s.
         for (retryAfter, expected) in [(1.5, 1.5), (-1, 0), (1e6, 300)] {
             let unavailable = BackendError.unavailable("why", retryAfter: .seconds(retryAfter))
             #expect(
                 SendOutcome(.failure(unavailable), of: write)
-                    == .waits(SendDelay(reason: "why", isAnswer: true, atLeast: .seconds(expected))))
+                    == .waits(SendDelay(reason: "why", isReachable: true, atLeast: .seconds(expected))))
         }
         let permanent: [ErrorCode] = [
             .badRequest, .locked, .unknownKey, .unknownSuite, .notSet, .invalidValue, .invalidOperation, .tooLarge,
@@ -56,7 +56,7 @@ struct SendOutcomeTests {
             #expect(
                 outcome
                     == .waits(
-                        SendDelay(reason: problem.description, isAnswer: true, atLeast: .milliseconds(1500))),
+                        SendDelay(reason: problem.description, isReachable: true, atLeast: .milliseconds(1500))),
                 "\(code)")
         }
     }
@@ -74,7 +74,7 @@ struct SendOutcomeTests {
         let problem = Problem(.unauthorized, "no")
         #expect(
             SendOutcome(.failure(.refused(problem)), of: try samples.write(.set(1)))
-                == .waits(SendDelay(reason: problem.description, isAnswer: true, needsIntervention: true)))
+                == .waits(SendDelay(reason: problem.description, isReachable: true, needsIntervention: true)))
     }
 
     @Test("An answer of a proxy does not end a write")
@@ -85,7 +85,7 @@ struct SendOutcomeTests {
             (problem.status, problem.codeName) = (status, "")
             #expect(
                 SendOutcome(.failure(.refused(problem)), of: try samples.write(.set(1)))
-                    == .waits(SendDelay(reason: problem.description, isAnswer: true)), "\(status)")
+                    == .waits(SendDelay(reason: problem.description, isReachable: true)), "\(status)")
         }
     }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import SettingsClient
 
 /// The availability of a server. The tests pass the time as an argument, so they need no clock. A failure with
-/// `isAnswer: true` is a temporary refusal by the server. The phase `up` means that the last request did not fail.
+/// `isReachable: true` is a temporary refusal by the server. The phase `up` means that the last request did not fail.
 struct AvailabilityTests {
     private var availability = Availability()
     private var random = SeededGenerator(seed: 1)
@@ -12,7 +12,7 @@ struct AvailabilityTests {
 
     @Test mutating func `A failure without an answer pauses reads until the pause ends or until any answer`() {
         #expect(availability.phase == .up && !availability.isUnreachable(at: start))
-        let pause = availability.recordFailure(isAnswer: false, at: start, using: &random)
+        let pause = availability.recordFailure(isReachable: false, at: start, using: &random)
         #expect(pause > .zero && availability.phase != .up)
         #expect(availability.isUnreachable(at: start) && !availability.isUnreachable(at: start + pause))
         var wasUnreachable = availability.recordAnswer(toWrite: false)
@@ -23,7 +23,7 @@ struct AvailabilityTests {
 
     @Test mutating func `A temporary refusal does not pause reads, and ends with an answer to a write`() {
         let retryAfter = Duration.seconds(60)
-        let pause = availability.recordFailure(isAnswer: true, atLeast: retryAfter, at: start, using: &random)
+        let pause = availability.recordFailure(isReachable: true, atLeast: retryAfter, at: start, using: &random)
         #expect(pause >= retryAfter && availability.phase != .up && !availability.isUnreachable(at: start))
         var wasUnreachable = availability.recordAnswer(toWrite: false)
         #expect(!wasUnreachable && availability.phase != .up)
@@ -35,7 +35,7 @@ struct AvailabilityTests {
         #expect(availability.mayAnswerInTime(.seconds(2), at: start))
         for second in 0..<3 {
             let now = start + .seconds(second)
-            _ = availability.recordFailure(isAnswer: false, at: now, using: &random)
+            _ = availability.recordFailure(isReachable: false, at: now, using: &random)
             #expect(availability.mayAnswerInTime(.seconds(2), at: now) == (second < 2))
         }
         _ = availability.recordAnswer(toWrite: true)
@@ -43,9 +43,9 @@ struct AvailabilityTests {
     }
 
     @Test mutating func `Pauses grow with each failure, and an answer makes the next pause short`() {
-        let pauses = (0..<8).map { _ in availability.recordFailure(isAnswer: false, at: start, using: &random) }
+        let pauses = (0..<8).map { _ in availability.recordFailure(isReachable: false, at: start, using: &random) }
         #expect(pauses[7] > pauses[0] * 4)
         _ = availability.recordAnswer(toWrite: false)
-        #expect(availability.recordFailure(isAnswer: false, at: start, using: &random) < pauses[7])
+        #expect(availability.recordFailure(isReachable: false, at: start, using: &random) < pauses[7])
     }
 }

@@ -5,10 +5,13 @@ internal import SettingsModel
 internal import Synchronization
 
 /// Follows the changes of one suite of a daemon. The follower sends one long poll after the other, over its own
-/// connection. All sessions of the process with the same suite, daemon, token and client name share a follower.
+/// connection. All sessions of the process with the same suite, daemon, token and client name share a follower. The
+/// long polls also report which state of the suite the program has applied, that is, whose handlers have returned
+/// (``ApplyingState``).
 ///
-/// Thread-safe. Handlers run on the thread of the `AnswerReader`, which receives the answers to all long polls. The
-/// follower retains itself while it has subscriptions. It ends when `stop()` of each subscription was called.
+/// Thread-safe. The handlers of subscriptions run on the thread of the `AnswerReader`, which receives the answers to
+/// all long polls. The follower retains itself while it has subscriptions. It ends when `stop()` of each subscription
+/// was called.
 final class RemoteFollower: Sendable {
     /// The subscription of one session.
     final class Subscription: BackendSubscription {
@@ -55,8 +58,8 @@ final class RemoteFollower: Sendable {
         var poll: AsyncRequest?
         /// The time at which the last request was or will be sent.
         var requestTime = ContinuousClock.now
-        /// The time at which the request would have been sent without the wait for handlers. Nil if the request does
-        /// not wait for handlers.
+        /// The time at which the request would have been sent without the wait for the handlers of the newest state.
+        /// Nil if the request does not wait for handlers.
         var timeWithoutHandlerWait: ContinuousClock.Instant?
         /// True if the request was cancelled to end its wait for handlers, because there is a newer report.
         var endsHandlerWait = false
