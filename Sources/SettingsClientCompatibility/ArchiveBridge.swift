@@ -71,7 +71,7 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
     }
 
     /// Throws if an archive does not contain the class, or contains a class that this program does not define. The
-    /// unarchiver would end the process at such a class.
+    /// unarchiver would end the process at a class that this program does not define.
     private static func check(_ data: Data, isOf name: String) throws(BridgeError) {
         let list = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
         guard let list, list["$archiver"] as? String == "NSKeyedArchiver", let objects = list["$objects"] as? [Any]

@@ -15,7 +15,8 @@ package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
         core.report(error, name, attempt)
     }
 
-    /// Stores a value if nothing is stored, as a setter does. The daemon checks the condition.
+    /// Stores a value if nothing is stored. The daemon checks the condition. Like a setter, the method reports an error
+    /// of the write as an issue instead of throwing the error.
     ///
     /// - Parameter value: returns the value. It is called only if the client knows of no stored value.
     package func setIfAbsent(_ value: () throws -> Value) rethrows {
@@ -24,7 +25,7 @@ package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
         assignIfAbsent(try value(), since: start)
     }
 
-    /// Changes the value in place, as a setter does.
+    /// Changes the value in place. Like a setter, the method reports an error as an issue.
     package func changeInPlace(_ body: (inout Value) -> Void) {
         var change = beginChange()
         defer { change.end() }

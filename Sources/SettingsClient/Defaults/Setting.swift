@@ -161,8 +161,8 @@ private final class ValueCache<Value: Sendable>: Sendable {
 
     /// Returns the cached value. If there is no cached value, reads the value.
     func value(_ read: () -> Value) -> Value {
-        let (known, generation) = shared.withLock { ($0.value, $0.generation) }
-        if let known { return known }
+        let (cached, generation) = shared.withLock { ($0.value, $0.generation) }
+        if let cached { return cached }
         let value = read()
         return shared.withLock { shared in
             // Threads that read at the same time all return the value of the first thread.

@@ -11,7 +11,7 @@ extension DefaultsReference {
         }
     }
 
-    /// Removes the stored value as a setter does.
+    /// Removes the stored value. Like `assign`, reports an error instead of throwing the error.
     func remove() {
         core.runSetter(for: name) { () throws(DefaultsError) in
             guard let change = makeWrite(nil) else { return }
@@ -51,7 +51,8 @@ extension DefaultsReference {
         return core.makeWrite(json, to: key, removing: formerNamesToRemove)
     }
 
-    /// Stores a value if nothing is stored, as a setter does. The daemon checks the condition.
+    /// Stores a value if nothing is stored. The daemon checks the condition. Reports an error instead of throwing the
+    /// error.
     ///
     /// - Parameter start: the time at which the setter began.
     func assignIfAbsent(_ value: Value, since start: ContinuousClock.Instant) {

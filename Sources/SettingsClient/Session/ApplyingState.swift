@@ -58,10 +58,11 @@ struct ApplyingState: Sendable {
         let failed = handled.precedes(lastChange) ? handled : lastChange
         // The daemon ends a failure when a report contains the failed state as applied, so the report contains an
         // earlier state.
-        let before = [failure?.applied, applied, appliedBeforeLastChange].compactMap { $0 }
+        let appliedBeforeFailure = [failure?.applied, applied, appliedBeforeLastChange].compactMap { $0 }
             .first { $0.epoch == failed.epoch && $0.precedes(failed) }
         failure = ClientReport(
-            applied: before ?? Cursor(epoch: failed.epoch, revision: .zero), failed: failed, shortening: reason)
+            applied: appliedBeforeFailure ?? Cursor(epoch: failed.epoch, revision: .zero), failed: failed,
+            shortening: reason)
         return true
     }
 

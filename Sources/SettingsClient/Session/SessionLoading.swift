@@ -144,7 +144,7 @@ extension SuiteSession {
         guard !isLoaded else { return }
         guard !ClientThread.shared.isCurrent else {
             throw .unreachable(
-                "the conversion of a value read a suite that is not loaded; load the suite before, with ready()",
+                "the conversion of a value cannot load a suite; load the suite before the conversion, with ready()",
                 outcome: .notDone)
         }
         openOutbox()

@@ -299,7 +299,7 @@ extension SuiteSession {
             // The client thread also decodes values, and the program's code that decodes a value may read another
             // setting.
             throw .unreachable(
-                "the conversion of a value cannot wait for another setting; read the other setting before",
+                "the conversion of a value cannot wait for another setting; read the other setting first",
                 outcome: .notDone)
         }
         let result = Promise<Result<Value, BackendError>>()

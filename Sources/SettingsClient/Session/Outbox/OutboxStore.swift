@@ -273,8 +273,8 @@ extension OutboxStore {
         do throws(FileError) {
             names = try files.list(directory).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         } catch {
-            // A missing directory has no files. If the user may not list the directory, the failure of the next write
-            // is reported instead.
+            // A missing directory has no files. If the user may not list the directory, this method reports no problem,
+            // because the next write to the directory fails and reports the problem.
             if !error.isMissingOrForbidden {
                 abandonedWrites.problems.append(FileProblem(path: directory, reason: error.reason))
             }

@@ -216,9 +216,9 @@ enum MergeDelta: Equatable, Sendable {
             self = isSet ? .union(new) : .append(new)
         case (.append, .array(let old)?, .array(let new)?):
             if isSet {
-                let known = Set(old)
-                guard known.isSubset(of: new) else { return nil }
-                self = .union(new.filter { !known.contains($0) })
+                let oldElements = Set(old)
+                guard oldElements.isSubset(of: new) else { return nil }
+                self = .union(new.filter { !oldElements.contains($0) })
             } else {
                 guard new.count >= old.count, new.prefix(old.count) == old[...] else { return nil }
                 self = .append(Array(new[old.count...]))
@@ -252,8 +252,8 @@ enum MergeDelta: Equatable, Sendable {
     func applied(to value: JSONValue) -> JSONValue? {
         guard case .union(let elements) = self else { return try? operation?.applied(to: value) }
         guard case .array(let current) = value else { return nil }
-        let known = Set(current)
-        return .array(current + elements.filter { !known.contains($0) })
+        let currentElements = Set(current)
+        return .array(current + elements.filter { !currentElements.contains($0) })
     }
 
     /// Returns the elements of a set in the order in which the client stores every set. Returns nil if the difference

@@ -88,13 +88,16 @@ extension RemoteFollower.State {
     /// Returns the next report for the task of ``RemoteFollower/sendReports()``. Returns nil if the task must end,
     /// because the newest report was sent or the follower does not report at present.
     ///
-    /// - Parameter last: the last report of the task. Nil if the task has sent no report, or must send its last report
-    ///   again unless a long poll has sent it.
-    fileprivate mutating func nextReport(after last: ClientReport?) -> (ClientReport, by: ClientName)? {
+    /// - Parameter lastSent: the last report of the task. Nil if the task has sent no report, or must send its last
+    ///   report again unless a long poll has sent it.
+    fileprivate mutating func nextReport(after lastSent: ClientReport?) -> (ClientReport, by: ClientName)? {
         let report = report
-        // A long poll may have sent a newer report after `last`. The daemon may have received the two requests in the
-        // other order, so a report that differs from `last` is sent even if the long poll contained this report.
-        guard !isStopped, let client = reporting.client, report != last, last != nil || report != reporting.sent else {
+        // A long poll may have sent a newer report after `lastSent`. The daemon may have received the request with
+        // `lastSent` after the long poll. So a report that differs from `lastSent` is sent even if the long poll
+        // contained this report.
+        guard !isStopped, let client = reporting.client, report != lastSent,
+            lastSent != nil || report != reporting.sent
+        else {
             reporting.isSending = false
             return nil
         }
@@ -133,9 +136,9 @@ extension RemoteFollower {
     /// report again.
     private func sendReports() {
         Task(executorPreference: ClientThread.shared) { [self] in
-            var last: ClientReport?
-            while let (report, client) = state.withLock({ $0.nextReport(after: last) }) {
-                last = report
+            var lastSent: ClientReport?
+            while let (report, client) = state.withLock({ $0.nextReport(after: lastSent) }) {
+                lastSent = report
                 let start = ContinuousClock.now
                 let mustRepeat: Bool
                 let call = Endpoint.report(report, by: client, of: suite)
@@ -151,7 +154,7 @@ extension RemoteFollower {
                     if error.status == 404, error.code != .unknownSuite { state.withLock { $0.reporting.stop() } }
                 }
                 guard mustRepeat else { continue }
-                last = nil
+                lastSent = nil
                 _ = await Promise<Void>().value(until: .now + Self.repeatPause)
                 state.withLock { state in
                     // If no long poll has sent the report since, the task sends the report again.
