@@ -18,8 +18,9 @@ public protocol KeyedAccess<KeyStore>: Sendable {
     /// the same name.
     static func scope(of access: Self) -> DefaultsScope<KeyStore>
 
-    // A read through `scope(of:)` would retain the core of the adapter. Concurrent reads would then be slow, because
-    // all threads would change the same reference count.
+    // `scope(of:)` would be enough to read a value. The protocol requires this method, too, because a read through
+    // `scope(of:)` would retain the core of the adapter. Concurrent reads would then be slow, because all threads would
+    // change the same reference count.
     /// Reads the value of a key.
     ///
     /// - Parameters:
@@ -338,7 +339,7 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
     }
 
     /// Returns the scope of a nested store. The method consumes this scope, because a copy would change a reference
-    /// count. This change takes half the time of a read.
+    /// count, which would take about half as long as a read.
     consuming func nestedScope<Inner: DefaultsKeyStore>(_ path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
         if MemoryLayout<Inner>.size == 0 {
             assertHasPrefix(Inner.self)

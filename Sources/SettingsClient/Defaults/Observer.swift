@@ -160,18 +160,18 @@ extension Observer {
     private func nextNotice(isolation actor: isolated (any Actor)?) async -> ObserverNotice? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let (notice, former, group) = state.withLock { state -> (ObserverNotice??, Waiter?, HandlerGroup?) in
+                let (notice, replaced, group) = state.withLock { state -> (ObserverNotice??, Waiter?, HandlerGroup?) in
                     // `.some(nil)` resumes this wait without a notice. A plain nil means that the wait continues.
                     if state.isEnded { return (.some(nil), nil, nil) }
                     if let notice = state.backlog.popFirst() {
                         return (notice, nil, state.backlog.count == 0 ? state.waitingGroup.take() : nil)
                     }
-                    // Copies of the iterator may wait at the same time. The last copy gets the update.
-                    let former = state.waiter
+                    // Copies of the iterator may wait at the same time. The last copy replaces the others and gets the update.
+                    let replaced = state.waiter
                     state.waiter = continuation
-                    return (nil, former, nil)
+                    return (nil, replaced, nil)
                 }
-                former?.resume(returning: nil)
+                replaced?.resume(returning: nil)
                 group?.leave()
                 if let notice { continuation.resume(returning: notice) }
             }
