@@ -9,9 +9,9 @@ public import SettingsKeys
 ///
 /// The bridge throws an error for a value that is not an archive of this class. But if an archive of this class
 /// contains objects of classes that the class does not expect, `NSKeyedUnarchiver` may end the process. So a client
-/// that may write a setting of this type can end the program. The archive of an object with an `NSDictionary` or
-/// an `NSSet` differs in each run. If the default of a key is such an object, the client therefore always reports that
-/// the default differs from the default in the schema. Programs in other languages can hardly read an archive. Use
+/// that may write a setting of this type can end the program. The archive of an object with an `NSDictionary` or an
+/// `NSSet` differs in each run. If the default of a key contains such an object, the client therefore always reports
+/// that the default differs from the default in the schema. Programs in other languages can hardly read an archive. Use
 /// `Codable` for a new type.
 public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBridge {
     /// Creates a bridge for the class.

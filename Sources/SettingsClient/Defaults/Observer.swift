@@ -166,7 +166,8 @@ extension Observer {
                     if let notice = state.backlog.popFirst() {
                         return (notice, nil, state.backlog.count == 0 ? state.waitingGroup.take() : nil)
                     }
-                    // Copies of the iterator may wait at the same time. The last copy replaces the others and gets the update.
+                    // Copies of the iterator may wait at the same time. The last copy replaces the others and gets the
+                    // update.
                     let replaced = state.waiter
                     state.waiter = continuation
                     return (nil, replaced, nil)

@@ -151,7 +151,7 @@ struct InPlaceChange<Value: DefaultsSerializable> {
         // `add`, avoids a conflict, because the daemon applies the operation to its own value. The client uses the
         // operation only if the operation on the value in the replica results in the computed value. The results differ
         // if the change was computed from a registered default, which the daemon does not know.
-        if core.session.hasUnsentWrites, let base = plan.base, let operation = plan.delta?.operation,
+        if core.session.hasUnansweredWrites, let base = plan.base, let operation = plan.delta?.operation,
             plan.delta?.applied(to: base) == new
         {
             return pendingChange(.change(operation), if: nil)

@@ -65,9 +65,9 @@ struct ReplicaEntry: Sendable {
 
     /// Applies a change if it is newer than the entry.
     ///
-    /// - Parameter known: the revision of the replica.
-    mutating func update(with change: Change, after known: Revision) {
-        guard change.revision > max(known, confirmedRevision) else { return }
+    /// - Parameter replicaRevision: the revision up to which the replica contains all changes.
+    mutating func update(with change: Change, after replicaRevision: Revision) {
+        guard change.revision > max(replicaRevision, confirmedRevision) else { return }
         confirm(
             ReplicaSetting(value: change.new, source: change.source, revision: change.revision), at: change.revision)
     }

@@ -223,7 +223,7 @@ extension SuiteSession {
     }
 
     /// True if the queue contains a write that the daemon has not answered.
-    var hasUnsentWrites: Bool { state.withLock { $0.sending.count > 0 } }
+    var hasUnansweredWrites: Bool { state.withLock { $0.sending.count > 0 } }
 
     /// Waits until the daemon has answered all writes that are in the queue now. Throws `queued` with the reason if an
     /// attempt to send a write fails.

@@ -81,7 +81,7 @@ struct ConcurrentFormsTests {
         task.cancel()
         await #expect(throws: DefaultsError.cancelled) { try await task.value }
         lock.release()
-        #expect(!defaults.core.session.hasUnsentWrites && backend.log.count("launchCount") == 0)
+        #expect(!defaults.core.session.hasUnansweredWrites && backend.log.count("launchCount") == 0)
     }
 
     @Test
@@ -93,7 +93,7 @@ struct ConcurrentFormsTests {
         for number in 1...20 {
             // The task runs on this thread until its first suspension.
             let task = Task.immediate { try await defaults.set(\.launchCount, number) }
-            #expect(defaults.core.session.hasUnsentWrites && defaults.launchCount == number)
+            #expect(defaults.core.session.hasUnansweredWrites && defaults.launchCount == number)
             gate.signal()
             try await task.value
         }

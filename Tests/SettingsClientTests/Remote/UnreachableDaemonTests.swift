@@ -35,7 +35,7 @@ struct UnreachableDaemonTests {
         #expect(issues.allSatisfy { $0.error == .unreachable(reason) })
         await #expect(throws: DefaultsError.unreachable(reason)) { try await defaults.value(\.theme) }
         let daemon = try ServedDaemon(in: directory, port: 0)
-        try eventually { defaults.core.session.isLoaded && !defaults.core.session.hasUnsentWrites }
+        try eventually { defaults.core.session.isLoaded && !defaults.core.session.hasUnansweredWrites }
         #expect(try await defaults.value(\.launchCount) == 4 && defaults.visits == 2)
         #expect(try daemon.client().blocking.send(.setting(names.launchCount, in: names.app)).value == 4)
     }
@@ -53,10 +53,10 @@ struct UnreachableDaemonTests {
         #expect(defaults.launchCount == 39 && fixture.drainIssues() == [])
         #expect(.now - start < .seconds(10), "only one of the setters waited for the daemon")
         let second = try ServedDaemon(in: directory, port: 0)
-        try eventually { !defaults.core.session.hasUnsentWrites }
+        try eventually { !defaults.core.session.hasUnansweredWrites }
         defaults.launchCount += 1
         #expect(defaults.launchCount == 40)
-        try eventually { !defaults.core.session.hasUnsentWrites }
+        try eventually { !defaults.core.session.hasUnansweredWrites }
         #expect(try second.client().blocking.send(.setting(names.launchCount, in: names.app)).value == 40)
         #expect(fixture.drainIssues() == [])
     }
