@@ -172,7 +172,8 @@ extension SuiteSession {
         return try result.get()
     }
 
-    /// False if an outage has lasted longer than the timeout of callers. A caller should then not wait.
+    /// False if an attempt to send the first write has failed, and the outage has lasted longer than the timeout of
+    /// callers. A caller should then not wait.
     var mayAnswerInTime: Bool { state.withLock { $0.mayAnswerInTime(options) } }
 
     /// The error of a caller that does not wait any longer for the answer to a write.
