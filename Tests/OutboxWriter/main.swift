@@ -1,8 +1,8 @@
 import Foundation
 import SettingsClientCompatibility
 
-// A program that writes the numbers from FIRST to LAST in order, and prints on standard error which writes have
-// returned. Tests kill the program.
+// A program that writes the numbers from FIRST to LAST in order. When the call that writes a number has returned, the
+// program prints a line on standard error. Tests kill the program.
 //
 //     outbox-writer SERVER DIRECTORY FIRST LAST          appends each number to the array of the key `log`
 //     outbox-writer SERVER DIRECTORY FIRST LAST mixed    writes the numbers with setters, transactions and

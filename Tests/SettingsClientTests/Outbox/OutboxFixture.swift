@@ -58,14 +58,14 @@ final class OutboxFixture: Sendable {
     }
 
     /// Releases a program, and waits until its outbox file is unlocked: work in progress may retain the session for a
-    /// moment. Returns false after `Deadline.patience` seconds. If no outbox file is locked (`before == 0`), waits only
-    /// for the session.
+    /// moment. Returns false after `Deadline.patience` seconds. If no outbox file is locked before the release, waits
+    /// only for the session.
     func end(_ program: inout Program?) -> Bool {
-        let openFiles = OpenFiles(directory: directory.path)
-        let before = openFiles.count
+        let lockedFiles = LockedOutboxFiles(directory: directory.path)
+        let countBefore = lockedFiles.count
         weak let session = program?.defaults.core.session
         program = nil
-        return openFiles.waits { session == nil && (before == 0 || $0 < before) }
+        return lockedFiles.waits { session == nil && (countBefore == 0 || $0 < countBefore) }
     }
 
     /// Runs a program that sets `loginTries` and ends before its write is sent. Returns false if the outbox file stays

@@ -27,10 +27,11 @@ struct StoreHarness {
     /// Releases a store, and waits until its file is unlocked. Returns false after `Deadline.patience` seconds.
     func close(_ store: inout OutboxStore?) -> Bool {
         store = nil
-        return OpenFiles(directory: home).waits { $0 == 0 }
+        return LockedOutboxFiles(directory: home).waits { $0 == 0 }
     }
 
-    /// Adopts the writes of ended programs. The store, which `close(_:)` sets to nil, must not be nil.
+    /// Adopts the writes of ended programs. The store must not be nil. The parameter is an optional because tests keep the
+    /// store in an optional, which `close(_:)` sets to nil.
     func adoptAbandonedWrites(_ store: inout OutboxStore?) throws -> OutboxStore.AbandonedWrites {
         let found = store?.adoptAbandonedWrites()
         return try #require(found)

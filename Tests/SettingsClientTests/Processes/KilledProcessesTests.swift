@@ -12,8 +12,8 @@ import Testing
 @Suite(.ownThread)
 struct KilledProcessesTests {
     private static let rounds = 15
-    /// The numbers of writes after which a process is killed. With 0 writes, the program may still adopt the writes of
-    /// the program before it.
+    /// The numbers of writes after which a process is killed. With 0 writes, the program may be killed while it adopts
+    /// the outbox files of the killed programs before it.
     private static let writeCounts = [0, 1, 2, 5, 20, 60, 120]
 
     private let directory: TemporaryDirectory
@@ -62,14 +62,14 @@ struct KilledProcessesTests {
             }
         }
         // A last run of the program sends all writes in the outbox files of the killed programs.
-        let last = try daemon ?? startDaemon()
+        let lastDaemon = try daemon ?? startDaemon()
         let first = history.next
         let program = try startProgram(first, first + 20)
         let end = try program.end()
         #expect(end.code == 0, "seed \(seed): \(end)")
         history.add(end.errors, from: first, isKilled: false)
         #expect(history.failures == [] && history.areAllConfirmed, "seed \(seed): \(end)")
-        let mistakes = try history.mistakes(in: state(of: last))
+        let mistakes = try history.mistakes(in: state(of: lastDaemon))
         #expect(mistakes == [], "seed \(seed)")
     }
 

@@ -46,7 +46,8 @@ struct LogTests {
         #expect(writeMessages.last?.metadata["code"] == "invalid_value")
     }
 
-    @Test("Unreachable reads, waiting writes and unusable files are warnings; failed writes and tokens are errors")
+    @Test(
+        "Unreachable reads, waiting writes and unusable files are warnings; failed writes and unusable tokens are errors")
     func levels() throws {
         let suite = try SuiteName("app")
         let rows: [(issue: DefaultsIssue, level: DefaultsLog.Level, message: String)] = [
@@ -131,8 +132,8 @@ struct LogTests {
             Defaults[""] = 1
             other[""] = 1
             separate[""] = 1
-            // `all(of:)` returns the messages of both adapters with the log, but waits only for one of them. The exit
-            // code tells which check has failed.
+            // `all(of:)` returns the messages of both adapters with the log, but waits only for the issues of its argument.
+            // The exit code tells which check has failed.
             guard first.all(of: Defaults).count >= 1, first.all(of: other).count == 2 else { exit(1) }
             DefaultsLog.default = second.log
             Defaults[""] = 1

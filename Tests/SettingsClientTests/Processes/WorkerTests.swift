@@ -13,7 +13,7 @@ struct WorkerTests {
 
     init() throws {
         directory = try TemporaryDirectory()
-        // Durability does not matter here, so no write waits for the disk.
+        // These tests do not check durability. With `snapshot`, no write waits for the disk, so the tests are faster.
         daemon = try DaemonProcess(data: directory.path + "/data", options: ["--durability", "snapshot"])
         suite = try SuiteName("worker")
         client = try DaemonClient("http://127.0.0.1:\(daemon.port)").blocking
@@ -58,11 +58,11 @@ struct WorkerTests {
         #expect(try value("sum") == 1500)
     }
 
-    @Test("Each addition of two processes without a merge rule is done or reported as a conflict")
+    @Test("If two processes increment a key without a merge rule, each increment is done or reported as a conflict")
     func conflicts() throws {
         let workers = try (0..<2).map { _ in try start("count") }
         try work(workers) {
-            // A worker prints "met" after at least 300 increments and one conflict.
+            // A worker prints "met" after at least 300 increments and one issue, which has to be a conflict.
             for worker in workers { _ = try worker.line(containing: "met", seconds: 300) }
         }
         try client.send(.set(KeyName("phase"), to: "done", in: suite))

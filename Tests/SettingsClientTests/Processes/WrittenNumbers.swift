@@ -25,10 +25,12 @@ struct WrittenNumbers {
     private(set) var failures: [String] = []
     /// The numbers whose write has returned.
     private var returned: [Int] = []
-    /// The number that each killed run was writing. The daemon may have stored the write or not.
+    /// The numbers that the killed runs were writing, one number of each run. The daemon may have stored these writes or
+    /// not.
     private var interrupted: Set<Int> = []
     private var lastConfirmed = 0
-    private var lastState = State()
+    /// The state at the last check.
+    private var checkedState = State()
 
     var areAllConfirmed: Bool { lastConfirmed == returned.last }
 
@@ -66,14 +68,14 @@ struct WrittenNumbers {
         var mistakes: [String] = []
         let last = max(state.greatest, lastConfirmed)
         let expected = returned.prefix { $0 <= last }
-        func check(_ key: String, value: Int, lastValue: Int) {
+        func check(_ key: String, value: Int, checkedValue: Int) {
             let isOfKey = { (number: Int) in Self.keys(of: number).contains(key) }
             if value != 0, !isOfKey(value) { mistakes.append("\(key) is \(value), which was never written there") }
-            let least = max(lastValue, expected.last(where: isOfKey) ?? 0)
+            let least = max(checkedValue, expected.last(where: isOfKey) ?? 0)
             if value < least { mistakes.append("\(key) is \(value), but must be at least \(least)") }
         }
-        check("first", value: state.first, lastValue: lastState.first)
-        check("second", value: state.second, lastValue: lastState.second)
+        check("first", value: state.first, checkedValue: checkedState.first)
+        check("second", value: state.second, checkedValue: checkedState.second)
         let missing = Set(expected.filter { Self.keys(of: $0) == ["numbers"] }).subtracting(state.numbers)
         if !missing.isEmpty { mistakes.append("numbers lacks \(missing.sorted())") }
         if zip(state.numbers, state.numbers.dropFirst()).contains(where: >=) {
@@ -88,7 +90,7 @@ struct WrittenNumbers {
         var sums: Set = [expected.filter { Self.keys(of: $0) == ["sum"] }.reduce(0, +)]
         for number in uncertain where Self.keys(of: number) == ["sum"] { sums.formUnion(sums.map { $0 + number }) }
         if !sums.contains(state.sum) { mistakes.append("sum is \(state.sum), not one of \(sums.sorted())") }
-        lastState = state
+        checkedState = state
         return mistakes
     }
 

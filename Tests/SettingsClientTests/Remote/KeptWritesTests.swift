@@ -194,7 +194,7 @@ struct KeptWritesTests {
         defaults?.removeAll()
         defaults?.visits += 2
         defaults = nil
-        #expect(OpenFiles(directory: directory.path).waits { $0 == 0 })
+        #expect(LockedOutboxFiles(directory: directory.path).waits { $0 == 0 })
         let second = try ServedDaemon(in: directory, port: 0)
         let next = program(address)
         #expect(next.visits == 2)

@@ -69,12 +69,12 @@ final class FlakyBackend: SuiteBackend {
         state.withLock { $0.delaysNotifications = true }
     }
 
-    /// Lets requests reach the server again, and delivers the delayed notifications.
+    /// Lets requests reach the other backend again, and delivers the delayed notifications.
     func reconnect() {
         state.withLock { $0.isConnected = true }
         while true {
             let delayed = state.withLock { state in
-                // A notification that arrives meanwhile is delayed, too, so that it is delivered in order.
+                // A notification that arrives during the delivery is delayed, too, so that the order is kept.
                 if state.delayed.isEmpty { state.delaysNotifications = false }
                 defer { state.delayed = [] }
                 return state.delayed

@@ -9,16 +9,16 @@ import TestSupport
 ///
 /// A new child process has a copy of every descriptor until it executes its program, and a copy holds the lock of its
 /// file. A file may therefore still be locked shortly after the client has closed it, so tests wait for the count.
-struct OpenFiles {
+struct LockedOutboxFiles {
     let directory: String
 
     /// The number of locked outbox files.
     var count: Int {
-        let machine = POSIXFileSystem()
+        let fileSystem = POSIXFileSystem()
         let names = FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []
         return names.count { name in
             guard name.hasSuffix(".outbox") else { return false }
-            let file = try? OpenFile("\(directory)/\(name)", .writing, in: machine)
+            let file = try? OpenFile("\(directory)/\(name)", .writing, in: fileSystem)
             // The result is false if another descriptor holds the lock, and nil if the file was removed.
             return (try? file?.lockIfPresent()) == false
         }
