@@ -9,8 +9,8 @@ import Testing
 #endif
 
 /// Tests that encoding a value with the bridge of its type and decoding the JSON gives the same value. `RoundTrip`
-/// makes these checks, and also checks the JSON against the schema of the bridge. The types are in `BridgedTypes.swift`.
-/// With the trait `ownThread`, each test has its own thread.
+/// makes these checks, and also checks the JSON against the schema of the bridge. The types are in
+/// `BridgedTypes.swift`. With the trait `ownThread`, each test has its own thread.
 @Suite(.ownThread)
 struct BridgeRoundTripTests {
     private var generator = SeededGenerator(seed: UInt64.random(in: 0...UInt64.max))
@@ -75,7 +75,7 @@ struct BridgeRoundTripTests {
         #expect(try Double?.defaultsBridge.allowingNonFinite().decode(nan)?.isNaN == true)
     }
 
-    @Test("Text of any Unicode scalars survives a round trip in any normalization form")
+    @Test("Text of any Unicode scalars has the same bytes after a round trip, in any normalization form")
     mutating func text() throws {
         let scalars = randomValues(2_000) { generator in
             (0..<generator.below(20)).compactMap { _ in

@@ -106,9 +106,9 @@ struct CodablePropertyTests {
     }
 
     @Test(
-        "JSON of another shape decodes to a value or throws, and never traps", arguments: 1...300 as ClosedRange<UInt64>
-    )
-    func otherShape(seed: UInt64) throws {
+        "JSON with replaced or removed members decodes to a value or throws, and never traps",
+        arguments: 1...300 as ClosedRange<UInt64>)
+    func changedMembers(seed: UInt64) throws {
         var parts = RandomParts(generator: SeededGenerator(seed: seed))
         guard var members = try encoded(parts.account()).object else { return }
         // Replaces or removes about one member of six.
@@ -127,7 +127,8 @@ struct CodablePropertyTests {
     }
 
     @Test(
-        "Random shapes have the same JSON as with the coders of Foundation", arguments: 1...100 as ClosedRange<UInt64>)
+        "Random values of the type `Shape` have the same JSON as with the coders of Foundation",
+        arguments: 1...100 as ClosedRange<UInt64>)
     func likeFoundation(seed: UInt64) throws {
         var parts = RandomParts(generator: SeededGenerator(seed: seed))
         let shapes = parts.list { $0.shape() }

@@ -17,7 +17,7 @@ func afterRoundTrip<Value: Codable>(_ value: Value, allowsNonFinite: Bool = fals
     try decoded(Value.self, encoded(value, allowsNonFinite: allowsNonFinite).text(), allowsNonFinite: allowsNonFinite)
 }
 
-/// The description of the decoding error, such as `at /path: reason`, or the decoded value if there was no error.
+/// The description of the decoding error, such as `at /path: reason`. Without an error, `decoded: ` and the value.
 func decodingOutcome<Value: Decodable>(_ type: Value.Type, _ text: String, allowsNonFinite: Bool = false) throws
     -> String
 {
@@ -29,7 +29,7 @@ func decodingOutcome<Value: Decodable>(_ type: Value.Type, _ text: String, allow
     }
 }
 
-/// The description of the encoding error, such as `at /path: reason`, or the JSON if there was no error.
+/// The description of the encoding error, such as `at /path: reason`. Without an error, `encoded: ` and the JSON.
 func encodingOutcome<Value: Encodable>(of value: Value, allowsNonFinite: Bool = false) -> String {
     do {
         return "encoded: \(try encoded(value, allowsNonFinite: allowsNonFinite))"

@@ -77,8 +77,8 @@ struct DateTextTests {
         #expect(DateText.date(from: instant.text)?.timeIntervalSinceReferenceDate == instant.seconds)
     }
 
-    // A leap second is only the last second of a day in UTC. A number of seconds has up to 17 digits before and after the
-    // point, and an exponent with a plus sign.
+    // A leap second is only the last second of a day in UTC. A number of seconds has at most 17 digits before and after
+    // the point. An exponent, if the number has one, has a plus sign.
     @Test(
         "Text in any other form is not read as an instant",
         arguments: [

@@ -154,7 +154,7 @@ struct SchemaComparisonTests {
         #expect(ofElements.map(\.aspect) == [.limits], "both types allow the empty array")
     }
 
-    @Test("A key whose type has no rules for its values does not differ from a schema with rules")
+    @Test("If the type of a key has no rules for its values, rules in the schema are not a difference")
     func typesWithoutRules() throws {
         let window = DefaultsKey<Window?>("k")
         #expect(try differences(window, ["type": "object", "required": ["title"]]) == [])
@@ -211,7 +211,9 @@ struct SchemaComparisonTests {
         #expect(try schema.differences(from: DefaultsKey<Double?>("other")) == [])
     }
 
-    @Test("A schema with exponentially many references is compared in a short time", arguments: ["allOf", "anyOf"])
+    @Test(
+        "A schema with exponentially many paths of references is compared in a short time",
+        arguments: ["allOf", "anyOf"])
     func hostile(_ keyword: String) throws {
         // Each definition refers twice to the previous definition, so d29 leads to d0 along 2²⁹ paths.
         var definitions: JSONObject = ["d0": ["type": "integer"]]
