@@ -96,7 +96,7 @@ struct BusyDaemonTests {
 
     /// Answers to a write that do not confirm the write, and the reason that the client reports for each answer. The
     /// last three answers come from a proxy or another server.
-    private static let refusals: [(answer: String, reason: String)] = [
+    private static let answers: [(answer: String, reason: String)] = [
         (
             ScriptedServer.answer(
                 #"{"code":"storage_failed","detail":"the journal failed","retryAfterMs":60000}"#, status: 503),
@@ -112,23 +112,23 @@ struct BusyDaemonTests {
         (ScriptedServer.answer("<html>Not you</html>", status: 403), "403"),
     ]
 
-    @Test("A server that temporarily refuses writes is reported once, and writes wait", arguments: refusals.indices)
+    @Test("A server that does not confirm writes is reported once, and writes wait", arguments: answers.indices)
     func busyServer(_ index: Int) async throws {
-        let refusal = Self.refusals[index]
-        let writeAnswer = WriteAnswer(refusal.answer)
+        let (answer, expectedReason) = Self.answers[index]
+        let writeAnswer = WriteAnswer(answer)
         let server = try server(writeAnswer)
         let defaults = program(server, timeout: .milliseconds(200))
         defaults.launchCount = 1
         #expect(defaults.launchCount == 1)
         // On a busy machine, the first answer may come after the timeout of the setter.
         try eventually { issues.count > 0 }
-        let received = issues.drain()
-        guard received.count == 1, case .kept(let reason)? = received.first?.error else {
-            Testing.Issue.record("\(received)")
+        let firstIssues = issues.drain()
+        guard firstIssues.count == 1, case .kept(let reason)? = firstIssues.first?.error else {
+            Testing.Issue.record("\(firstIssues)")
             return
         }
         #expect(reason.hasPrefix("a write waits: "), "\(reason)")
-        #expect(reason.contains(refusal.reason), "\(reason)")
+        #expect(reason.contains(expectedReason), "\(reason)")
         try await loadPatiently(defaults)
         let writesBefore = server.log.count("write")
         // The server answers reads. These answers do not cause another attempt to write.
@@ -138,15 +138,15 @@ struct BusyDaemonTests {
         }
         waitForClientThread()
         // Without a retry time in the answer, the client repeats the write soon.
-        if refusal.answer.contains("retryAfterMs") { #expect(server.log.count("write") == writesBefore) }
+        if answer.contains("retryAfterMs") { #expect(server.log.count("write") == writesBefore) }
         #expect(defaults.launchCount == 19)
         await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
-        let further = issues.drain()
-        #expect(further == [] && defaults.launchCount == 19, "\(further)")
+        let laterIssues = issues.drain()
+        #expect(laterIssues == [] && defaults.launchCount == 19, "\(laterIssues)")
         writeAnswer.acceptWrites()
         try await synchronizePatiently(defaults)
-        let last = issues.drain()
-        #expect(last == [], "\(last)")
+        let issuesAfterConfirmation = issues.drain()
+        #expect(issuesAfterConfirmation == [], "\(issuesAfterConfirmation)")
     }
 
     @Test("A gateway without a daemon counts as an unreachable daemon", arguments: [502, 503, 504])

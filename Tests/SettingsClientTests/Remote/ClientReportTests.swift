@@ -9,11 +9,13 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// The reports of programs to a daemon about the state of a suite that they have applied.
+/// The reports of programs to a daemon about the state of a suite that they have applied. The daemon lists each program
+/// with a status: `current` if the program has applied the newest state, `behind` if it has not, and `failed` if it has
+/// reported that it could not apply a state.
 ///
-/// A second `ServedDaemon` in the same directory is the daemon after a restart. With port 0, the kernel chooses its
-/// port. The answer `emptySuite` of a `ScriptedServer` has the cursor `e.1`, and its log has `connection` for each
-/// connection.
+/// A second `ServedDaemon` in the same directory is the daemon after a restart. With port 0, the kernel chooses a port.
+/// The answer `emptySuite` of a `ScriptedServer` has the cursor `e.1`. The log of a `ScriptedServer` has `connection`
+/// for each connection.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ClientReportTests {
     private let names: SampleNames
@@ -276,8 +278,9 @@ struct ClientReportTests {
     func newName() throws {
         var reporting = ClientReporting(ClientName("web"))
         let taken = SettingsError.problem(Problem(.forbidden, "taken"), revision: nil)
-        // True for each refusal after which the follower repeats its long poll at once. After the first refusal, it
-        // reports under a new name, and after the second refusal under no name (nil).
+        // True for each refusal after which the follower repeats its long poll at once. After the first refusal, the
+        // follower reports under a new name. After the second refusal, the name is nil, so the follower sends no
+        // report.
         var repeats = [reporting.recoverFromRefusal(taken)]
         let name = try #require(reporting.client?.text)
         // The suffix has eight random digits.

@@ -47,7 +47,8 @@ struct FollowingTests {
 
     /// Returns a server that answers long polls with these answers in order, and does not answer any further request.
     /// For an empty answer, the server closes the connection. The log has `connection` for each connection, `since
-    /// CURSOR` for each long poll, and `closed` for each connection that the client closes.
+    /// CURSOR` for each long poll, `without cursor` for any other request, and `closed` for each connection that the
+    /// client closes.
     private func server(_ answers: [String]) throws -> ScriptedServer {
         let remaining = RemainingAnswers(answers)
         return try ScriptedServer { _, peer, log in
@@ -75,8 +76,8 @@ struct FollowingTests {
         func next() -> String? { answers.withLock { $0.popLast() } }
     }
 
-    /// Follows the suite from the cursor `e.1`, and adds each value of `theme` to the log. The follower waits for `pace`
-    /// between two requests, and for `longPause` after a refusal or a malformed answer.
+    /// Follows the suite from the cursor `e.1`, and adds each value of `theme` to the log. The follower waits for
+    /// `pace` between two requests, and for `longPause` after a refusal or a malformed answer.
     private func follow(
         _ server: ScriptedServer, _ log: EventLog, by shared: SharedServer? = nil,
         pace: Duration = .milliseconds(2), longPause: Duration = .seconds(5)
@@ -123,8 +124,8 @@ struct FollowingTests {
         #expect(log.wait { Set($0) == ["first e.6", "second e.6"] })
         #expect(server.log.wait(for: "waiting", times: 2))
         let third = try join("third", at: "d.9")
-        // Only the third subscriber gets the state. Then all subscribers get the changes up to the revision of the state,
-        // so the log has `third e.7` twice.
+        // Only the third subscriber gets the state. Then all subscribers get the changes up to the revision of the
+        // state, so the log has `third e.7` twice.
         #expect(log.wait { Set($0.suffix(4)) == ["first e.7", "second e.7", "third e.7"] })
         #expect(server.log.wait(for: "waiting", times: 3))
         let fourth = try join("fourth", at: "e.8")
@@ -289,12 +290,12 @@ struct FollowingTests {
         let received = log.all.count
         #expect(server.log.wait(for: "closed"))
         let requestCount = server.log.count("request")
-        // Another follower keeps the thread busy that drives all long polls, so the thread could send another request
-        // of the stopped follower.
-        let (other, otherLog) = (try busyServer(), EventLog())
-        let another = try follow(other, otherLog)
+        // One thread drives all long polls. During 100 requests of another follower, this thread has the time to send
+        // another request of the stopped follower.
+        let (otherServer, otherLog) = (try busyServer(), EventLog())
+        let otherSubscription = try follow(otherServer, otherLog)
         #expect(otherLog.wait { $0.count >= 100 })
-        another.stop()
+        otherSubscription.stop()
         // One request may have been on its way when the follower was stopped.
         #expect(log.all.count <= received + 1)
         #expect(server.log.count("request") <= requestCount + 1 && server.log.count("connection") <= 2)
@@ -307,10 +308,10 @@ struct FollowingTests {
         let subscription = try follow(server, log)
         #expect(server.log.wait { $0.contains { $0.hasPrefix("since") } })
         subscription.stop()
-        let (other, otherLog) = (try busyServer(), EventLog())
-        let another = try follow(other, otherLog)
+        let (otherServer, otherLog) = (try busyServer(), EventLog())
+        let otherSubscription = try follow(otherServer, otherLog)
         #expect(otherLog.wait { $0.count >= 100 })
-        another.stop()
+        otherSubscription.stop()
         // The request whose connection was closed may have been repeated once before the pause.
         #expect(log.all.isEmpty && server.log.all.count { $0.hasPrefix("since") } <= 2)
     }

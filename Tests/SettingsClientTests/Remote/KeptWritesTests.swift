@@ -14,7 +14,7 @@ import Testing
 
 /// Kept writes with a daemon in this process. A kept write is a write that waits in the outbox for an answer of the
 /// daemon. A second `ServedDaemon` in the same directory is the daemon after a restart. With port 0, the kernel chooses
-/// its port. A `CuttingProxy` forwards requests to a daemon. After `dropAnswers(count)`, it closes the connection instead
+/// a port. A `CuttingProxy` forwards requests to a daemon. After `dropAnswers(count)`, it closes the connection instead
 /// of sending the next `count` answers.
 @Suite(.ownThread)
 struct KeptWritesTests {
@@ -28,7 +28,7 @@ struct KeptWritesTests {
         directory = try TemporaryDirectory()
     }
 
-    /// Starts a program whose outbox is in the directory of the daemon.
+    /// Returns an adapter, which stands for a program. Its outbox is in the directory of the daemon.
     private func program(
         _ address: ServerAddress, cache: FileLocation = .none, writes: WriteMode = .confirmed
     ) -> DefaultsAdapter<ClientKeys> {
@@ -153,8 +153,8 @@ struct KeptWritesTests {
     func `The next program sends the kept writes of killed programs once and in order`(_ count: Int) async throws {
         let address = try ServerAddress("unix:\(directory.path)/socket")
         var written: [Int64] = []
-        // `outbox-writer` appends the numbers from `first` on to the array `log`. Each program finds the outbox files of
-        // the killed programs before it.
+        // `outbox-writer` appends `first` and the following numbers to the array `log`. Each program finds the outbox
+        // files of the killed programs before it.
         for round in 0..<3 {
             let first = Int64(round * 100_000)
             let child = try ChildProcess(

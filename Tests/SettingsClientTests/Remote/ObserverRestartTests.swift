@@ -9,7 +9,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Observers during a restart of the daemon. A second `ServedDaemon` in the same directory is the daemon after a
-/// restart. With port 0, the kernel chooses its port. The summary of an update is `old→new`, or the value of an initial
+/// restart. With port 0, the kernel chooses a port. The summary of an update is `old→new`, or the value of an initial
 /// update.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ObserverRestartTests {
@@ -86,10 +86,10 @@ struct ObserverRestartTests {
     @Test
     func `An observer that is created without a daemon gets the initial value when the daemon starts`() async throws {
         let directory = try TemporaryDirectory()
-        let before = try ServedDaemon(in: directory, port: 0)
-        try before.client().blocking.send(.set(names.launchCount, to: 3, in: names.app))
-        let address = try before.address(.unix)
-        before.stop()
+        let first = try ServedDaemon(in: directory, port: 0)
+        try first.client().blocking.send(.set(names.launchCount, to: 3, in: names.app))
+        let address = try first.address(.unix)
+        first.stop()
         let fixture = SuiteFixture(at: address, names.app)
         let defaults = fixture.adapter()
         let log = EventLog()

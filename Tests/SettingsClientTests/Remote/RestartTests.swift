@@ -10,7 +10,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Adapters during a restart of the daemon, or when a daemon with other data replaces the daemon. A second
-/// `ServedDaemon` in the same directory is the daemon after a restart. With port 0, the kernel chooses its port.
+/// `ServedDaemon` in the same directory is the daemon after a restart. With port 0, the kernel chooses a port.
 @Suite(.ownThread)
 struct RestartTests {
     private let names: SampleNames

@@ -50,7 +50,7 @@ struct SecureDefaultsTests {
     @Test
     func `An untrusted certificate is reported as an issue, and the async setter throws an error`() async throws {
         let daemon = try SecureDaemon()
-        // The certificate of this host is not trusted. The certificate of `localhost` is.
+        // The daemon has another certificate for this host, and the client does not trust that certificate.
         let defaults = DefaultsAdapter(
             suite: try SuiteName("app"), keyStore: SecureKeys(), server: try daemon.address(host: "127.0.0.1"),
             timeout: .seconds(3), outbox: .none, writes: .confirmed, arguments: [], log: DefaultsLog { _, _, _ in })

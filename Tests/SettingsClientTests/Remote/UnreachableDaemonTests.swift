@@ -9,7 +9,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Adapters whose daemon does not run, does not answer or refuses all requests. A second `ServedDaemon` in the same
-/// directory is the daemon after a restart. With port 0, the kernel chooses its port.
+/// directory is the daemon after a restart. With port 0, the kernel chooses a port.
 @Suite(.ownThread)
 struct UnreachableDaemonTests {
     private let names: SampleNames
