@@ -8,8 +8,8 @@ import Testing
 
 @testable import SettingsClient
 
-/// The cache file, which has the last known state of a suite for a start without a server. `CheckedLine` adds a checksum
-/// and the newline character to a JSON object.
+/// The cache file, which has the last known state of a suite for a start without a server. `CheckedLine` adds a
+/// checksum and the newline character to a JSON object.
 @Suite(.ownThread)
 struct CachingTests {
     private let suite: SuiteName
@@ -34,7 +34,8 @@ struct CachingTests {
         DefaultsAdapter(
             keyStore: ClientKeys(),
             session: SuiteSession(
-                // Retains the directory until the last cache file is saved, when the adapter is deallocated.
+                // `FlakyBackend` retains the directory, because the session saves the cache file again when the adapter
+                // is deallocated.
                 FlakyBackend(backend, retaining: directory), cache: file(), options: .init(saveInterval: interval)),
             log: DefaultsLog { _, message, _ in issues.add(message) })
     }
@@ -67,7 +68,7 @@ struct CachingTests {
     }
 
     @Test(
-        "A start without a reachable server reads the cached state and reports no issue",
+        "A start while the server is unreachable or busy reads the cached state and reports no issue",
         arguments: ServerState.allCases)
     func start(_ state: ServerState) async throws {
         do {
@@ -165,7 +166,7 @@ struct CachingTests {
         arguments: [
             FaultyFiles.Call.makeDirectory, .open, .lock, .write, .rename,
         ])
-    func fullDisk(_ call: FaultyFiles.Call) throws {
+    func failedSave(_ call: FaultyFiles.Call) throws {
         #expect(try file().save(server.load()))
         let before = try bytes()
         files.fail(call)
@@ -183,7 +184,7 @@ struct CachingTests {
     }
 
     @Test("A series of failed saves is reported as one issue")
-    func trouble() throws {
+    func repeatedFailures() throws {
         let issues = EventLog()
         let defaults = adapter(server, issues)
         for outage in 1...2 {

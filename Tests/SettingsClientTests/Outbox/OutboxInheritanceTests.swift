@@ -15,7 +15,7 @@ struct OutboxInheritanceTests {
         fixture = try OutboxFixture()
     }
 
-    @Test("A program sends the kept writes of an ended program before its own writes, and getters return both values")
+    @Test("A program sends the kept writes of an ended program before its own writes, and getters show all writes")
     func inheritance() async throws {
         var first: OutboxFixture.Program? = fixture.program()
         first?.defaults.visits = 5
@@ -130,7 +130,8 @@ struct OutboxInheritanceTests {
         let error = await #expect(throws: DefaultsError.self) {
             try await program.defaults.publishSchema { \.launchCount }
         }
-        // The server stores `loginTries` first, and a schema with the single key `launchCount` does not allow this value.
+        // The server stores `loginTries` first, and a schema with the single key `launchCount` does not allow this
+        // value.
         #expect(error?.code == .schemaConflict && fixture.stored("loginTries") == 7)
         #expect(try await program.defaults.publishSchema { \.loginTries })
         #expect(program.defaults.loginTries == 7)

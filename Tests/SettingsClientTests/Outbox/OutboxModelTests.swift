@@ -70,7 +70,8 @@ struct OutboxModelTests {
             case 6 where !hasSingleProgram:
                 other.defaults.visits += 1000
                 other.defaults.tags.insert("other \(step)")
-                // The position of this element is not known, so the last comparison omits it.
+                // The position of this element is not known, so the comparison with `recent` at the end omits the
+                // element.
                 other.defaults.recent.append("other \(step)")
                 visits += 1000
                 tags.insert("other \(step)")
@@ -156,8 +157,8 @@ struct OutboxModelTests {
         return defaults.core.session.isLoaded || defaults.core.session.isKnown(key)
     }
 
-    /// Drains the issues, and records a failure of the test for each unexpected issue. Returns true if the setter before
-    /// this call has written its value or stored the write in the outbox file.
+    /// Drains the issues, and records a failure of the test for each unexpected issue. Returns true if the setter
+    /// before this call has written its value or stored the write in the outbox file.
     private func isDone(_ fixture: OutboxFixture, _ comment: Comment) -> Bool {
         var isDone = true
         for issue in fixture.drainIssues() {

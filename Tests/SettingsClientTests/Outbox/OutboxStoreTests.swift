@@ -46,7 +46,7 @@ struct OutboxStoreTests {
         try store.replaceFirst(by: samples.set(2))
         #expect(
             files.log.all.suffix(3) == ["write", "syncData", "syncDirectory"],
-            "the rename from the draft, with which each outbox file begins, is synced, too")
+            "each outbox file is created as a draft, and the rename of the draft is synced, too")
         try store.replaceFirst(by: samples.set(3))
         #expect(files.log.all.suffix(2) == ["write", "syncData"], "the rename is already synced")
         files.fail(.syncData)

@@ -9,7 +9,8 @@ import Testing
 @testable import SettingsClient
 
 /// The outbox file keeps the writes that the daemon has not answered yet. Async methods use the file only on the client
-/// thread, so that a slow disk does not block the thread of their caller.
+/// thread (the thread that runs the sessions of all adapters), so that a slow disk does not block the thread of a
+/// caller.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct OutboxThreadTests {
     private let directory: TemporaryDirectory

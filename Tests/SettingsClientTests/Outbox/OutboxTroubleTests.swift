@@ -87,7 +87,8 @@ struct OutboxTroubleTests {
         program.defaults["n"] += 3
         try await program.defaults.flush()
         #expect(fixture.stored("n") == 3 && fixture.drainIssues() == [])
-        // The log has an entry for each attempt to send the write. At most one attempt failed before the answered one.
+        // The log has an entry for each attempt to send the write. At most one attempt failed before the answered
+        // attempt.
         #expect(program.link.log.all.count <= 2)
     }
 

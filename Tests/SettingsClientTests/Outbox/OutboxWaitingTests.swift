@@ -5,8 +5,8 @@ import Testing
 
 @testable import SettingsClient
 
-/// Setters and async methods that wait for the answer to a write, or return before. `link` is the connection of a
-/// program to the server, and `fixture.stored(KEY)` is the value on the server.
+/// Setters and async methods that wait for the answer to a write, or return before the answer. `link` is the connection
+/// of a program to the server, and `fixture.stored(KEY)` is the value on the server.
 @Suite(.ownThread)
 struct OutboxWaitingTests {
     private let fixture: OutboxFixture
@@ -60,7 +60,7 @@ struct OutboxWaitingTests {
 
     @Test("An async method throws `kept` when the outbox file contains the write, not before")
     func keptWritesAreStored() async throws {
-        // The daemon has been unreachable for longer than the timeout of callers, so no method waits for an answer.
+        // The daemon is unreachable, and the outage timeout of the fixture is zero, so no method waits for an answer.
         let defaults = fixture.program(isServerUnreachable: true).defaults
         defaults.launchCount = 1
         for number in 2...200 {

@@ -5,7 +5,8 @@ import Testing
 
 @testable import SettingsClient
 
-/// The effect of an attempt to send a queued write on the queue.
+/// The outcome of an attempt to send a queued write: the write is done or refused, met a conflict, or stays in the
+/// queue.
 @Suite(.ownThread)
 struct SendOutcomeTests {
     private let samples: SampleWrites

@@ -30,8 +30,8 @@ struct StoreHarness {
         return LockedOutboxFiles(directory: home).waits { $0 == 0 }
     }
 
-    /// Adopts the writes of ended programs. The store must not be nil. The parameter is an optional because tests keep the
-    /// store in an optional, which `close(_:)` sets to nil.
+    /// Adopts the writes of ended programs. The store must not be nil. The parameter is an optional because tests keep
+    /// the store in an optional, which `close(_:)` sets to nil.
     func adoptAbandonedWrites(_ store: inout OutboxStore?) throws -> OutboxStore.AbandonedWrites {
         let found = store?.adoptAbandonedWrites()
         return try #require(found)

@@ -47,7 +47,8 @@ struct ApplyingStateTests {
         #expect(applying.report == report)
         applying.endHandlers()
         #expect(applying.report == report)
-        // After a failure of the next state, the report still does not contain the failed state as applied.
+        // After a failure of the next state, `e.3`, the last applied state is still `e.1`, because `e.2` has failed,
+        // too.
         _ = applying.beginHandlers(of: states[3], handlers)
         _ = applying.recordFailure("again")
         #expect(applying.report == ClientReport(applied: states[1], failed: states[3], reason: "again"))
@@ -61,7 +62,7 @@ struct ApplyingStateTests {
         var applying = ApplyingState()
         apply(states[2], &applying)
         _ = applying.recordFailure("no")
-        // No state was applied before, so the report contains the beginning of the epoch.
+        // No state before `e.2` was applied, so the report says that the beginning of the epoch (`e.0`) is applied.
         #expect(applying.report == ClientReport(applied: states[0], failed: states[2], reason: "no"))
         // A later cursor without a change of the suite does not end the failure.
         _ = applying.beginHandlers(of: states[3], handlers)

@@ -12,21 +12,21 @@ import Testing
 struct KeyCellTests {
     @Test("A log handler that reads and increments settings for each issue does not deadlock", .timeLimit(.minutes(10)))
     func countingLog() throws {
-        // `counter` has the adapter that the log handler uses.
-        let (log, counter) = (EventLog(), Shared<DefaultsAdapter<ClientKeys>>())
+        // The adapter that the log handler uses.
+        let (log, handlerAdapter) = (EventLog(), Shared<DefaultsAdapter<ClientKeys>>())
         let defaults = DefaultsAdapter(
             keyStore: ClientKeys(), session: SuiteSession(InMemoryBackend(suite: try SuiteName("app"))),
             log: DefaultsLog { _, message, _ in
-                log.add("\(counter.value?.launchCount ?? -1) \(message)")
-                counter.value?.loginTries += 1
+                log.add("\(handlerAdapter.value?.launchCount ?? -1) \(message)")
+                handlerAdapter.value?.loginTries += 1
             })
-        counter.value = defaults
+        handlerAdapter.value = defaults
         let before = defaults.loginTries
         defaults["launchCount"] = "many"
         #expect(defaults.launchCount == 0)
         defaults.core.issues.waitUntilLogged(until: .now + .seconds(180))
         #expect(log.all.count == 1 && log.all[0].hasPrefix("0 "), "\(log.all)")
         #expect(defaults.loginTries == before + 1)
-        counter.value = nil
+        handlerAdapter.value = nil
     }
 }

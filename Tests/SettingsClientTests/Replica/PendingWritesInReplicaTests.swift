@@ -52,7 +52,7 @@ struct PendingWritesInReplicaTests {
     private var value: JSONValue? { state.visible(key).value }
 
     @Test("An increment is applied to the confirmed value, even if the confirmed value arrives later")
-    mutating func laterBase() throws {
+    mutating func laterConfirmedValue() throws {
         state.beginWrite(first, [operation(.change(.add(1)))])
         // Without a confirmed value, the sum is unknown. The key is known because the program has written it.
         #expect(value == nil && state.isKnown(key))

@@ -178,16 +178,16 @@ struct ReplicaStateTests {
     }
 
     @Test("After answers out of order, the write with the later revision is visible", arguments: [9, 11])
-    mutating func otherOrder(first: Int64) throws {
+    mutating func otherOrder(firstRevision: Int64) throws {
         state.adopt(try observed(5, "a"))
         let (one, two) = (try begin(set("1")), try begin(set("2")))
         #expect(value == "2")
         state.acknowledge(two, set("2"), try summary(10, change(10, "2")))
         #expect(value == "2", "the revision of the first write is not known yet")
-        state.acknowledge(one, set("1"), try summary(first, change(first, "1")))
-        #expect(value == (first > 10 ? "1" : "2"))
+        state.acknowledge(one, set("1"), try summary(firstRevision, change(firstRevision, "1")))
+        #expect(value == (firstRevision > 10 ? "1" : "2"))
         #expect(state.entries[key]?.pending.isEmpty == true)
-        #expect(state.visible(key).revision == Revision(max(first, 10)))
+        #expect(state.visible(key).revision == Revision(max(firstRevision, 10)))
     }
 
     @Test("An answered write does not hide a newer value after the refusal of the write before it")
