@@ -87,7 +87,8 @@ final class SuiteFixture: Sendable {
     }
 
     /// Returns another adapter for the suite. Without the argument `session`, the adapter gets a new session, the
-    /// connection of an adapter to its suite. The files name a server, but no test contacts the address `.usual`.
+    /// connection of an adapter to its suite. The directories of the outbox and cache files are named after a server
+    /// address, here `.usual`, which no test contacts.
     func adapter<Keys: DefaultsKeyStore>(
         _ keys: Keys, arguments: [String] = [], session: SuiteSession? = nil, timeout: Duration? = nil,
         writes: WriteMode = .confirmed

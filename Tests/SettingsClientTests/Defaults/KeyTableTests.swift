@@ -49,7 +49,7 @@ struct KeyTableTests {
     @Test("Keys whose names differ in one byte are distinct, and keys with one name and different types read one value")
     func names() {
         let defaults = DefaultsAdapter.inMemory(keyStore: Keys())
-        // The table compares bytes: two spellings of é, and names that begin with equal eight bytes.
+        // The table compares bytes: two spellings of é, and names that begin with the same eight bytes.
         let names = ["n", "na", "\u{E9}", "e\u{301}", "12345678", "123456789", "1234567812345678"]
         for (number, name) in names.enumerated() { defaults[key: DefaultsKey<Int?>(name)] = number }
         for (number, name) in names.enumerated() {
@@ -67,8 +67,9 @@ struct KeyTableTests {
             #expect(defaults[\.[default: index]] == index && defaults[\.[index % 50]] == 0)
             #expect(defaults[key: DefaultsKey<Int>("n", defaultValue: index, in: 0...index)] == index)
         }
-        // `count` is the number of keys and of last reads of key paths, each at most `capacity`. The replica also keeps
-        // an entry for each key of the table, and for the key that was added when the table was full.
+        // `count` is the number of resolved keys plus the number of readings (the cached results of reads with key
+        // paths). Each of these numbers is at most `capacity`. The replica also keeps an entry for each key of the
+        // table, and for the key that was added when the table was full.
         #expect(defaults.core.keys.count <= 2 * KeyTable.capacity)
         #expect(defaults.core.session.state.withLock { $0.replica.entries.count } <= KeyTable.capacity + 1)
         defaults[\.[default: 1]] = 70

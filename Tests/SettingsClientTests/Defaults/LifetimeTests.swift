@@ -26,7 +26,8 @@ struct LifetimeTests {
             // A change in place, with a new key path, that changes nothing.
             defaults[\.[index]] += 0
         }
-        // The table holds at most `capacity` keys and `capacity` last reads of key paths. `count` is their sum.
+        // The table holds at most `capacity` resolved keys and `capacity` readings (the cached results of reads with
+        // key paths). `count` is the sum of both numbers.
         #expect(defaults.core.keys.count <= 2 * KeyTable.capacity)
         defaults[\.[5]] = 50
         #expect(defaults[\.[1]] == 50)

@@ -81,8 +81,8 @@ struct LoadingTests {
         let defaults = fixture.adapter(writes: .background)
         backend.duringLoad {
             defaults.launchCount = 1
-            // Waits until the client thread, which sends all writes, has run five further tasks. It could then have
-            // sent the write.
+            // Waits until the client thread, which sends all writes, has run five further tasks. In this time, the
+            // client thread could have sent the write.
             for _ in 0..<5 {
                 let done = Promise<Void>()
                 ClientThread.shared.execute { done.fulfill(()) }

@@ -94,8 +94,7 @@ struct ReadyMadeTests {
     /// The path of a program, and the suite and the server in its environment.
     struct Row: Sendable, CustomTestStringConvertible {
         let environment: ProgramEnvironment
-        /// The expected name of the suite.
-        let suite: String
+        let expectedSuite: String
         /// The reason why the environment is invalid, with which all requests fail. Nil if the environment is valid.
         let refusal: String?
 
@@ -103,7 +102,7 @@ struct ReadyMadeTests {
             _ program: String, suite: String? = nil, server: String? = nil, expected: String, refusal: String? = nil
         ) {
             environment = ProgramEnvironment(server: server, suite: suite, program: program)
-            self.suite = expected
+            expectedSuite = expected
             self.refusal = refusal
         }
 
@@ -135,7 +134,7 @@ struct ReadyMadeTests {
     @Test("The suite is the name in the environment, or the name of the program in a valid form", arguments: rows)
     func suites(_ row: Row) async throws {
         let backend = row.environment.session(suite: nil, server: nil, timeout: .milliseconds(1)).backend
-        #expect(backend.suite.text == row.suite)
+        #expect(backend.suite.text == row.expectedSuite)
         guard let refusal = row.refusal else {
             #expect(backend is RemoteBackend)
             return

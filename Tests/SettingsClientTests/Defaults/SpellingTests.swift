@@ -10,7 +10,7 @@ import Testing
 // swift-format-ignore: AlwaysUseLowerCamelCase
 private let Defaults = DefaultsAdapter.inMemory(keyStore: DefaultsKeys(), log: DefaultsLog { _, _, _ in })
 
-/// `Settings` is an empty namespace of these tests, which `NamespaceSettingsTests.swift` declares.
+/// `NamespaceSettingsTests.swift` declares `Settings`, an enumeration without cases that contains namespaces.
 extension Settings {
     fileprivate enum Profile: AdapterNamespace {
         enum Key: String { case isUserLoggedIn, name }

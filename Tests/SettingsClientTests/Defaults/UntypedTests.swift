@@ -6,6 +6,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
+/// Untyped access: settings by the name of the key, such as `defaults["color"]`, without a declared key.
 @Suite(.ownThread)
 struct UntypedTests {
     @Test("Values of all supported types can be assigned, read and removed", arguments: BackendKind.allCases)

@@ -35,8 +35,8 @@ struct LogTests {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys(), schema: schema, log: messages.log)
         defaults.volume = 2
         defaults.launchCount = -1
-        // The client itself refuses the volume, so this issue has no error code. The server refuses -1. Other messages say
-        // that the keys differ from the schema. The suite of an adapter in memory has the name `memory`.
+        // The client itself refuses the volume, so this issue has no error code. The server refuses -1. Other messages
+        // say that the keys differ from the schema. The suite of an adapter in memory has the name `memory`.
         let writeMessages = messages.all(of: defaults).filter { $0.metadata["attempt"] == "write" }
         #expect(writeMessages.map(\.level) == [.error, .error])
         #expect(
@@ -47,7 +47,7 @@ struct LogTests {
     }
 
     @Test(
-        "Unreachable reads, waiting writes and unusable files are warnings; failed writes and unusable tokens are errors")
+        "Unreachable reads, waiting writes and unusable files are warnings; failed writes and bad tokens are errors")
     func levels() throws {
         let suite = try SuiteName("app")
         let rows: [(issue: DefaultsIssue, level: DefaultsLog.Level, message: String)] = [
@@ -132,8 +132,8 @@ struct LogTests {
             Defaults[""] = 1
             other[""] = 1
             separate[""] = 1
-            // `all(of:)` returns the messages of both adapters with the log, but waits only for the issues of its argument.
-            // The exit code tells which check has failed.
+            // `all(of:)` returns the messages of both adapters with the log, but waits only for the issues of its
+            // argument. The exit code tells which check has failed.
             guard first.all(of: Defaults).count >= 1, first.all(of: other).count == 2 else { exit(1) }
             DefaultsLog.default = second.log
             Defaults[""] = 1
@@ -144,7 +144,8 @@ struct LogTests {
         }
     }
 
-    /// With the argument `complain`, `settings-worker` causes an issue, and its log writes the message to standard error.
+    /// With the argument `complain`, `settings-worker` causes an issue, and its log writes the message to standard
+    /// error.
     @Test(arguments: ["2>&-", "2>/dev/full"])
     func `A closed or full standard error does not end the program`(_ redirection: String) throws {
         let script = "exec \"$0\" complain \(redirection)"

@@ -25,8 +25,8 @@ struct WrittenNumbers {
     private(set) var failures: [String] = []
     /// The numbers whose write has returned.
     private var returned: [Int] = []
-    /// The numbers that the killed runs were writing, one number of each run. The daemon may have stored these writes or
-    /// not.
+    /// The numbers that the killed runs were writing, one number of each run. The daemon may have stored these writes
+    /// or not.
     private var interrupted: Set<Int> = []
     private var lastConfirmed = 0
     /// The state at the last check.

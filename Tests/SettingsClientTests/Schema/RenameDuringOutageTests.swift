@@ -11,7 +11,8 @@ import Testing
 @Suite(.ownThread)
 struct RenameDuringOutageTests {
     private typealias OldKeys = RenameTests.OldKeys
-    /// Has the key `libraries`, whose former names are `folders` and `paths`, and the key `other`, which was not renamed.
+    /// Has the key `libraries`, whose former names are `folders` and `paths`, and the key `other`, which was not
+    /// renamed.
     private typealias NewKeys = RenameTests.NewKeys
 
     @Test
@@ -24,7 +25,7 @@ struct RenameDuringOutageTests {
         let directory = try TemporaryDirectory()
         let link = FlakyBackend(server)
         link.disconnect()
-        // The outbox file names a server. No request is sent to the address `.usual`.
+        // The directory of the outbox file is named after a server address, here `.usual`. No request is sent there.
         let session = SuiteSession(
             link, outbox: .directory(directory.path), cache: .none, server: .usual, timeout: .seconds(20))
         let defaults = fixture.adapter(NewKeys(), session: session, writes: .background)

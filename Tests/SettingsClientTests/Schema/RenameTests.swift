@@ -93,7 +93,7 @@ struct RenameTests {
     }
 
     @Test(
-        "The value of the first former name in `renamedFrom` is moved, unless the new name has a value",
+        "The value of the first former name that has a value is moved, unless the new name has a value",
         arguments: BackendKind.allCases)
     func severalFormerNames(_ kind: BackendKind) async throws {
         let both = try fixture(kind, folders: ["a"], paths: ["b"])
@@ -142,8 +142,8 @@ struct RenameTests {
         "A read returns the value that another program moves, changes or removes at the same time",
         arguments: BackendKind.allCases)
     func races(_ kind: BackendKind) async throws {
-        // The closure of `beforeNextCommit` acts as another program, just before `secondMover`, `program` or `last` sends
-        // the write that moves the value.
+        // The closure of `beforeNextCommit` acts as another program, just before `secondMover`, `program` or `last`
+        // sends the write that moves the value.
         let fixture = try fixture(kind)
         let (secondMover, secondBackend) = fixture.interruptibleAdapter(NewKeys())
         #expect(secondMover.other == 0)

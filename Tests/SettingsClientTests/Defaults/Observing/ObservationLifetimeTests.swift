@@ -194,7 +194,8 @@ struct ObservationLifetimeTests {
             defaults[\.[index]] = index
             observation.cancel()
         }
-        // The table holds at most `capacity` keys and `capacity` last reads of key paths. `count` is their sum.
+        // The table holds at most `capacity` resolved keys and `capacity` readings (the cached results of reads with
+        // key paths). `count` is the sum of both numbers.
         #expect(defaults.core.keys.count <= 2 * KeyTable.capacity)
         #expect(defaults.core.observers.count == 0)
     }

@@ -11,7 +11,7 @@ struct ObserveTests {
     @Test(
         "A handler gets the writes of all programs, whether a key path or a key names the setting",
         arguments: BackendKind.allCases)
-    func naming(_ kind: BackendKind) async throws {
+    func keyPathsAndKeys(_ kind: BackendKind) async throws {
         let fixture = try kind.fixture()
         let (one, two) = (fixture.adapter(), fixture.adapter())
         let log = EventLog()

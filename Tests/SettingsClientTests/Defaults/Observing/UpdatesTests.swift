@@ -15,7 +15,7 @@ struct UpdatesTests {
     @Test(
         "A sequence returns each change after its creation, in order",
         arguments: BackendKind.allCases)
-    func calling(_ kind: BackendKind) async throws {
+    func order(_ kind: BackendKind) async throws {
         let fixture = try kind.fixture()
         let (one, two) = (fixture.adapter(), fixture.adapter())
         try await one.ready()
