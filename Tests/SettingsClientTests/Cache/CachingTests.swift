@@ -47,9 +47,9 @@ struct CachingTests {
 
     /// Waits until the cache file contains exactly these values. Returns false after `Deadline.patience` seconds.
     private func waitUntilCached(_ values: [JSONValue]) -> Bool {
-        let limit = ContinuousClock.now + .seconds(Deadline.patience)
+        let deadline = ContinuousClock.now + .seconds(Deadline.patience)
         while file().read()?.suites.first?.values.map(\.value) != values {
-            guard ContinuousClock.now < limit else { return false }
+            guard ContinuousClock.now < deadline else { return false }
             poll(nil, 0, 1)  // Sleeps for a millisecond.
         }
         return true
@@ -226,8 +226,8 @@ struct CachingTests {
                 InMemoryBackend(suite: suite), cache: file, options: .init(saveInterval: .seconds(1000)))
             let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: session, log: DefaultsLog { _, _, _ in })
             defaults.launchCount = 1
-            let limit = ContinuousClock.now + .seconds(Deadline.patience)
-            while file.read() == nil, ContinuousClock.now < limit { poll(nil, 0, 1) }
+            let deadline = ContinuousClock.now + .seconds(Deadline.patience)
+            while file.read() == nil, ContinuousClock.now < deadline { poll(nil, 0, 1) }
             defaults.launchCount = 2
             withExtendedLifetime(defaults) { exit(EXIT_SUCCESS) }
         }

@@ -28,7 +28,7 @@ struct ConcurrentFormsTests {
         #expect(defaults.theme == .light)
         let log = EventLog()
         let hasRead = DispatchSemaphore(value: 0)
-        backend.beforeCommit { _ in
+        backend.beforeWrite { _ in
             log.add("writing")
             if hasRead.wait(timeout: .now() + 120) == .timedOut { log.add("timed out") }
         }
@@ -57,7 +57,7 @@ struct ConcurrentFormsTests {
     func cancelledMeanwhile() async throws {
         let log = EventLog()
         let cancelled = DispatchSemaphore(value: 0)
-        backend.beforeCommit { _ in
+        backend.beforeWrite { _ in
             log.add("writing")
             _ = cancelled.wait(timeout: .now() + 120)
         }
@@ -89,7 +89,7 @@ struct ConcurrentFormsTests {
     func `A write enters the queue before its task suspends`() async throws {
         try await defaults.ready()
         let gate = DispatchSemaphore(value: 0)
-        backend.beforeCommit { _ in _ = gate.wait(timeout: .now() + 120) }
+        backend.beforeWrite { _ in _ = gate.wait(timeout: .now() + 120) }
         for number in 1...20 {
             // The task runs on this thread until its first suspension.
             let task = Task.immediate { try await defaults.set(\.launchCount, number) }

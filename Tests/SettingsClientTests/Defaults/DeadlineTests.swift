@@ -4,8 +4,9 @@ import Testing
 
 @testable import SettingsClient
 
-/// Changes with a deadline. With `confirm(within:)`, the daemon reverts the change unless it is confirmed in time; with
-/// `until`, at a given time. With `effective`, the daemon makes the change at a given time.
+/// Changes with a deadline. With `confirm(within:)`, the daemon reverts the change unless the change is confirmed in
+/// time. With `until`, the daemon reverts the change at a given time. With `effective`, the daemon makes the change at
+/// a given time.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct DeadlineTests {
     @Test(arguments: BackendKind.allCasesWithTCP)
@@ -139,7 +140,8 @@ struct DeadlineTests {
         #expect(runs == 2 && defaults.launchCount == 8)
     }
 
-    /// A restore does not enter the outbox either. The backend reports "nobody answers" while its server is unreachable.
+    /// A restore does not enter the outbox either. The backend reports "nobody answers" while its server is
+    /// unreachable.
     @Test func `A change with a deadline fails while an earlier write waits, and never enters the outbox`() async throws
     {
         let (defaults, backend) = try BackendKind.memory.fixture().interruptibleAdapter(ClientKeys())

@@ -48,7 +48,7 @@ struct TransactionTests {
         let (defaults, backend) = fixture.interruptibleAdapter(ClientKeys())
         try await defaults.update(\.username) { $0?.append("x") }
         try await defaults.transaction { t in t.username?.append("x") }
-        #expect(backend.counts.commits == 0)
+        #expect(backend.counts.writes == 0)
     }
 
     @Test(arguments: BackendKind.allCases)
@@ -58,7 +58,7 @@ struct TransactionTests {
         #expect(!defaults.isSet(\.username))
     }
 
-    /// A backend that logs the requests `load`, `setting`, `direct`, `commit` and `schema`, and forwards all requests.
+    /// A backend that logs the requests `load`, `setting`, `direct`, `write` and `schema`, and forwards all requests.
     private final class RequestLoggingBackend: SuiteBackend {
         private let inner: any SuiteBackend
         let log = EventLog()
@@ -80,7 +80,7 @@ struct TransactionTests {
             return try await inner.send(call)
         }
         func write(_ change: PendingChange) async throws(BackendError) -> WriteSummary {
-            log.add("commit")
+            log.add("write")
             return try await inner.write(change)
         }
         func schema() async throws(BackendError) -> SchemaDocument? {
@@ -105,8 +105,8 @@ struct TransactionTests {
 
     // A registered default replaces the default of the schema, but not a stored value. Therefore, the client reads the
     // schema before it uses a registered default, and the transaction runs again if the schema has a new revision. The
-    // body stores a schema with another title. It blocks its thread, so it runs on the main thread and not on one of the
-    // few threads of Swift's pool.
+    // body stores a schema with another title. It blocks its thread, so it runs on the main thread and not on one of
+    // the few threads of Swift's pool.
     @Test("A transaction that reads registered defaults runs again after the schema has changed") @MainActor
     func registeredKeys() async throws {
         let schema = try Schema(of: ClientKeys.self) {

@@ -25,9 +25,9 @@ struct UnknownSourceTests {
         backend.isServerUnreachable = false
         try await defaults.synchronize()
         #expect(defaults.theme == .dark)
-        let requestCount = backend.counts.settings
+        let requestCount = backend.counts.settingReads
         #expect((0..<100).allSatisfy { _ in defaults.theme == .dark })
-        #expect(backend.counts.settings == requestCount && fixture.drainIssues() == [])
+        #expect(backend.counts.settingReads == requestCount && fixture.drainIssues() == [])
     }
 
     @Test(arguments: BackendKind.allCases)

@@ -205,8 +205,8 @@ struct KeptWritesTests {
     /// Waits until a cache file contains all these texts. Returns false after `Deadline.patience` seconds.
     private func waitUntilCached(_ parts: String...) -> Bool {
         let folder = directory.path + "/cache"
-        let limit = ContinuousClock.now + .seconds(Deadline.patience)
-        while ContinuousClock.now < limit {
+        let deadline = ContinuousClock.now + .seconds(Deadline.patience)
+        while ContinuousClock.now < deadline {
             let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
             let texts = names.compactMap { try? String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8) }
             if texts.contains(where: { text in parts.allSatisfy(text.contains) }) { return true }
@@ -392,8 +392,8 @@ struct KeptWritesTests {
             defaults.visits += 1
             last = defaults.core
         }
-        let limit = ContinuousClock.now + .seconds(Deadline.patience)
-        while last != nil, ContinuousClock.now < limit { poll(nil, 0, 1) }
+        let deadline = ContinuousClock.now + .seconds(Deadline.patience)
+        while last != nil, ContinuousClock.now < deadline { poll(nil, 0, 1) }
         #expect(last == nil)
     }
 }

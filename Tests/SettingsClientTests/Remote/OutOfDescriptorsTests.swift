@@ -37,9 +37,9 @@ struct OutOfDescriptorsTests {
         guard defaults.launchCount == 0, !AnswerReader.shared.isRunning else { return false }
         for descriptor in taken { close(descriptor) }
         try other.send(.set(key, to: 2, in: suite))
-        let limit = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(30)
         while defaults.launchCount != 2 {
-            guard ContinuousClock.now < limit else { return false }
+            guard ContinuousClock.now < deadline else { return false }
             poll(nil, 0, 20)  // Sleeps for 20 ms.
         }
         return AnswerReader.shared.isRunning

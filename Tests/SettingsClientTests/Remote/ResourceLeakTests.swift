@@ -33,8 +33,8 @@ struct ResourceLeakTests {
         /// Waits until the process has at most this number of threads and of descriptors. Returns false after 30
         /// seconds.
         func waitUntilReached() -> Bool {
-            let limit = ContinuousClock.now + .seconds(30)
-            while ContinuousClock.now < limit {
+            let deadline = ContinuousClock.now + .seconds(30)
+            while ContinuousClock.now < deadline {
                 let now = Count.now
                 if now.threads <= threads, now.descriptors <= descriptors { return true }
                 poll(nil, 0, 20)  // Sleeps for 20 ms.
@@ -50,10 +50,10 @@ struct ResourceLeakTests {
         let timer = DispatchSemaphore(value: 0)
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { timer.signal() }
         timer.wait()
-        let limit = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(30)
         // The thread of the `AnswerReader` waits for the answers to requests.
         while AnswerReader.shared.isRunning {
-            guard ContinuousClock.now < limit else { return nil }
+            guard ContinuousClock.now < deadline else { return nil }
             poll(nil, 0, 20)  // Sleeps for 20 ms.
         }
         return .now

@@ -48,11 +48,11 @@ struct TokenTests {
         #expect(try writer(of: names.launchCount) == "token:two")
         try await one.update(\.launchCount) { $0 += 1 }
         #expect(try writer(of: names.launchCount) == "token:one")
-        let stranger = try adapter(.value("wrong"))
-        let error = await #expect(throws: DefaultsError.self) { try await stranger.ready() }
+        let withUnknownToken = try adapter(.value("wrong"))
+        let error = await #expect(throws: DefaultsError.self) { try await withUnknownToken.ready() }
         #expect(error?.code == .unauthorized)
-        let nobody = try adapter(nil)
-        await #expect(throws: DefaultsError.self) { try await nobody.ready() }
+        let withoutToken = try adapter(nil)
+        await #expect(throws: DefaultsError.self) { try await withoutToken.ready() }
     }
 
     @Test("With a missing token file, reads and writes report the path, and the write is sent when the file exists")

@@ -223,13 +223,13 @@ struct ReplicaStateTests {
         #expect(value == "1" && state.entries[key]?.pending.isEmpty == true)
     }
 
-    @Test("The removal of a key that has only a default causes no event")
+    @Test("The removal of a key that has only a default announces no change to observers")
     mutating func removedDefault() throws {
         state.adopt(try observed(5, "a", schema: #require(Revision(2))))
         let setting = SettingState(
             suite: suite, key: key, value: "a", source: .default, revision: .zero, modified: nil)
         state.record(setting, replacesKnownRevision: false)
-        // Discards the events of the preparation.
+        // Discards the changes that the lines above have announced.
         state.events = []
         let removal = [Transaction.Operation(suite: suite, key: key, .delete)]
         let requestKey = try begin(removal)

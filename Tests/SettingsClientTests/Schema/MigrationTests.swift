@@ -33,7 +33,7 @@ struct MigrationTests {
         let (defaults, backend) = fixture.interruptibleAdapter(Keys())
         for _ in 0..<10 { #expect(defaults.timeout == 7) }
         #expect(try await fixture.adapter(Keys()).value(\.timeout) == 7)
-        #expect(backend.counts.commits == 1)
+        #expect(backend.counts.writes == 1)
         #expect(fixture.adapter()["timeout"].value == 7)
         #expect(fixture.drainIssues() == [])
     }
@@ -76,6 +76,6 @@ struct MigrationTests {
         let fixture = try BackendKind.memory.fixture()
         fixture.adapter()["size"] = JSONValue.integer(5)
         let (defaults, backend) = fixture.interruptibleAdapter(Keys())
-        #expect(defaults.size == 5 && backend.counts.commits == 0)
+        #expect(defaults.size == 5 && backend.counts.writes == 0)
     }
 }

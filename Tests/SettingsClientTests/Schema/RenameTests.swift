@@ -117,11 +117,11 @@ struct RenameTests {
         let (defaults, backend) = fixture.interruptibleAdapter(NewKeys())
         for _ in 0..<100 { #expect(defaults.libraries == ["a"] && defaults.count == 5) }
         try await defaults.flush()
-        #expect(backend.counts.commits == 1 && backend.counts.settings == 0)
+        #expect(backend.counts.writes == 1 && backend.counts.settingReads == 0)
         fixture.adapter(OldKeys()).folders = ["again"]
         try await defaults.synchronize()
         #expect(defaults.libraries == ["a"])
-        #expect(backend.counts.commits == 1)
+        #expect(backend.counts.writes == 1)
     }
 
     @Test("One of several programs moves the value, and all programs see the value", arguments: BackendKind.allCases)
@@ -142,25 +142,25 @@ struct RenameTests {
         "A read returns the value that another program moves, changes or removes at the same time",
         arguments: BackendKind.allCases)
     func races(_ kind: BackendKind) async throws {
-        // The closure of `beforeNextCommit` acts as another program, just before `secondMover`, `program` or `last`
+        // The closure of `beforeNextWrite` acts as another program, just before `secondMover`, `program` or `last`
         // sends the write that moves the value.
         let fixture = try fixture(kind)
         let (secondMover, secondBackend) = fixture.interruptibleAdapter(NewKeys())
         #expect(secondMover.other == 0)
-        secondBackend.beforeNextCommit { #expect(fixture.adapter(NewKeys()).libraries == ["a"]) }
+        secondBackend.beforeNextWrite { #expect(fixture.adapter(NewKeys()).libraries == ["a"]) }
         #expect(secondMover.libraries == ["a"])
 
         let changed = try self.fixture(kind)
         let (program, backend) = changed.interruptibleAdapter(NewKeys())
         #expect(program.other == 0)
-        backend.beforeNextCommit { changed.adapter(OldKeys()).folders = ["b"] }
+        backend.beforeNextWrite { changed.adapter(OldKeys()).folders = ["b"] }
         #expect(program.libraries == ["b"])
         #expect(try await changed.waits(forStoredKeys: ["libraries"]))
 
         let removed = try self.fixture(kind, paths: ["p"])
         let (last, lastBackend) = removed.interruptibleAdapter(NewKeys())
         #expect(last.other == 0)
-        lastBackend.beforeNextCommit { removed.adapter(OldKeys()).remove(\.folders) }
+        lastBackend.beforeNextWrite { removed.adapter(OldKeys()).remove(\.folders) }
         #expect(last.libraries == ["p"], "if the first former name has no value, the value of the second name is moved")
         #expect(fixture.drainIssues() + changed.drainIssues() + removed.drainIssues() == [])
     }

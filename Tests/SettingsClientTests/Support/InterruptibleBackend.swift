@@ -9,18 +9,18 @@ final class InterruptibleBackend: SuiteBackend {
     /// The numbers of requests that the backend has forwarded.
     struct Counts {
         /// Reads of a single setting.
-        var settings = 0
+        var settingReads = 0
         /// Reads of the schema.
-        var schemas = 0
+        var schemaReads = 0
         /// Writes of settings and of the schema.
-        var commits = 0
+        var writes = 0
     }
 
     let suite: SuiteName
     private let backend: any SuiteBackend
     private let state = Mutex((isServerUnreachable: false, isSchemaUnreachable: false, counts: Counts()))
     private let schemaOverride = Mutex<JSONValue?>(nil)
-    private let beforeCommit = Mutex<(@Sendable () -> Void)?>(nil)
+    private let beforeWrite = Mutex<(@Sendable () -> Void)?>(nil)
 
     init(_ backend: any SuiteBackend) {
         suite = backend.suite
@@ -48,14 +48,14 @@ final class InterruptibleBackend: SuiteBackend {
     }
 
     /// Calls the body before the backend forwards the next write of settings.
-    func beforeNextCommit(_ body: @escaping @Sendable () -> Void) {
-        beforeCommit.withLock { $0 = body }
+    func beforeNextWrite(_ body: @escaping @Sendable () -> Void) {
+        beforeWrite.withLock { $0 = body }
     }
 
     /// Counts a request, or throws if the backend is unreachable.
     private func countRequest(_ counter: any WritableKeyPath<Counts, Int> & Sendable) throws(BackendError) {
         let isUnreachable = state.withLock { state in
-            if state.isServerUnreachable || counter == \.schemas && state.isSchemaUnreachable { return true }
+            if state.isServerUnreachable || counter == \.schemaReads && state.isSchemaUnreachable { return true }
             state.counts[keyPath: counter] += 1
             return false
         }
@@ -73,7 +73,7 @@ final class InterruptibleBackend: SuiteBackend {
     }
 
     func setting(_ key: KeyName) async throws(BackendError) -> SettingState {
-        try countRequest(\.settings)
+        try countRequest(\.settingReads)
         return try await backend.setting(key)
     }
 
@@ -83,8 +83,8 @@ final class InterruptibleBackend: SuiteBackend {
     }
 
     func write(_ change: PendingChange) async throws(BackendError) -> WriteSummary {
-        try countRequest(\.commits)
-        let body = beforeCommit.withLock { body in
+        try countRequest(\.writes)
+        let body = beforeWrite.withLock { body in
             defer { body = nil }
             return body
         }
@@ -93,7 +93,7 @@ final class InterruptibleBackend: SuiteBackend {
     }
 
     func schema() async throws(BackendError) -> SchemaDocument? {
-        try countRequest(\.schemas)
+        try countRequest(\.schemaReads)
         guard let document = try await backend.schema(), let answered = answeredSchema else {
             return try await backend.schema()
         }
@@ -103,7 +103,7 @@ final class InterruptibleBackend: SuiteBackend {
     func setSchema(
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) async throws(BackendError) -> WriteSummary {
-        try countRequest(\.commits)
+        try countRequest(\.writes)
         return try await backend.setSchema(document, onConflict: policy, requestKey: requestKey)
     }
 

@@ -26,9 +26,9 @@ struct LockedOutboxFiles {
 
     /// Waits until the count satisfies the condition. Returns false after `Deadline.patience` seconds.
     func waits(until isReached: (Int) -> Bool) -> Bool {
-        let limit = ContinuousClock.now + .seconds(Deadline.patience)
+        let deadline = ContinuousClock.now + .seconds(Deadline.patience)
         while !isReached(count) {
-            guard ContinuousClock.now < limit else { return false }
+            guard ContinuousClock.now < deadline else { return false }
             poll(nil, 0, 1)  // Sleeps for a millisecond.
         }
         return true

@@ -16,7 +16,7 @@ final class ScriptedBackend: SuiteBackend {
     private struct Rules {
         var isServerUnreachable = false
         var duringLoad: (@Sendable () -> Void)?
-        var beforeCommit: (@Sendable (KeyName) -> Void)?
+        var beforeWrite: (@Sendable (KeyName) -> Void)?
         var changes: SettingsObservation?
     }
 
@@ -42,8 +42,8 @@ final class ScriptedBackend: SuiteBackend {
     }
 
     /// Calls the body with the first key before each write.
-    func beforeCommit(_ body: @escaping @Sendable (KeyName) -> Void) {
-        rules.withLock { $0.beforeCommit = body }
+    func beforeWrite(_ body: @escaping @Sendable (KeyName) -> Void) {
+        rules.withLock { $0.beforeWrite = body }
     }
 
     private func logRequest(_ name: String) throws(BackendError) {
@@ -74,7 +74,7 @@ final class ScriptedBackend: SuiteBackend {
         for operation in change.operations { log.add(operation.key.text) }
         if change.action == .removeAll { log.add("removeAll") }
         if isServerUnreachable { throw .unreachable("nobody answers") }
-        if let key = change.operations.first?.key, let body = rules.withLock({ $0.beforeCommit }) {
+        if let key = change.operations.first?.key, let body = rules.withLock({ $0.beforeWrite }) {
             await onOwnThread { body(key) }
         }
         return try inner.write(change)

@@ -48,9 +48,9 @@ extension SuiteFixture {
 
     /// Waits until values are stored under exactly these keys. Returns false after `Deadline.patience` seconds.
     func waits(forStoredKeys keys: [String]) async throws -> Bool {
-        let limit = ContinuousClock.now + .seconds(Deadline.patience)
+        let deadline = ContinuousClock.now + .seconds(Deadline.patience)
         while try await storedKeys() != keys {
-            guard ContinuousClock.now < limit else { return false }
+            guard ContinuousClock.now < deadline else { return false }
             poll(nil, 0, 1)  // Sleeps for a millisecond.
         }
         return true

@@ -8,7 +8,7 @@ import Testing
 
 /// The client compares the keys of the program with the schema of the suite, and reports differences.
 @Suite(.ownThread)
-struct HandshakeTests {
+struct SchemaCheckTests {
     struct Keys: DefaultsKeyStore {
         var volume: DefaultsKey<Double> { .init("player.volume", defaultValue: 0.5, in: 0...1) }
         var count: DefaultsKey<Int> { .init("count", defaultValue: 0) }
@@ -137,8 +137,8 @@ struct HandshakeTests {
         #expect(await log.waits(for: "count"), "the schema has another default")
         defaults.core.session.removeListener(listener)
         var checked: Set<String?> = []
-        let limit = ContinuousClock.now + .seconds(60)
-        while checked != ["player.volume", "count"], ContinuousClock.now < limit {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while checked != ["player.volume", "count"], ContinuousClock.now < deadline {
             #expect(defaults.volume == 0.5 && defaults.count == 0)
             checked.formUnion(fixture.drainIssues().filter { $0.attempt == .check }.map(\.key))
             await Task.yield()
@@ -154,10 +154,10 @@ struct HandshakeTests {
             _ = (defaults.volume, defaults.count, defaults.theme, defaults[key: DefaultsKey<Int?>("other")])
             defaults.volume = .random(in: 0...1)
         }
-        #expect(backend.counts.schemas == 1)
+        #expect(backend.counts.schemaReads == 1)
         let (schemaless, schemalessBackend) = try BackendKind.memory.fixture().interruptibleAdapter(Keys())
         _ = (schemaless.volume, schemaless.count)
-        #expect(schemalessBackend.counts.schemas == 0)
+        #expect(schemalessBackend.counts.schemaReads == 0)
     }
 
     @Test(
@@ -205,8 +205,8 @@ struct HandshakeTests {
         backend.isSchemaUnreachable = false
         defaults.volume = 0.25
         var issues: [DefaultsIssue] = []
-        let limit = ContinuousClock.now + .seconds(60)
-        while issues.isEmpty, ContinuousClock.now < limit {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while issues.isEmpty, ContinuousClock.now < deadline {
             #expect(defaults.volume == 0.25)
             issues += fixture.drainIssues()
             await Task.yield()
