@@ -79,8 +79,8 @@ extension DefaultsError {
     var isKept: Bool { if case .kept = self { true } else { false } }
 }
 
-/// Prints a line on standard error. The full stop at the end of a line shows the reader that the line is complete: a
-/// killed writer may leave a part of a line.
+/// Prints a line on standard error. The full stop at the end of a line shows the test that the line is complete,
+/// because a killed writer may leave a part of a line.
 func say(_ text: String) {
     FileHandle.standardError.write(Data("\(text).\n".utf8))
 }

@@ -29,14 +29,14 @@ struct CachingTests {
     }
 
     private func adapter(
-        _ backend: any SuiteBackend, _ issues: EventLog = EventLog(), interval: Duration = .zero
+        _ backend: any SuiteBackend, _ issues: EventLog = EventLog(), saveInterval: Duration = .zero
     ) -> DefaultsAdapter<ClientKeys> {
         DefaultsAdapter(
             keyStore: ClientKeys(),
             session: SuiteSession(
                 // `FlakyBackend` retains the directory, because the session saves the cache file again when the adapter
                 // is deallocated.
-                FlakyBackend(backend, retaining: directory), cache: file(), options: .init(saveInterval: interval)),
+                FlakyBackend(backend, retaining: directory), cache: file(), options: .init(saveInterval: saveInterval)),
             log: DefaultsLog { _, message, _ in issues.add(message) })
     }
 
@@ -106,7 +106,7 @@ struct CachingTests {
     @Test("A changed state is saved at most once per interval, and when the adapter is released")
     func interval() throws {
         do {
-            let defaults = adapter(server, interval: .seconds(1000))
+            let defaults = adapter(server, saveInterval: .seconds(1000))
             #expect(defaults.launchCount == 0)
             #expect(waitUntilSaved(times: 1))
             for number in 1...50 { defaults.launchCount = number }

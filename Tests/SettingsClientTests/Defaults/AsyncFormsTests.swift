@@ -117,7 +117,7 @@ struct AsyncFormsTests {
         await #expect(throws: DefaultsError.self) {
             try await defaults.transaction { t in
                 t.launchCount = 9
-                t.limited.volume = 9
+                t.limited.volume = 9  // The maximum of the key is 1.
             }
         }
         #expect(defaults.player.equalizer.bass == 4 && defaults.launchCount == 4)

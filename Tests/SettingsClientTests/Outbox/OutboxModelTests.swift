@@ -246,11 +246,11 @@ struct OutboxModelTests {
             fixture.files.fail { call, _ in
                 guard [.makeDirectory, .write, .truncate, .syncData, .syncDirectory, .rename, .remove].contains(call)
                 else { return nil }
-                let isOver = callsLeft.withLock { left in
+                let isExhausted = callsLeft.withLock { left in
                     left -= 1
                     return left < 0
                 }
-                return isOver || hasRandomFaults && faultGenerator.withLock({ $0.chance(oneIn: 5) }) ? ENOSPC : nil
+                return isExhausted || hasRandomFaults && faultGenerator.withLock({ $0.chance(oneIn: 5) }) ? ENOSPC : nil
             }
             program?.link.setFate {
                 guard callsLeft.withLock({ $0 < 0 }) else { return fates() }

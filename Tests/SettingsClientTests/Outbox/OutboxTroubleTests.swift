@@ -95,13 +95,13 @@ struct OutboxTroubleTests {
     @Test("A log handler can write settings", .timeLimit(.minutes(10)))
     func logHandlerThatWrites() async throws {
         // The adapter that the log handlers use.
-        let box = Mutex<DefaultsAdapter<ClientKeys>?>(nil)
+        let handlerAdapter = Mutex<DefaultsAdapter<ClientKeys>?>(nil)
         let program = fixture.program { issue in
-            guard let defaults = box.withLock({ $0 }) else { return }
+            guard let defaults = handlerAdapter.withLock({ $0 }) else { return }
             defaults["issue of \(issue.key ?? "nothing")"] = .string("\(issue.error.code?.rawValue ?? "")")
         }
         let defaults = program.defaults
-        box.withLock { $0 = defaults }
+        handlerAdapter.withLock { $0 = defaults }
         defaults.launchCount = 1
         program.link.disconnect()
         defaults.launchCount += 1
@@ -112,9 +112,9 @@ struct OutboxTroubleTests {
         #expect(fixture.stored("issue of launchCount") == "precondition_failed")
         // The handler writes the key whose queued writes are being refused. The program must not deadlock.
         let next = fixture.program { issue in
-            if issue.attempt == .write { box.withLock({ $0 })?.launchCount = 77 }
+            if issue.attempt == .write { handlerAdapter.withLock({ $0 })?.launchCount = 77 }
         }
-        box.withLock { $0 = next.defaults }
+        handlerAdapter.withLock { $0 = next.defaults }
         #expect(next.defaults.launchCount == 10)
         next.link.disconnect()
         for _ in 0..<20 { next.defaults.launchCount += 1 }
@@ -125,6 +125,6 @@ struct OutboxTroubleTests {
         try await next.defaults.synchronize()
         // The 20 increments of the outage are refused, because `other` has changed the value.
         #expect(fixture.drainIssues().count >= 20)
-        box.withLock { $0 = nil }
+        handlerAdapter.withLock { $0 = nil }
     }
 }

@@ -7,7 +7,7 @@ import TestSupport
 @testable import SettingsHTTP
 
 /// A backend that forwards requests to another backend. A test can disconnect the other backend, drop answers, refuse
-/// writes and delay notifications.
+/// writes and delay notifications. A notification is a call of a handler that was passed to `follow`.
 final class FlakyBackend: SuiteBackend {
     /// The result of a request.
     enum Fate: Sendable {
@@ -27,7 +27,7 @@ final class FlakyBackend: SuiteBackend {
         var isConnected = true
         var fate: @Sendable () -> Fate = { .answered }
         var delaysNotifications = false
-        /// Calls of handlers that wait until the backend is connected again.
+        /// The delayed notifications, in order.
         var delayed: [@Sendable () -> Void] = []
     }
 
@@ -56,7 +56,7 @@ final class FlakyBackend: SuiteBackend {
         log.wait { _ in answeredWrites.count == count }
     }
 
-    /// Makes all requests fail, and delays the notifications of followers.
+    /// Makes all requests fail, and delays the notifications.
     func disconnect() {
         state.withLock { state in
             state.isConnected = false
@@ -64,7 +64,7 @@ final class FlakyBackend: SuiteBackend {
         }
     }
 
-    /// Delays the notifications of followers until ``reconnect()``. Requests are still answered.
+    /// Delays the notifications until ``reconnect()``. Requests are still answered.
     func delayNotifications() {
         state.withLock { $0.delaysNotifications = true }
     }

@@ -73,7 +73,7 @@ struct RandomParts {
 
     mutating func account() -> Account {
         Account(
-            name: text(), port: integer(), ratio: double(), scale: Float(bitPattern: integer()).finite,
+            name: text(), port: integer(), ratio: double(), scale: Float(bitPattern: integer()).finiteOrZero,
             isActive: .random(using: &generator), theme: Theme.allCases.randomElement(using: &generator) ?? .dark,
             level: maybe { _ in .low }, note: maybe { $0.text() }, tags: list { $0.text() },
             places: map({ $0.text() }, { $0.point() }), counts: map({ $0.integer() }, { $0.integer() }),
@@ -85,7 +85,7 @@ struct RandomParts {
 
 extension Float {
     /// The number, or zero if it is not finite.
-    fileprivate var finite: Float {
+    fileprivate var finiteOrZero: Float {
         isFinite ? self : 0
     }
 }
