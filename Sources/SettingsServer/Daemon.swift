@@ -4,7 +4,6 @@
 //
 // Read this file first, then Configuration/Option.swift, Program/Program.swift and Reloader.swift.
 
-internal import Dispatch
 package import HTTPServer
 package import Platform
 package import SettingsAPI
@@ -388,24 +387,6 @@ package enum StartError: Error, CustomStringConvertible {
         case .system(let reason): reason
         }
     }
-}
-
-/// A timer that calls a closure periodically until it is stopped.
-///
-/// Thread-safe. Unchecked, because its only property is a constant dispatch source, which any thread may cancel.
-private final class RepeatingTimer: @unchecked Sendable {
-    private let timer: any DispatchSourceTimer
-
-    init(every milliseconds: Int, _ body: @escaping @Sendable () -> Void) {
-        timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
-        timer.schedule(
-            deadline: .now() + .milliseconds(milliseconds), repeating: .milliseconds(milliseconds),
-            leeway: .milliseconds(milliseconds / 4))
-        timer.setEventHandler(handler: body)
-        timer.activate()
-    }
-
-    func stop() { timer.cancel() }
 }
 
 /// A flag that the daemon sets when it stops. Thread-safe.
