@@ -201,7 +201,7 @@ package final class EventLoop: @unchecked Sendable {
     private func resumePostponed(_ context: LoopContext) {
         guard !context.drainedStreams.isEmpty || !context.postponed.isEmpty else { return }
         let end = clock.now() &+ Self.phaseTime
-        // Each postponed connection gets its full time limit, so that it makes progress.
+        // Here, only the time limit of a connection itself postpones it again, so each connection makes progress.
         context.postponingStart = .max
         // Handle only the entries that are in the queues now. The queues may grow during the loop.
         for _ in 0..<max(context.drainedStreams.count, context.postponed.count) {

@@ -92,7 +92,8 @@ package struct MessageParser: Sendable {
     /// The head; nil until it is complete. It remains available if the parser then refuses the body.
     package var head: MessageHead? { headIsComplete ? partialHead : nil }
 
-    /// True if the parser has received a byte of the request. An empty line before the request does not count.
+    /// True if the parser has received a byte of the request. An empty line before the request does not count. Always
+    /// true for a parser of responses.
     package var hasBegun: Bool { phase != .start && phase != .emptyLineEnd }
 
     /// The length of the complete message, including an empty line before it; 0 while the message is incomplete.
@@ -120,8 +121,8 @@ package struct MessageParser: Sendable {
 
     /// Continues with the message. Returns true if the message is complete; bytes of the next message may follow it.
     ///
-    /// - Parameter bytes: the bytes of the previous call, followed by the bytes that have arrived since. Bytes that the
-    ///   caller had to remove after `removeDecodedBody()` are missing.
+    /// - Parameter bytes: the bytes of the previous call, followed by the bytes that have arrived since. After a call of
+    ///   `removeDecodedBody()`, without the bytes that this method has told the caller to remove.
     package mutating func parse(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
         if let failure { throw failure }
         do throws(MessageError) {

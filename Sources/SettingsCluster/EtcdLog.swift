@@ -53,7 +53,7 @@ package final class EtcdLog: StorageLog {
     /// The metrics of the data directory. `Scrub`, which searches for damaged files, updates the metrics.
     package let metrics = StorageMetrics()
 
-    /// The maximum of ``gatheringTime`` in nanoseconds, for which further writes may join the next batch.
+    /// The maximum of ``gatheringTime``, the time during which further writes may join the next batch, in nanoseconds.
     private static let maxGatheringTime: UInt64 = 5_000_000
 
     /// Nil while a call uses the writer, and after ``close(within:)``.
@@ -232,8 +232,8 @@ package final class EtcdLog: StorageLog {
     ) throws(CommitLogError) {
         try determineEarlierOutcome(&writer, by: deadline)
         // If `mustReplaceState` is true, this daemon cannot write, because it needs the whole state of the log first.
-        // If the inbox has updates, such as this state, the statement below ends the flush as overtaken instead, so
-        // that the commit stage applies the updates.
+        // If the inbox has updates, such as this state, the `if` below ends the flush as overtaken instead, so that the
+        // commit stage applies the updates.
         guard !inbox.mustReplaceState || inbox.hasUpdates else {
             throw CommitLogError(.notDone, .failed, "the daemon is reading the whole state from etcd again; try again")
         }
@@ -272,7 +272,8 @@ package final class EtcdLog: StorageLog {
         // As in `flush`, the batches after a diverged batch are not needed.
         case .overtaken(let entries): for entry in entries where inbox.add(entry) == .diverged { break }
         case .failed(let error):
-            // If the outcome is known in spite of the error, etcd has not stored the batch, and this flush may proceed.
+            // If the writer has no unresolved batch after the error, it knows that etcd has not stored the batch, so this
+            // flush may proceed.
             guard !writer.hasUnresolvedBatch else {
                 throw CommitLogError(.notDone, error.cause, error.description, reason: error.reason)
             }

@@ -262,7 +262,7 @@ struct WritingTests {
             ! settings: --if-revision and --if-unset need exactly one key; this command changes several keys
             => 64
             $ settings set app build 7
-            ! settings: build of suite app is read-only; a caller with the right override can write it with --override
+            ! settings: build of suite app is locked (readOnly in the schema); a caller that has the right override can write it with --override
             => 5
             $ settings set app build 7 --override
             build: (unset) → "7"

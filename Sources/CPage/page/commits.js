@@ -43,7 +43,8 @@ export const mistakeList = all => el("ul.mistakes", all.map(({ key, errors = [] 
   el("li", key ? bdi(key, "strong") : texts.schemas.wholeSuite, ": ", errors.map(error => error.detail).join("; "))));
 
 // A row of the list, with a menu of actions. `dialogs`: the `undoDialogs` of the suite. `suiteLink`: a link to the suite if
-// the list has several suites. `keys()` returns the settings of "Go back": all, `{ key }` or `{ prefix }`.
+// the list has several suites. `keys()` says which settings "Go back" concerns: undefined for all, `{ key }` or
+// `{ prefix }`.
 export function commitRow(app, suite, commit, dialogs, { suiteLink, name, keys = () => undefined } = {}) {
   const { revision, changes, by, note } = commit;
   const failure = errorLine("p.error");
@@ -61,8 +62,8 @@ export function commitRow(app, suite, commit, dialogs, { suiteLink, name, keys =
       [texts.history.compareWithNow, () => app.go(suite, null, { compare: "", from: revision })]]));
 }
 
-// `read(next, count)` returns `{ commits, next }`: the newest commits, or the commits before `next`; `count` commits are
-// listed. `none()` returns the text of an empty list, `waiting()` the number of newer commits. The list gets newer
+// `read(next, count)` returns `{ commits, next }`: the newest commits, or the commits before `next`; `count` is the number of
+// commits in the list. `none()` returns the text of an empty list, `waiting()` the number of newer commits. The list gets newer
 // commits only when the person presses the button `newer`, so that no row moves under the pointer.
 export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
   // The number of the newest call of `load`, and the number of the call that waits for its answer, or 0.
@@ -76,7 +77,8 @@ export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
   const more = button(texts.history.older, () => load(true), { hidden: true });
 
   async function load(isMore) {
-    // In the changes of all suites, `read` removes the commits from a feed, so its answer must not be discarded.
+    // In the list of the changes of all suites, `read` for older commits removes these commits from a buffer (feed.js). A second
+    // press must not discard them. A `load(false)` may discard them, because it begins the list and the buffer again.
     if (isMore && runningLoad) return;
     const thisLoad = newestLoad += 1;
     runningLoad = thisLoad;

@@ -79,7 +79,8 @@ export class Store {
       case "missing":
         if (!this.exists) return;
         return this.reload();
-      // A stream without a cursor begins with the state, so the suite exists now.
+      // While the suite is missing, the page opens its stream without a cursor. A stream without a cursor sends `state` as soon
+      // as the suite exists.
       case "state": return this.exists ? undefined : this.reload();
       case "reset": return this.reload();
       case "commit":

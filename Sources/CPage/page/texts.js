@@ -91,7 +91,7 @@ export const texts = {
     in: " in ", drop: key => `Discard the edit of ${key}`, removes: "The stored value is removed.",
     overrides: "This edit overrides the lock of the schema.", waits: "This edit is not in this commit. Commit again to store it.",
     more: number => `and ${count(number, "more edit")}`,
-    waiting: number => `You may not override locks on all edited keys. Edits that override a lock need a commit of their own, so ${count(number, "edit")} will wait until you commit again.`,
+    waiting: number => `This commit overrides a lock, which needs the right "override" on all of its keys. You lack this right on other edited keys, so ${count(number, "edit")} will wait until you commit again.`,
     commit: number => `Commit ${count(number, "change")}`, committing: "Committing…",
     committed: revision => `Committed as revision ${revision}`,
     unchanged: "Nothing changed: these values were stored already.",

@@ -87,13 +87,13 @@ extension KeyedAccess {
 }
 
 extension KeyedAccess {
-    /// Returns true if a key has a value on the command line, a stored value or a default of
+    /// Returns true if a key has a value on the command line of the program, a stored value or a default of
     /// ``DefaultsAdapter/register(defaults:)``. Ignores the defaults of the key and of the schema.
     public func hasKey<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Bool {
         reference(path).hasKey()
     }
 
-    /// Returns true if a key has a value on the command line, a stored value or a default of
+    /// Returns true if a key has a value on the command line of the program, a stored value or a default of
     /// ``DefaultsAdapter/register(defaults:)``. Ignores the defaults of the key and of the schema.
     public func hasKey<Value>(_: Void = (), key: DefaultsKey<Value>) -> Bool {
         reference(key: key).hasKey()
@@ -259,30 +259,34 @@ extension KeyedAccess where KeyStore: DefaultsKeyStore {
         try await reference(key: key).unset()
     }
 
-    /// Returns true if a value is stored for a key.
+    /// Returns true if a value is stored for a key. Unlike ``isSet(_:)``, loads the suite without blocking the thread, and
+    /// throws an error if the suite cannot be loaded.
     public nonisolated(nonsending) func isStored<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) async throws(DefaultsError) -> Bool {
         try await reference(path).isStored()
     }
 
-    /// Returns true if a value is stored for a key.
+    /// Returns true if a value is stored for a key. Unlike ``isSet(_:)``, loads the suite without blocking the thread, and
+    /// throws an error if the suite cannot be loaded.
     public nonisolated(nonsending) func isStored<Value>(
         _: Void = (), key: DefaultsKey<Value>
     ) async throws(DefaultsError) -> Bool {
         try await reference(key: key).isStored()
     }
 
-    /// Returns true if a key has a value on the command line, a stored value or a default of
-    /// ``DefaultsAdapter/register(defaults:)``. Ignores the defaults of the key and of the schema.
+    /// Returns true if a key has a value on the command line of the program, a stored value or a default of
+    /// ``DefaultsAdapter/register(defaults:)``. Ignores the defaults of the key and of the schema. Unlike ``hasKey(_:)``,
+    /// loads the suite without blocking the thread, and throws an error if the suite cannot be loaded.
     public nonisolated(nonsending) func hasValue<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) async throws(DefaultsError) -> Bool {
         try await reference(path).hasValue()
     }
 
-    /// Returns true if a key has a value on the command line, a stored value or a default of
-    /// ``DefaultsAdapter/register(defaults:)``. Ignores the defaults of the key and of the schema.
+    /// Returns true if a key has a value on the command line of the program, a stored value or a default of
+    /// ``DefaultsAdapter/register(defaults:)``. Ignores the defaults of the key and of the schema. Unlike ``hasKey(_:)``,
+    /// loads the suite without blocking the thread, and throws an error if the suite cannot be loaded.
     public nonisolated(nonsending) func hasValue<Value>(
         _: Void = (), key: DefaultsKey<Value>
     ) async throws(DefaultsError) -> Bool {
@@ -352,7 +356,8 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
         return DefaultsScope<Inner>(core: core, instance: inner)
     }
 
-    /// Stops a debug build if the nested store has no prefix of its own. Its keys could have the names of other keys.
+    /// Stops a debug build if the nested store has no prefix for the names of its keys, because its keys could then have
+    /// the names of keys of the outer store.
     private func assertHasPrefix(_ inner: any DefaultsKeyStore.Type) {
         assert(prefixProblem(inner) == nil, prefixProblem(inner) ?? "")
     }

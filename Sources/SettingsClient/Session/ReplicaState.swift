@@ -59,8 +59,8 @@ struct ReplicaState: Sendable {
     }
 
     /// Replaces the contents of the replica by a state, unless the replica is as new or newer. Epochs have no order, so
-    /// a state of another history replaces the contents only if it has the flag `isReset`. With a
-    /// daemon, only a state that the ``RemoteFollower`` delivers has this flag.
+    /// a state of another history replaces the contents only if it has the flag `isReset`. If the settings are in a daemon
+    /// and not in memory, only a state that the ``RemoteFollower`` delivers has this flag.
     mutating func adopt(_ state: ObservedState) {
         let isSameHistory = cursor.map { $0.epoch == state.cursor.epoch } ?? true
         if isSameHistory, let cursor, state.cursor.revision <= cursor.revision { return }
@@ -111,6 +111,7 @@ struct ReplicaState: Sendable {
                 guard !isSameHistory || entry.confirmedRevision <= newCursor.revision else { return }
                 entry.confirmed = settings[key] ?? .unset
                 entry.confirmedRevision = .zero
+                // The effects of writes before the first state were computed without the confirmed value.
                 if isFirst { entry.pending.refresh(over: entry.confirmed) }
             }
         }
@@ -147,8 +148,8 @@ struct ReplicaState: Sendable {
     /// Records a setting from the answer to a read or from a refusal. If the replica has the same value at the same or
     /// a later revision, records only the source and the revision.
     ///
-    /// - Parameter replacesKnownRevision: true to replace the source and the revision in this case even if the replica
-    ///   has a revision of the setting. False to record them only if the replica has no revision of the setting.
+    /// - Parameter replacesKnownRevision: what to do if the value is the same and not newer. True: always record the
+    ///   source and the revision. False: record them only if the replica does not know the revision of this setting.
     mutating func record(_ setting: SettingState, replacesKnownRevision: Bool) {
         let replicaRevision = cursor?.revision ?? .zero
         let confirmed = ReplicaSetting(value: setting.value, source: setting.source, revision: setting.revision)
@@ -206,7 +207,7 @@ struct ReplicaState: Sendable {
         for operation in operations { rollBack(requestKey, operation.key) }
     }
 
-    /// Returns true if the value of a key is unknown after a removal of these keys, or of all keys for nil.
+    /// Returns true if the value of a key is unknown after a removal of `keys` (nil: of all keys).
     ///
     /// The value is unknown if the key has a value in the replica, but the daemon did not change the key. The value may
     /// be a default of the schema, which the removal does not change, or another program may have removed the value
@@ -259,7 +260,7 @@ struct ReplicaState: Sendable {
         }
     }
 
-    /// Adds the event that an observer begins, with the settings of these keys, or of all keys for nil.
+    /// Adds the event ``ReplicaEvent/began(_:_:)`` of an observer, with the settings of `keys` (nil: of all keys).
     ///
     /// - Parameter isLate: true if the observer has waited for the load of the suite. The observer then begins with the
     ///   confirmed settings, and the pending writes follow as changes, because the program may have made the writes

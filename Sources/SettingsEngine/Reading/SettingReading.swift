@@ -132,7 +132,8 @@ extension Suite {
     package func lockedKey(_ key: KeyName) -> Problem {
         Problem(
             .locked,
-            "\(key) of suite \(id) is read-only; a caller with the right override can write it with ?override=locked")
+            "\(key) of suite \(id) is locked (readOnly in the schema); a caller that has the right override can write it "
+                + "with ?override=locked")
     }
 
     /// The error for a read or a change of a value that does not exist.

@@ -132,7 +132,7 @@ extension SchemaCompiler {
                 lists.append((member.name, strings))
             } else {
                 let pointer = source.pointer.appending(keyword).appending(member.name)
-                report(pointer, keyword, "must be an array of distinct strings for \(member.name)")
+                report(pointer, keyword, "must have an array of distinct strings for \(member.name)")
             }
         }
         return lists

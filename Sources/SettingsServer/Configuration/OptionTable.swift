@@ -179,7 +179,8 @@ extension Option {
             "the newest commits of each suite that remain in memory when other suites fill the history"),
         .integer(
             "history.suiteBytes", 0...1 << 40, \.history.suiteBytes,
-            "maximum memory for the newest commits that a suite keeps; for all suites together, half of history.bytes"),
+            "the maximum memory of these newest commits of a suite; in all suites together, at most half of history.bytes"
+        ),
         .integer(
             "history.days", 0...36_500, \.historyDays,
             "days to keep commits, on disk if they do not fit into memory; 0 to keep commits in memory only"),

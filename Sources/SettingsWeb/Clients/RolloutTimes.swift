@@ -18,8 +18,8 @@ struct RolloutProgress: Sendable {
     /// The number of elements of ``RolloutTimes/percentages`` that were reached.
     private var reachedPercentages = 0
 
-    /// The maximum number of clients of a suite for which every commit is measured. The start of a measurement visits
-    /// all clients, so with more clients, it could take most of the time of an event loop.
+    /// If a suite has at most this number of clients, every commit is measured. The start of a measurement visits all
+    /// clients, so with more clients, measurements of all commits could take most of the time of an event loop.
     private static let maximumCountForEachCommit = 1000
 
     init(of target: Revision, committed: Timestamp, start: Timestamp) {

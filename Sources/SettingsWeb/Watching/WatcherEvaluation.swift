@@ -61,7 +61,8 @@ extension WatchNotifier {
     /// Answers a long poll or a GET with `wait` because its deadline has passed, its client has half-closed the
     /// connection, or the daemon stops. Usually the answer is that nothing has changed.
     func endWait(of watcher: Watcher) {
-        // No commit up to `comparedRevision` matches. If the watcher still needs an evaluation, `advance` does nothing.
+        // The notifier has compared all commits up to `comparedRevision` with the subject. If a commit matched, the
+        // watcher still needs an evaluation, and `advance` does nothing.
         watcher.advance(to: comparedRevision)
         // The evaluation and the answer below use the same state. With a newer state, the answer could have a cursor
         // after a commit that was not evaluated, and the client would miss this commit.
@@ -115,7 +116,8 @@ extension WatchNotifier {
     }
 }
 
-/// Answers that requests with the same answer key share. An answer key is the subject and the kind of the answer.
+/// Shared answers: requests with the same answer key get the same response. An answer key is the subject and the kind of
+/// the answer.
 extension WatchNotifier {
     /// Answers a request from the cache, or renders the answer: on the event loop if that is cheap, otherwise in the
     /// background. The client knows all commits up to `revision`, which is zero if the answer does not depend on it.

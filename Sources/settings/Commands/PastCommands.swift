@@ -33,7 +33,8 @@ enum PastCommands {
         ]
     ) { try showHistory($0) }
 
-    // Not in the closure above, because the optimizer of Swift 6.3.1 has crashed with long asynchronous closures.
+    // Not in the closure above, which is asynchronous: the optimizer of Swift 6.3.1 has crashed with long asynchronous
+    // closures.
     @inline(never)
     private static func showHistory(_ arguments: Arguments) throws -> ExitCode {
         let selectsSuites = !arguments.operands.isEmpty || arguments.has("suite") || arguments.has("all")
@@ -83,6 +84,7 @@ enum PastCommands {
             if part.commit.hasSchema { print("  the schema\(namesSuites ? " of \(suite)" : "") was changed") }
             for change in part.commit.changes.prefix(remaining) { print("  \(prefix)\(change.line)") }
             remaining -= min(remaining, part.commit.changes.count)
+            // `kept`: the settings that a revert left as they are.
             for setting in part.commit.kept { print("  \(setting.line)") }
         }
         // If an action concerns several suites, the parts of all these suites have its event.

@@ -39,7 +39,8 @@ struct BinaryPropertyListReader {
 
     private mutating func value(_ index: Int, depth: Int) throws(ToolError) -> JSONValue {
         guard offsets.indices.contains(index) else {
-            throw ToolError(.failed, "the property list has no object \(index)")
+            throw ToolError(
+                .failed, "the property list is damaged: it refers to object \(index), which it does not contain")
         }
         // The limit also ends the reading of an object that contains itself.
         guard depth <= PropertyList.maximumDepth else { throw ToolError(.failed, "the value is nested too deeply") }

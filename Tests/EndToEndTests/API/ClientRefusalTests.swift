@@ -6,7 +6,7 @@ import Testing
 /// Two kinds of requests that the daemon refuses: reports of clients, and requests for the clients of a suite. Some
 /// rows are similar requests that the daemon accepts. `e.1` and `other.1` are cursors of epochs that the daemon does
 /// not have. The parameter `for` asks whether the clients have applied the state at a cursor, `share` is the share of
-/// the clients that suffices, and `behind` lists the clients that have not applied the state at a cursor. In a row,
+/// the clients that must have applied the state, and `behind` lists the clients that have not applied the state at a cursor. In a row,
 /// `"*"` stands for any value, and `"*a*b*"` for a text with `a` and then `b`. A target such as `app/keys/a` is
 /// relative to `/v1/suites/`.
 @Suite(.ownThread)
@@ -64,13 +64,18 @@ struct ClientRefusalTests {
         Row(
             "A read of a setting with a client name and without wait", given: [put], "GET app/keys/a?client=a", 400,
             .badRequest),
-        Row("The parameter share without the parameter for", given: [put], "GET app/clients?share=1", 400, .badRequest),
-        Row("The parameter wait without the parameter for", given: [put], "GET app/clients?wait=1", 400, .badRequest),
         Row(
-            "The parameter for with a cursor of another history", given: [put], "GET app/clients?for=other.1", 400,
+            "The parameter `share` without the parameter `for`", given: [put], "GET app/clients?share=1", 400,
+            .badRequest),
+        Row(
+            "The parameter `wait` without the parameter `for`", given: [put], "GET app/clients?wait=1", 400, .badRequest
+        ),
+        Row(
+            "The parameter `for` with a cursor of another history", given: [put], "GET app/clients?for=other.1", 400,
             .badRequest, body: #"{"detail":"*belongs to another history*"}"#),
         Row(
-            "The parameter behind with a revision in place of a cursor", given: [put], "GET app/clients?behind=1", 400,
+            "The parameter `behind` with a revision in place of a cursor", given: [put], "GET app/clients?behind=1",
+            400,
             .badRequest),
         Row("A share above 1", given: [put], "GET app/clients?for=e.1&share=1.01", 400, .badRequest),
         Row(
@@ -82,7 +87,7 @@ struct ClientRefusalTests {
     @Test("A malformed report or request is refused; a report without a usable cursor is accepted", arguments: rows)
     func refusals(row: Row) throws { try row.check() }
 
-    @Test("A cursor that the daemon has not reached, or both parameters for and behind, return 400")
+    @Test("A cursor that the daemon has not reached, or both parameters `for` and `behind`, return 400")
     func states() throws {
         let daemon = try TestDaemon()
         let cursor = try daemon.sendOK(Self.put).cursorText

@@ -97,7 +97,7 @@ struct GrantedAnswersTests {
         #expect(try protected.send("DELETE app?drop", as: "all").field("ETag") == "\"0\"")
     }
 
-    @Test("Answers are private and vary by the credential with access control, and not without access control")
+    @Test("Only with access control, answers are private and vary by the credential")
     func caching() throws {
         let protected = try protected()
         for (request, name): (Request, String?) in [
@@ -119,7 +119,7 @@ struct GrantedAnswersTests {
         }
     }
 
-    @Test("Answers with readable secrets have Cache-Control: no-store")
+    @Test("All answers to a caller with the right `secrets` or `admin` have Cache-Control: no-store")
     func confidential() throws {
         let protected = try protected()
         let known = try protected.send("GET app", as: "sees")
@@ -283,8 +283,9 @@ struct GrantedAnswersTests {
 
     // MARK: Callers without access
 
-    /// Requests without access to the suite, or whose answers never have a cursor. The token `none` has no grants: it
-    /// gets 401 where any grant is enough or a suite is named, and 403 where a right on the service is needed.
+    /// Requests without access to the suite, or whose answers never have a cursor. The token `none` has no grants. It
+    /// gets 401 from a resource of a suite, and from a resource that every caller with a grant may read. It gets 403 from
+    /// a resource, such as `/metrics`, that needs a right on the whole service.
     static let requestsWithoutCursor: [(request: Request, name: String?, status: Int)] = [
         ("GET app", nil, 401), ("GET app", "wrong", 401), ("GET /v1", nil, 401), ("GET /nothing", nil, 401),
         ("PUT app/keys/a 1", nil, 401), ("GET app/observe", "expired", 401), ("GET /metrics", "none", 403),

@@ -5,8 +5,10 @@ import Testing
 @testable import SettingsClient
 
 /// A program adopts the outbox files of programs that have ended. A kept write is a write that waits in an outbox file.
-/// `link` is the connection of a program to the server, and `fixture.stored(KEY)` is the value on the server. The
-/// programs use the keys `ClientKeys`, where the default of `loginTries` is 1.
+/// `program.defaults` is the adapter, with which the program reads and writes settings. `fixture.end(&program)` releases
+/// the adapter, and returns true if the adapter was deallocated. `link` is the connection of a program to the server,
+/// and `fixture.stored(KEY)` is the value on the server. The programs use the keys `ClientKeys`, where the default of
+/// `loginTries` is 1.
 @Suite(.ownThread)
 struct OutboxInheritanceTests {
     private let fixture: OutboxFixture
@@ -86,7 +88,8 @@ struct OutboxInheritanceTests {
     }
 
     @Test
-    func `A refusal of a write that is queued behind kept writes is thrown or reported once`() async throws {
+    func `A refusal of a write behind kept writes is thrown by a method, or reported once by a setter`() async throws {
+        // The schema has fewer keys than `ClientKeys`, so each program also reports an issue about the schema.
         let fixture = try OutboxFixture(
             schema: try Schema(
                 keys: [

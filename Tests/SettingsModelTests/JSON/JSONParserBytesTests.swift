@@ -73,7 +73,7 @@ struct JSONParserBytesTests {
         }
     }
 
-    @Test("Each suffix of a document that starts after its first byte is refused")
+    @Test("A document without its first bytes is refused")
     func suffixes() throws {
         let bytes = SampleDocument.bytes
         for start in 1..<bytes.count {

@@ -41,9 +41,9 @@ struct JournalFile: Sendable {
     init(_ head: JournalHead, commits: [Commit] = [], in directory: DataDirectory) throws(Failure) {
         var batch = JournalBatch()
         batch.add(head)
-        // `followsSync` states in a line that everything before the line was on disk. It is true here, because the file
-        // is synced before it gets its name. An invalid line before another line is therefore damage, and not the rest
-        // of an interrupted write.
+        // A line with `followsSync` says that everything before the line was on disk. The mark is true here, because
+        // the file is synced before it gets its name. An invalid line before a line with this mark is therefore damage,
+        // and not the rest of an interrupted write.
         for commit in commits { batch.add(commit, after: batch.lastRevision ?? head.revision, followsSync: true) }
         let name = DataDirectory.journalName(after: head.revision)
         do throws(FileError) {
@@ -98,7 +98,7 @@ struct JournalFile: Sendable {
         synced = end
     }
 
-    /// Records that another queue has synced the file up to a position.
+    /// Records that a background queue has synced the file up to a position.
     mutating func recordSync(upTo position: Position) {
         if position.offset > synced.offset { synced = position }
     }
@@ -124,8 +124,9 @@ struct JournalFile: Sendable {
     /// The bytes that one preallocation adds: enough for about a thousand commits, and quick to allocate.
     private static let preallocatedBytes = 256 << 10
 
-    /// Preallocates space after the next write if that write does not fit into the preallocated space. Then a sync need
-    /// not allocate blocks, which halves the time of a sync under load.
+    /// If the next write, of `count` bytes, does not fit into the preallocated space, preallocates the space that follows
+    /// the end of this write. The sync of a later write then need not allocate blocks, which halves the time of a sync
+    /// under load.
     private mutating func preallocate(for count: Int) {
         let needed = end.offset + count
         guard needed > allocatedEnd else { return }

@@ -5,8 +5,8 @@ internal import SettingsModel
 
 /// The line with the member `past` of a past file, which locates the lines of its index. A past file has older commits,
 /// which the history in memory may have evicted. The name `past-3-17.jsonl` means that it has all commits after
-/// revision 3 (`from`) up to revision 17 (`to`). The file consists of lines of JSON. The lines with `suites` and
-/// `commits` are the index. In the example, 2 and 4 are versions of formats:
+/// revision 3 (`from`) up to revision 17 (`to`). The file consists of lines of JSON. The index consists of the lines
+/// whose first member after `crc` is `suites` or `commits`. In the example, 2 and 4 are versions of formats:
 ///
 ///     {"snapshot":4,…}                                  fragments, each in the format of a snapshot of one suite
 ///     {"crc":"…","suites":[["app",5,17,0,true],…]}      each fragment: suite, first and last commit, offset, hasBase
