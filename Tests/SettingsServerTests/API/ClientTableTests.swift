@@ -261,7 +261,7 @@ struct ClientTableTests {
         try report(as: "token:x", to: registry)
         let age = Duration.nanoseconds(Int64(time.clock.now())) + .seconds(60)
         other.receive([(daemon: "b", records: registry.records(on: state), age: age)], on: state)
-        // The registry knows that the caller `token:x` uses the name `a`, so it has accepted the records.
+        // The refusal shows that `other` has accepted the records: `other` knows that `token:x` uses the name `a`.
         #expect(throws: Problem.self) { try report(as: "token:y", to: other) }
     }
 

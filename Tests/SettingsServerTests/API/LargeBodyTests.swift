@@ -165,7 +165,7 @@ struct LargeBodyTests {
         try other.send(Self.put("other/keys/k", Self.megabyte, "X-Forwarded-For: 192.0.2.2\r\n"))
         try server.awaitQueuedJobs(Self.admittedCount + 1)
         server.unblockParsing()
-        // The scheduler takes one body of each client in turn, so this body is parsed second.
+        // The scheduler takes one body of each client in turn, so the body of the second client is parsed second.
         #expect(try JSONValue(parsing: other.readResponse().text)["revision"] == 2)
         try further.send(String(request.dropFirst(100_000)))
         for client in many + [further] { #expect(try client.readResponse().status == 201) }

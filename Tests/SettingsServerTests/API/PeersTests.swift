@@ -94,7 +94,7 @@ struct PeersTests {
         #expect(try json(client.readResponse()) == ["daemons": 3, "cursor": "e0.7"])
     }
 
-    @Test("After `setStale`, each answer has the field `Settings-Stale` with these seconds, until `setStale(nil)`")
+    @Test("After `setStale(5)`, each answer has the field `Settings-Stale: 5` until the next call of `setStale`")
     func stale() throws {
         let server = try APIServer()
         let client = try server.connect()

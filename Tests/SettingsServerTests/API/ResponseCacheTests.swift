@@ -9,7 +9,7 @@ import Testing
 @testable import HTTPServer
 @testable import SettingsWeb
 
-/// The cache of the last rendered answer for each suite, which requests with the same revisions share.
+/// The cache of the last rendered answer for each answer key. Requests with the same revisions share an answer.
 @Suite(.ownThread)
 struct ResponseCacheTests {
     private var cache = ResponseCache()
@@ -48,7 +48,7 @@ struct ResponseCacheTests {
         #expect(try body("a", after: 1, at: 5) == nil)
     }
 
-    @Test("An answer that does not fit into 8 MiB or 64 answers removes the others, and a larger answer is not cached")
+    @Test("The cache is emptied before it would exceed 8 MiB or 64 answers, and an answer above 8 MiB is not cached")
     mutating func limits() throws {
         // Two of these answers fit into the cache.
         let long = [UInt8](repeating: 0, count: 3 << 20)
@@ -60,7 +60,7 @@ struct ResponseCacheTests {
         #expect(try body("c", at: 2) != nil)
         try insert([UInt8](repeating: 0, count: 9 << 20), "e", at: 2)
         #expect(try body("e", at: 2) == nil)
-        // The cache is emptied once, when it has 64 answers.
+        // The cache is emptied once, before it would have 65 answers.
         for number in 0..<100 { try insert([1], "s\(number)", at: 3) }
         #expect(try body("s0", at: 3) == nil)
         #expect(try body("s99", at: 3) == [1])

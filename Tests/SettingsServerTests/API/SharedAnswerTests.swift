@@ -64,7 +64,7 @@ struct SharedAnswerTests {
         let observer = try server.connect()
         try observer.send("GET /v1/suites/app/observe?since=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         try server.awaitQueuedJobs(1)
-        // The first commit that an answer to `since=1` contains before its eviction.
+        // An answer to `since=1` begins with the commit 2, until the history evicts this commit.
         weak let evictedCommit = server.store.state.history.commit(try #require(Revision(2)))
         #expect(evictedCommit != nil)
         try put(21...100)

@@ -149,7 +149,7 @@ struct WaitTimeTests {
         let length = stream.received.count
         let key = try KeyName("a")
         let write = WriteRequest(.setting(Transaction.Operation(suite: try SuiteName("app"), key: key, .set(2))))
-        // Receives the result of the write. `wait(for: 1)` waits for one result.
+        // Receives the result of the write.
         let replies = CollectedResults()
         server.whileLoopIsBlocked {
             // The loop handles the commit and the end of the silent interval in the same iteration.

@@ -67,7 +67,7 @@ final class ClusterNode: Sendable {
             .setting(Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), action)))
         request.guards = guards
         request.requestKey = requestKey.flatMap { RequestKey($0) }
-        // The store compares the digests of requests with the same key. All writes with one key count as equal here.
+        // The store compares the digests of writes with the same request key. Here, all these writes count as equal.
         request.digest = requestKey
         // Any size.
         request.size = 100

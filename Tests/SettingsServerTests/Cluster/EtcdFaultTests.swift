@@ -56,7 +56,7 @@ struct EtcdFaultTests {
             }
         }
 
-        /// Waits until more writes of every writer are acknowledged.
+        /// Waits until this number of further writes of every writer are acknowledged.
         func awaitProgress(writes: Int = 3) throws {
             let before = acknowledgedCounts.withLock { $0 }
             try eventually { acknowledgedCounts.withLock { zip($0, before).allSatisfy { $0 >= $1 + writes } } }

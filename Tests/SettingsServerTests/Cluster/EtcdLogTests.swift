@@ -11,9 +11,9 @@ import Testing
 
 @testable import SettingsCluster
 
-/// Stores that share a log in etcd. `CollectedResults.wait(for: 1)` waits for one result, and returns the results by the
-/// number of the write, which is 1 for each write of a `ClusterNode`. The daemon of a `ClusterNode` stops when the last
-/// reference to the node ends.
+/// Stores that share a log in etcd. `CollectedResults.awaitFurther(1)` waits for one result, and returns the results by
+/// the number of the write, which is 1 for each write of a `ClusterNode`. The daemon of a `ClusterNode` stops when the
+/// last reference to the node ends.
 @Suite(.ownThread)
 struct EtcdLogTests {
     private let etcd: EtcdCluster
@@ -237,7 +237,7 @@ struct EtcdLogTests {
             value += 1
             #expect(try one.write(.set(.integer(value)), to: "a").problem == nil)
             one.store.performMaintenance()
-            // Until the snapshot has replaced the first batch.
+            // True when the snapshot has replaced the first batch.
             return try client.call(read, by: deadline()).ranges[0].first?.key != keys.batch(LogHead.firstBatch)
         }
         let other = try node(1)
@@ -280,15 +280,15 @@ struct EtcdLogTests {
             guard let last = found.entries.last else { break }
             lastBatch = last.head.batch
         }
-        #expect(epochs == 2, "the log must have its first epoch, and one new epoch that any of the daemons began")
+        #expect(epochs == 2, "the log must have its first epoch, and one new epoch that one of the daemons began")
     }
 
     @Test("A damaged local copy is set aside, and the daemon reads the state from etcd")
     func damagedCopies() throws {
-        var last: ClusterNode? = try node(0)
-        #expect(try last?.write(.set(1), to: "a").problem == nil)
-        let before = last?.description
-        last = nil
+        var daemon: ClusterNode? = try node(0)
+        #expect(try daemon?.write(.set(1), to: "a").problem == nil)
+        let before = daemon?.description
+        daemon = nil
         let path = directories[0].path
         // The copy of the state is a snapshot, and the file `CLUSTER` names this snapshot.
         for prefix in ["CLUSTER", "snapshot"] {
@@ -301,11 +301,11 @@ struct EtcdLogTests {
             try bytes.write(to: url)
             #expect(try LogCache.check(DataDirectory(path))?.isSound == false)
             let messages = EventLog()
-            last = try ClusterNode(etcd.endpoints, in: directories[0], messages: messages)
-            #expect(last?.description == before)
+            daemon = try ClusterNode(etcd.endpoints, in: directories[0], messages: messages)
+            #expect(daemon?.description == before)
             #expect(messages.all.contains { $0.contains("renames the files of the copy") }, "\(messages.all)")
-            #expect(try last?.write(.set(1), to: "a").problem == nil)
-            last = nil
+            #expect(try daemon?.write(.set(1), to: "a").problem == nil)
+            daemon = nil
             #expect(try FileManager.default.contentsOfDirectory(atPath: path).count > names.count)
         }
     }

@@ -74,7 +74,8 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             folder.write("notes.txt", "hello".utf8)
         },
         .starting("a journal whose last sync failed, followed by the journal that replaced it") { folder in
-            // A batch whose outcome was unknown, followed by half of another batch. The newer journal has the commit.
+            // The older journal gets the lines of failed flushes: twice the commit 9, which the newer journal also has,
+            // and the beginning of another line.
             let line = try folder.line(2, of: "journal-8.jsonl")
             try folder.edit("journal-4.jsonl") { $0 += line + line + Array("{\"crc\":\"0".utf8) + [0, 0, 7] }
         },

@@ -83,7 +83,7 @@ struct PendingActionRunnerTests {
         run.runner.start(waitingAtMostSeconds: 10)
         try run.write(1, key: "a", Self.confirm(within: 60))
         try run.write(2, key: "b", Self.revert(after: 60))
-        // The wall clock is set forward: only the other action is due.
+        // The wall clock is set forward: only the revert of the key b is due.
         run.advanceWallClock(seconds: 3600)
         run.awaitRunnerCheck()
         try eventually { run.pendingKinds == [.confirm] }
@@ -166,7 +166,7 @@ struct PendingActionRunnerTests {
         try eventually { run.pendingKinds == [] }
         run.runner.awaitCheck()
         #expect(run.runner.counts.carriedOut == 0)
-        // The write has revision 1. The commit of the other daemon is the last commit.
+        // Write 1 has revision 1, and the commit of the other daemon has revision 2. The runner adds no commit.
         #expect(run.store.state.revision == Revision(2))
     }
 }

@@ -93,7 +93,7 @@ struct SharedLogTests {
     }
 
     /// The decide stage refuses a write after 90 % of `queueTimeout`, so that the last tenth is left for the flush.
-    @Test("A write is refused at its deadline if other daemons always commit first")
+    @Test("If other daemons always commit first, a write is refused shortly before its deadline")
     func timeout() throws {
         let start = run.time.clock.now()
         try run.beginFlushOfWrite1()

@@ -50,7 +50,7 @@ final class ScriptedLog: CommitLog {
         gate?.signal()
     }
 
-    /// Waits until a flush has begun. Each flush ends one call, so a second call waits for a second flush.
+    /// Waits until a flush has begun. Each start of a flush ends one call, so a second call waits for a second flush.
     func awaitFlushStart() {
         flushing.patientWait()
     }

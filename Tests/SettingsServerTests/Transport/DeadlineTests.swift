@@ -6,7 +6,8 @@ import Testing
 /// request; 30 seconds in which the client reads nothing; 2 seconds until the client closes after its last answer.
 ///
 /// `ScriptedHandler` answers `/later` when the test calls `answer`, and `/big` with eight megabytes. After the answer
-/// to `/last`, the connection closes. Any other answer has the first three letters of the method, the whole path and the whole body: `GET /a `.
+/// to `/last`, the connection closes. Any other answer has the first three letters of the method, and then the whole
+/// path and body: `GET /a `.
 @Suite(.ownThread)
 struct DeadlineTests {
     /// Connects, and sends a complete request and the beginning of another request at once. When the answer to the

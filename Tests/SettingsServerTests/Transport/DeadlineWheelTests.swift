@@ -3,7 +3,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// A wheel divides the time into ticks. After the end of a tick, it returns the identifiers of the deadlines in it.
+/// A wheel divides the time into ticks. After the end of a tick, the wheel returns the identifiers of the deadlines in
+/// this tick.
 @Suite(.ownThread)
 struct DeadlineWheelTests {
     // All times are in nanoseconds.

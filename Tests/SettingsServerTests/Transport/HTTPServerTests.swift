@@ -8,8 +8,8 @@ import Testing
 @testable import HTTPServer
 
 /// `ScriptedHandler` answers `/later…` when the test calls `answer`, `/slow` after two milliseconds of work, and `/big`
-/// with eight megabytes. Any other answer has three letters of the method, the path and the body: `GET /a `. The log
-/// of the script has the calls of the handler and the events of the server.
+/// with eight megabytes. Any other answer has the first three letters of the method, and then the whole path and body:
+/// `GET /a `. The log of the script has the calls of the handler and the events of the server.
 @Suite(.ownThread)
 struct HTTPServerTests {
     @Test

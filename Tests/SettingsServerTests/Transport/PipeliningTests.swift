@@ -4,8 +4,9 @@ import TestSupport
 import Testing
 
 /// `ScriptedHandler` answers `/later…` when the test calls `answer`, `/slow` after two milliseconds of work, and `/big`
-/// with eight megabytes. After the answer to `/last`, the connection closes. Any other answer has three letters of the
-/// method, the path and the body, such as `POS /b body`. The log of the script has the handled paths.
+/// with eight megabytes. After the answer to `/last`, the connection closes. Any other answer has the first three
+/// letters of the method, and then the whole path and body, such as `POS /b body`. The log of the script has the handled
+/// paths.
 @Suite(.ownThread)
 struct PipeliningTests {
     @Test
@@ -61,7 +62,7 @@ struct PipeliningTests {
         for number in 1...3 { server.script.answer("/later\(number)") }
         let answers = try (0..<4).map { _ in try client.readResponse() }
         #expect(answers.map(\.text) == ["/later1", "/later2", "last", "/later3"])
-        // The connection closes after the last answer, so only this answer says so.
+        // The connection closes after the last answer, so only the last answer has `Connection: close`.
         #expect(answers.map { $0.field("Connection") } == [nil, nil, nil, "close"])
         #expect(try client.readUntilClose().isEmpty)
     }

@@ -47,8 +47,8 @@ struct StreamFlowTests {
     @Test
     func `A piece that is pushed when the socket becomes writable is sent`() throws {
         var limits = TransportLimits()
-        // Each piece exceeds this limit, but the lag must last for `streamTime` (2 seconds) before the server
-        // disconnects.
+        // Each piece exceeds this limit. The server disconnects only after the excess has lasted for `streamTime`
+        // (2 seconds).
         limits.streamBytes = 1000
         let server = try TestServer(limits: limits)
         let (client, exchange) = try beginStream(server)
@@ -76,7 +76,7 @@ struct StreamFlowTests {
         try server.onLoop(exchange) { [log = server.script.log] loop, ticket in
             loop.notifyWhenDrained(ticket)
             loop.notifyWhenDrained(ticket)
-            log.add("asked")
+            log.add("registered")
         }
         #expect(server.script.log.wait(for: "drained"))
         // On a busy machine, the kernel can accept more bytes later. It never accepts all of the eight further pieces.
@@ -86,7 +86,7 @@ struct StreamFlowTests {
             loop.notifyWhenDrained(ticket)
         }
         server.awaitLoops()
-        #expect(server.script.log.all == ["handled /later", "asked", "drained"])
+        #expect(server.script.log.all == ["handled /later", "registered", "drained"])
         for _ in 0..<pieces { _ = try client.readChunk() }
         #expect(server.script.log.wait(for: "drained", times: 2))
         try server.onLoop(exchange) { _ = $0.push($1, Self.piece) }
@@ -144,7 +144,7 @@ struct StreamFlowTests {
         #expect(try client.readChunk() == "begin")
         for _ in 0..<2 { #expect(try client.readChunk()?.utf8.count == largePiece.count) }
         for _ in 0..<10 { #expect(try client.readChunk()?.utf8.count == event.count) }
-        // The client has read everything, so the lag is zero again.
+        // The client has read everything, so no bytes are unsent.
         #expect(try unsentBytes(server, exchange) == 0)
         try server.onLoop(exchange) { _ = $0.push($1, largePiece) }
         for _ in 0..<10 {
