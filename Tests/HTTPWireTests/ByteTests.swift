@@ -5,7 +5,8 @@ import Testing
 struct ByteScanTests {
     @Test("A scan finds each delimiter at each position, and skips all other bytes")
     func everyByteAtEachPosition() {
-        // The fillers are not delimiters, but some are next to a delimiter or differ from a delimiter only in the high bit.
+        // The fillers are not delimiters, but some are next to a delimiter or differ from a delimiter only in the high
+        // bit.
         for filler in [UInt8(ascii: "a"), 0xFF, 0x80, 0x7E, 0x21, 0xA0] {
             for byte in UInt8.min...UInt8.max {
                 for position in 0..<20 {

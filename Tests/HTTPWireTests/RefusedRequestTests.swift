@@ -147,8 +147,8 @@ struct RefusedFieldTests {
         "GET / HTTP/1.1\r\nHost: \(value)\r\n\r\n"
     }
 
-    /// Two lines of each field that the parser stores, except Host (see ``hosts``) and the fields that may occur on several
-    /// lines.
+    /// Two lines of each field that the parser stores, except Host (see ``hosts``) and the fields that may occur on
+    /// several lines.
     static let duplicates: [RefusedRequest] = FieldName.allCases
         .filter {
             ![

@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// Tests that the outcome of parsing any bytes does not depend on their division into pieces, and that an accepted
-/// request is the same after it is written and parsed again. `FuzzBudget` has a generator with a new seed for each round.
+/// request is the same after it is written and parsed again. `FuzzBudget` has a generator with a new seed for each
+/// round.
 struct RequestFuzzTests {
     private static let limits = MessageLimits(
         maximumTargetLength: 40, maximumHeadLength: 300, maximumFieldCount: 8, maximumBodyLength: 200)

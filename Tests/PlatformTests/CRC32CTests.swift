@@ -5,7 +5,8 @@ import Testing
 
 @Suite(.ownThread)
 struct CRC32CTests {
-    /// The vectors of RFC 3720 appendix B.4, and the common check value.
+    /// The vectors of RFC 3720 appendix B.4, the checksum of the digits 1 to 9, by which implementations of CRC-32C are
+    /// usually compared, and the checksum of no bytes.
     private static let published: [(bytes: [UInt8], checksum: UInt32)] = [
         ([UInt8](repeating: 0, count: 32), 0x8A91_36AA), ([UInt8](repeating: 0xFF, count: 32), 0x62A8_AB43),
         ([UInt8](0..<32), 0x46DD_794E), ([UInt8]((0..<32).reversed()), 0x113F_DB5C),
@@ -23,9 +24,9 @@ struct CRC32CTests {
         let bytes = (0..<300).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         for end in bytes.indices {
             let piece = bytes.span.extracting((end / 3)..<end)
-            var check = CRC32C()
-            check.updateWithTables(piece)
-            #expect(check == CRC32C(of: piece))
+            var checksum = CRC32C()
+            checksum.updateWithTables(piece)
+            #expect(checksum == CRC32C(of: piece))
         }
     }
 
@@ -34,21 +35,21 @@ struct CRC32CTests {
         let bytes = (0..<300).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let whole = CRC32C(of: bytes.span)
         for length in 1...17 {
-            var check = CRC32C()
+            var checksum = CRC32C()
             var start = 0
             while start < bytes.count {
                 let end = min(start + length, bytes.count)
-                check.update(bytes.span.extracting(start..<end))
+                checksum.update(bytes.span.extracting(start..<end))
                 start = end
             }
-            #expect(check == whole)
+            #expect(checksum == whole)
         }
     }
 
     @Test(arguments: [("e3069283", true), ("e3069284", false), ("e306928", false)])
     func `A checksum matches only its own eight hexadecimal digits`(_ digits: String, _ isExpected: Bool) {
-        let check = CRC32C(of: [UInt8]("123456789".utf8).span)
-        let isMatch = check.matches(hexDigits: [UInt8](digits.utf8).span)
+        let checksum = CRC32C(of: [UInt8]("123456789".utf8).span)
+        let isMatch = checksum.matches(hexDigits: [UInt8](digits.utf8).span)
         #expect(isMatch == isExpected)
     }
 }

@@ -21,9 +21,9 @@ struct DequeTests {
                 deque[position] = -step
                 model[position] = -step
             default:
-                let dropped = Int.random(in: 0...model.count, using: &generator)
-                deque.removeSubrange(dropped...)
-                model.removeSubrange(dropped...)
+                let firstRemoved = Int.random(in: 0...model.count, using: &generator)
+                deque.removeSubrange(firstRemoved...)
+                model.removeSubrange(firstRemoved...)
             }
             #expect(deque.elementsEqual(model))
             #expect(deque.first == model.first && deque.last == model.last && deque.count == model.count)

@@ -104,7 +104,8 @@ struct ChangeTests {
         #expect(change.stored == nil)
     }
 
-    /// The member `forgotten` has the keys without a value in a dropped suite. `floor` is the revision of all other keys.
+    /// The member `forgotten` has the keys without a value in a dropped suite. `floor` is the revision of all other
+    /// keys.
     @Test(
         "A commit is equal after writing and reading",
         arguments: [

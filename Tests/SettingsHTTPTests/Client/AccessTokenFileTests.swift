@@ -7,9 +7,9 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Tests of requests of a client whose token is in a file. The log of the `ScriptedServer` gets the entry `connection` for
-/// each connection, and its script adds the token of each request. `ScriptedServer.service` is the answer to the request
-/// `.service`.
+/// Tests of requests of a client whose token is in a file. The log of the `ScriptedServer` gets the entry `connection`
+/// for each connection, and its script adds the token of each request. `ScriptedServer.service` is the answer to the
+/// request `.service`.
 @Suite(.ownThread)
 struct AccessTokenFileTests {
     private let directory: TemporaryDirectory
@@ -157,7 +157,7 @@ struct AccessTokenFileTests {
     }
 
     @Test(
-        "While the read of a token file blocks, requests share it and fail at their deadlines with the file name")
+        "While the read of a token file blocks, requests share the read, and fail at their deadlines")
     func deadline() async throws {
         let gate = DispatchSemaphore(value: 0)
         let client = client(waitingFor: gate, timeout: .milliseconds(20))
@@ -165,9 +165,9 @@ struct AccessTokenFileTests {
             "\(server.address): cannot read the token file /mnt/token: the file system did not answer in time",
             outcome: .notDone)
         for _ in 0..<3 {
-            let blocking = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
-            let task = await #expect(throws: SettingsError.self) { try await client.send(.service) }
-            #expect(blocking == timeoutError && task == timeoutError)
+            let blockingError = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
+            let asyncError = await #expect(throws: SettingsError.self) { try await client.send(.service) }
+            #expect(blockingError == timeoutError && asyncError == timeoutError)
         }
         #expect(await server.log.waits(for: "read of /mnt/token"))
         #expect(server.log.all == ["read of /mnt/token"])

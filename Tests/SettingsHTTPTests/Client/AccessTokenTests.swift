@@ -6,9 +6,9 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Tests of tokens that a client sends to a daemon whose callers need grants. Each token has the rights `read`, `write`,
-/// `schema` and `admin` on all suites. `settings-worker text VALUE` is a program that stores the value under the key `text` of
-/// the suite `worker` with a Swift client.
+/// Tests of tokens that a client sends to a daemon whose callers need grants. Each token has the rights `read`,
+/// `write`, `schema` and `admin` on all suites. `settings-worker text VALUE` is a program that stores the value under
+/// the key `text` of the suite `worker` with a Swift client.
 @Suite(.ownThread)
 struct AccessTokenTests {
     private let directory: TemporaryDirectory

@@ -10,9 +10,9 @@ import Testing
 /// A `ScriptedServer` calls the closure of a test for each connection, with the number of the connection, counted from
 /// 0, and closes the connection after the call. Its log gets the entry `connection` for each connection.
 /// `ScriptedServer.service` is an answer to a read, and `ScriptedServer.acceptedWrite` is an answer to a write.
-/// `.reset` is a write that removes all values, and `.plain.repeatable()` gives a write a request key.
-/// A `CuttingProxy` forwards requests to a daemon. After `dropAnswers(count)`, it closes the connection instead of sending the
-/// next `count` answers.
+/// `.reset` is a write that removes all values, and `.plain.repeatable()` gives a write a request key. A `CuttingProxy`
+/// forwards requests to a daemon. After `dropAnswers(count)`, it closes the connection instead of sending the next
+/// `count` answers.
 @Suite(.ownThread)
 struct LostAnswerTests {
     private let names: SampleNames
@@ -93,8 +93,8 @@ struct LostAnswerTests {
     func repeatRefusedBeforeProcessing(status: Int, body: String)
         async throws
     {
-        // Each call of `send` uses two connections. The first connection receives the write and ends without an answer, so
-        // the write may have been done. On the second connection, the server refuses the repeat.
+        // Each call of `send` uses two connections. The first connection receives the write and ends without an answer,
+        // so the write may have been done. On the second connection, the server refuses the repeat.
         let server = try ScriptedServer { [closeField] number, peer, log in
             guard peer.readRequest() != nil else { return }
             if number % 2 == 1 { peer.send(ScriptedServer.answer(body, status: status, more: closeField)) }
@@ -113,8 +113,8 @@ struct LostAnswerTests {
 
     @Test("If the daemon refuses a repeated write with the code locked, neither attempt has done the write")
     func repeatRefusedByDaemon() throws {
-        // Connection 0 ends without an answer, connection 1 refuses the repeat, and connection 2 refuses the first attempt of
-        // the second write.
+        // Connection 0 ends without an answer, connection 1 refuses the repeat, and connection 2 refuses the first
+        // attempt of the second write.
         let server = try ScriptedServer { [closeField] number, peer, log in
             guard peer.readRequest() != nil else { return }
             let body = #"{"code":"\#(number == 1 ? "locked" : "overloaded")","detail":"x"}"#

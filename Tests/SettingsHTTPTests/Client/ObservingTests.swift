@@ -8,8 +8,8 @@ import Testing
 @testable import SettingsAPI
 @testable import SettingsHTTP
 
-/// Tests of observing suites of a real daemon. `names.app` is the suite `app`, and `names.otherSuite` is `net`. Tasks have a
-/// high priority, because a task with the default priority would start only after all tests in the queue.
+/// Tests of observing suites of a real daemon. `names.app` is the suite `app`, and `names.otherSuite` is `net`. Tasks
+/// have a high priority, because a task with the default priority would start only after all tests in the queue.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct ObservingTests {
     private let names: SampleNames

@@ -4,9 +4,10 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Tests of requests over TLS through nginx to a real daemon. nginx redirects requests to the suite `moved`, and asks for
-/// a password in the answer to a request to the suite `locked`. `speaksHTTP2` makes nginx offer HTTP/2, too. A `plainClient`
-/// reaches the daemon without nginx. `Certificates.shared` makes this process trust the authority of the tests.
+/// Tests of requests over TLS through nginx to a real daemon. nginx redirects requests to the suite `moved`, and asks
+/// for a password in the answer to a request to the suite `locked`. `speaksHTTP2` makes nginx offer HTTP/2, too. A
+/// `plainClient` reaches the daemon without nginx. `Certificates.shared` makes this process trust the authority of the
+/// tests.
 @Suite(.ownThread)
 struct SecureClientTests {
     private let app: SuiteName

@@ -100,9 +100,9 @@ struct SecureWaitingTests {
             let read = #expect(throws: SettingsError.self) { try client.blocking.send(.suite(lost)) }
             #expect(read?.outcome == .notDone)
         }
-        // In the log of the proxy, a request has its method at index 0 and its idempotency key, or `-`, at index 2. Each
-        // iteration of the outer loop sent a write with a new key. If the client repeated the write, the log has the key
-        // twice.
+        // In the log of the proxy, a request has its method at index 0 and its idempotency key, or `-`, at index 2.
+        // Each iteration of the outer loop sent a write with a new key. If the client repeated the write, the log has
+        // the key twice.
         let sentKeys = try daemon.requests().filter { $0[0] == "PUT" && $0[2] != "-" }.map { $0[2] }
         #expect(sentKeys.count >= 2 && Set(sentKeys).count == 2)
     }

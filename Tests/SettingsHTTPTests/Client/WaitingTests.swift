@@ -151,17 +151,17 @@ struct WaitingTests {
         let reader = AnswerReader(idleLimit: .zero)
         let pool = ConnectionPool(server.address)
         let log = EventLog()
-        let polls = (0..<100).map { _ in
+        let requests = (0..<100).map { _ in
             AsyncRequest(Request(.get, RequestTarget("v1")), pool, by: .now + .seconds(60), reader: reader)
         }
-        for poll in polls {
-            poll.start { result in
+        for request in requests {
+            request.start { result in
                 if case .failure(.cancelled(outcome: .notDone)) = result { log.add("cancelled") }
             }
         }
         #expect(server.log.wait(for: "request", times: 100))
         #expect(reader.isRunning)
-        for poll in polls { poll.cancel() }
+        for request in requests { request.cancel() }
         #expect(log.wait(for: "cancelled", times: 100))
         #expect(server.log.wait(for: "closed", times: 100))
         while reader.isRunning { sched_yield() }

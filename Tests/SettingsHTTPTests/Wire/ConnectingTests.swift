@@ -8,9 +8,9 @@ import Testing
 @testable import SettingsHTTP
 
 /// Tests of connecting to servers that refuse connections, drop packets or have a full backlog. `localhost` has the
-/// addresses 127.0.0.1 and ::1, in this order. `ListeningSocket.fillBacklog` fills the backlog with connections; the kernel
-/// then drops the packets of further TCP connections. `ListeningSocket.pair` listens on one port of both addresses. For port
-/// 0, the kernel chooses a free port.
+/// addresses 127.0.0.1 and ::1, in this order. `ListeningSocket.fillBacklog` fills the backlog with connections; the
+/// kernel then drops the packets of further TCP connections. `ListeningSocket.pair` listens on one port of both
+/// addresses. For port 0, the kernel chooses a free port.
 @Suite(.ownThread)
 struct ConnectingTests {
     /// Starts a server on the socket. Its clients connect to the host `name` and the port.
@@ -55,7 +55,7 @@ struct ConnectingTests {
         let asyncError = await #expect(throws: SettingsError.self) { try await client.send(.service) }
         #expect(asyncError == error)
         let patientRequest = Task { try await client.withTimeout(.seconds(20)).send(.service).name }
-        // The address is not used, because the client already has the path of the socket.
+        // The name and the port are not used, because the client already has the path of the socket.
         let server = try serve(socket, as: "localhost", port: 1)
         #expect(try await patientRequest.value == "settingsd")
         // The connections of `fillBacklog` and of the patient request.

@@ -14,8 +14,8 @@ import Testing
 struct HostAddressesTests {
     private let log = EventLog()
 
-    /// A TCP server that closes each connection after one answer, and a connection pool that has to look up the name of the
-    /// server.
+    /// A TCP server that closes each connection after one answer, and a connection pool that has to look up the name of
+    /// the server.
     private func startServer(
         cacheTime: Duration = .seconds(1000), waitingFor gate: DispatchSemaphore? = nil
     ) throws -> (ScriptedServer, ConnectionPool) {
@@ -59,8 +59,8 @@ struct HostAddressesTests {
         let gate = DispatchSemaphore(value: 0)
         let (server, pool) = try startServer(waitingFor: gate)
         for _ in 0..<20 {
-            let poll = AsyncRequest(Request(.get, RequestTarget("v1")), pool, by: .now + .seconds(60))
-            poll.start { [log] result in if case .success = result { log.add("answer") } }
+            let request = AsyncRequest(Request(.get, RequestTarget("v1")), pool, by: .now + .seconds(60))
+            request.start { [log] result in if case .success = result { log.add("answer") } }
         }
         #expect(log.wait(for: "lookup"))
         gate.signal()

@@ -23,10 +23,10 @@ struct TLSSessionTests {
         let port = try LocalPort()
         let client = try client(port.number, timeout: .milliseconds(100))
         let expected = SettingsError.timedOut("\(client.address): the daemon did not answer in time", outcome: .notDone)
-        let blocking = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
-        #expect(blocking == expected)
-        let task = await #expect(throws: SettingsError.self) { try await client.send(.service) }
-        #expect(task == expected)
+        let blockingError = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
+        #expect(blockingError == expected)
+        let asyncError = await #expect(throws: SettingsError.self) { try await client.send(.service) }
+        #expect(asyncError == expected)
     }
 
     @Test("A task that waits for the handshake is cancelled at once", .timeLimit(.minutes(10)))

@@ -165,8 +165,8 @@ struct WaitTimeTests {
         #expect(!String(decoding: stream.received[length...], as: UTF8.self).contains("\n\nid: "))
     }
 
-    // At the end of the wait, a read has its usual status: `a` and the suite match `*`, and `zz` is missing. A long poll
-    // has an empty list of changes.
+    // At the end of the wait, a read has its usual status: `a` and the suite match `*`, and `zz` is missing. A long
+    // poll has an empty list of changes.
     @Test(
         "A GET with `wait` that sees no change is answered in the last tenth of the wait",
         arguments: [

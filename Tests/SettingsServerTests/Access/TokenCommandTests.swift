@@ -129,7 +129,8 @@ struct TokenCommandTests {
         #expect(refused.errors.contains("is open to the network") && refused.errors.contains("--open-to-network"))
         #expect(refused.errors.contains("settingsd token create NAME"))
         #expect(try runTokenCommand("create", "a", "--grant", "*:read").code == 0)
-        // Without access control, the daemon warns of the open address; with access control, it says that TLS is missing.
+        // Without access control, the daemon warns of the open address; with access control, it says that TLS is
+        // missing.
         for more in [["--open-to-network"], ["--access.tokens", file, "--log", "info"]] {
             let process = try ChildProcess(addressAndData + more)
             _ = try process.line(containing: more.count == 1 ? "warning 0.0.0.0:" : "has no TLS")

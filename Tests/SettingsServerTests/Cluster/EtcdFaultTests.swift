@@ -176,8 +176,8 @@ struct EtcdFaultTests {
         defer { writers.stop() }
         try writers.awaitProgress()
         proxy.set(.delaying(milliseconds: 30))
-        // The first of two writes may have begun before the delay. A write over the slow connection takes seconds, because
-        // the other writers often change the log before it.
+        // The first of two writes may have begun before the delay. A write over the slow connection takes seconds,
+        // because the other writers often change the log before it.
         try writers.awaitProgress(writes: 2)
         proxy.set(.passing)
         try writers.awaitProgress()
@@ -200,8 +200,8 @@ struct EtcdFaultTests {
         try writers.awaitProgress()
         let start = ContinuousClock.now
         proxy.set(.delaying(milliseconds: 30))
-        // The first of two writes may have begun before the delay. A write over the slow connection takes seconds, because
-        // the other writers often change the log before it.
+        // The first of two writes may have begun before the delay. A write over the slow connection takes seconds,
+        // because the other writers often change the log before it.
         try writers.awaitProgress(writes: 2)
         let (gap, write) = (writers.longestGapOfOthers(after: start), writers.slowestWrite(of: 0, after: start))
         #expect(gap * 2 < write, "the other daemons acknowledged no write for \(gap); the slow write took \(write)")

@@ -91,8 +91,8 @@ struct LogWriterTests {
         var (client, writer) = (makeClient(), writer())
         let second = try entry(after: first)
         #expect(isDone(writer.write(second, after: first, by: deadline())))
-        // The entry follows an outdated end of the log, so each attempt is overtaken. After five such attempts, the sixth
-        // attempt makes a claim.
+        // The entry follows an outdated end of the log, so each attempt is overtaken. After five such attempts, the
+        // sixth attempt makes a claim.
         for _ in 0..<6 { #expect(!isDone(writer.write(try entry(after: first), after: first, by: deadline()))) }
         #expect(try existingKeys(&client, from: keys.claim) == [keys.claim])
         // An empty batch: no write waits.

@@ -6,8 +6,9 @@ import Testing
 
 @Suite(.ownThread)
 struct DescriptorLimitTests {
-    /// The limit of connections is lowered to `files` minus 256 connections that get only an error (an eighth of `files`
-    /// if that is less). A limit of watchers that is not below this limit is lowered to 95 % of it.
+    /// `files` is the number of descriptors. At most 256 descriptors, and at most an eighth, but at least one, are for
+    /// connections that get only an error. The limit of connections is lowered to the number of remaining descriptors.
+    /// A limit of watchers that is not below the limit of connections is lowered to 95 % of the limit of connections.
     @Test(
         "Limits are lowered to the available descriptors, and watchers leave connections to other requests",
         arguments: [
@@ -33,7 +34,8 @@ struct DescriptorLimitTests {
         #expect(configuration.lowerLimits(toFit: files).count == messageCount)
         #expect(configuration.transport.connections == expectedConnections)
         #expect(configuration.watchers.total == expectedWatchers)
-        // One address must not be able to use all remaining connections. The default of `connectionsPerAddress` is 19,000.
+        // One address must not be able to use all remaining connections. The default of `connectionsPerAddress` is
+        // 19,000.
         let lowered = expectedConnections < connections ? expectedConnections - expectedConnections / 20 : .max
         #expect(configuration.transport.connectionsPerAddress == min(19_000, lowered))
         #expect(configuration.transport.connections + configuration.transport.refusedConnections <= files)

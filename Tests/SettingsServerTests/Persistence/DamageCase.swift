@@ -8,8 +8,8 @@ import Testing
 /// A damaged data directory, with the expected results of a start, of `check` and of `repair`.
 ///
 /// Before the damage, the directory has the commits 1 to 12, snapshots at revisions 4 and 8, and the journals
-/// `journal-4.jsonl` (commits 5 to 8) and `journal-8.jsonl` (commits 9 to 12). Line 1 of a journal is its head. The file
-/// `NEWEST` has the name of the newest journal. A directory of a former version lacks this file.
+/// `journal-4.jsonl` (commits 5 to 8) and `journal-8.jsonl` (commits 9 to 12). Line 1 of a journal is its head. The
+/// file `NEWEST` has the name of the newest journal. A directory of a former version lacks this file.
 struct DamageCase: CustomTestStringConvertible, Sendable {
     enum Start: Sendable {
         /// The start restores the state of a revision. `notes` are words in its log messages.

@@ -43,8 +43,8 @@ struct EpochTests {
             #expect(recovered.beganEpoch == ending.beginsEpoch)
             if ending.beginsEpoch {
                 #expect(recovered.state.epoch != last.epoch)
-                // A new epoch skips `epochRevisionGap` revisions. With durability `snapshot`, the four commits after the
-                // last snapshot are lost.
+                // A new epoch skips `epochRevisionGap` revisions. With durability `snapshot`, the four commits after
+                // the last snapshot are lost.
                 #expect(recovered.state.revision.number >= last.revision.number - 4 + Recovery.epochRevisionGap)
             } else {
                 #expect(StateDescription(recovered.state) == StateDescription(last))

@@ -116,7 +116,8 @@ struct FaultTests {
             let setup = LogHarness.Setup(durability: durability, journalBytes: 900)
             let harness = try LogHarness(SimulatedDisk(), setup, seed: 9)
             try harness.run(closes: false)
-            // Syncs the journal with durability `interval`. Otherwise a power loss during the next start could lose data.
+            // Syncs the journal with durability `interval`. Otherwise a power loss during the next start could lose
+            // data.
             harness.performMaintenance(after: .nanoseconds(1_000))
             harness.crash(.everything)
             // The start cuts an incomplete line and zeros at the end of a journal, which a crash may leave.

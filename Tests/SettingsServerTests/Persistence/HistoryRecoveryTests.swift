@@ -165,7 +165,7 @@ struct HistoryRecoveryTests {
         setup.history.suiteBytes = 9_000
         let harness = try LogHarness(SimulatedDisk(), setup, seed: UInt64(seed))
         try harness.open()
-        // The commits up to the revision `evictedThrough` that are still in the history, because a suite keeps them.
+        // The number of commits up to the revision `evictedThrough` that their suites have protected from eviction.
         var protectedCount = 0
         for _ in 0..<4 {
             for _ in 0..<12 { try harness.writeBatch() }

@@ -95,8 +95,8 @@ final class LogHarness {
     /// The newest published state.
     var newestState: State? { published.last }
 
-    /// Decides, flushes and publishes a batch of one to three random commits. If the flush fails, handles the failure as
-    /// the write path does, without an error.
+    /// Decides, flushes and publishes a batch of one to three random commits. If the flush fails, handles the failure
+    /// as the write path does, without an error.
     func writeBatch() throws {
         guard let log else { return }
         clock.advance(nanoseconds: 1)
@@ -186,7 +186,8 @@ final class LogHarness {
         return published.count == count + 1 && log?.writeFailureReason == nil
     }
 
-    /// Simulates a crash: determines which data survives for the next start. With `some`, the seed determines this data.
+    /// Simulates a crash: determines which data survives for the next start. With `some`, the seed determines this
+    /// data.
     func crash(_ survival: SimulatedDisk.Survival, seed: UInt64 = 0) {
         log = nil
         disk.restart(survival, seed: seed)

@@ -15,7 +15,8 @@ import Testing
 struct PastFilesTests {
     private static let names = ["app", "editor", "net"]
 
-    /// A log with past files, and a reference state whose history in memory, which `recentPast` reads, has every commit.
+    /// A log with past files, and a reference state whose history in memory, which `recentPast` reads, has every
+    /// commit.
     private struct Run {
         let harness: LogHarness
         var reference: State
@@ -43,8 +44,8 @@ struct PastFilesTests {
         }
 
         /// Everything that a client can read of a suite, except the origins (caller and note) of values, which past
-        /// files do not always contain. Omits keys without a value: such a key may or may not have a record if the schema
-        /// lists the key.
+        /// files do not always contain. Omits keys without a value: such a key may or may not have a record if the
+        /// schema lists the key.
         static func descriptionLines(_ suite: Suite?) -> [String] {
             guard let suite else { return ["none"] }
             var lines = ["revision \(suite.revision)", suite.schema?.schema.document.text() ?? "no schema"]
@@ -273,7 +274,7 @@ struct PastFilesTests {
         for _ in 0..<5 { try run.writeBatch() }
         let lastWithWrongTime = run.reference.revision
         run.harness.shiftClock(by: -years)
-        // The wrong time has removed no file: the oldest commit in the past files has reached the maximum age.
+        // The wrong time has removed no file: the past files still contain a commit of at least the maximum age.
         let oldest = try #require(past.list.first?.commitLines.first).earliest
         #expect(time.milliseconds - oldest.milliseconds >= 15_000)
         for _ in 0..<100 { try run.writeBatch() }

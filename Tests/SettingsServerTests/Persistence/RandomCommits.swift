@@ -56,8 +56,8 @@ struct RandomCommits {
         }
     }
 
-    /// Makes deadlines: the daemon reverts the change without a confirmation in the time `confirm`, or at the time
-    /// `until`. It makes the change only at the time `effective`.
+    /// Makes deadlines. The daemon reverts the change if no confirmation arrives within the time `confirm`, or at the
+    /// time `until`. The daemon makes the change only at the time `effective`.
     private mutating func deadlines() -> WriteRequest.Deadlines {
         let until = chance(percent: 50) ? PendingTime.after(milliseconds: Int64(1 + random.below(1_000_000))) : nil
         if chance(percent: 40) {

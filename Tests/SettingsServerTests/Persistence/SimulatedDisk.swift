@@ -131,7 +131,8 @@ final class SimulatedDisk: FileSystem {
         return count
     }
 
-    /// Reserves only a small part of the space, because writing the zeros of the complete range for each journal would be slow.
+    /// Reserves only a small part of the space, because writing the zeros of the complete range for each journal would
+    /// be slow.
     func preallocate(_ descriptor: Int32, _ path: String, _ range: Range<Int>) throws(FileError) {
         try storage.call(.preallocate, path) { storage in
             let zeros = [UInt8](repeating: 0, count: min(range.count, 3000))

@@ -2,8 +2,8 @@ import SettingsAPI
 import SettingsEngine
 import SettingsModel
 
-/// A complete state as lines of text that can be compared. The lines contain internal values, too, such as the records of
-/// removed keys, because a start must restore them.
+/// A complete state as lines of text that can be compared. The lines contain internal values, too, such as the records
+/// of removed keys, because a start must restore them.
 struct StateDescription: Hashable, CustomStringConvertible {
     /// The epoch, the revision and the time of the last commit.
     let position: [String]

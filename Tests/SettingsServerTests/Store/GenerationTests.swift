@@ -106,7 +106,8 @@ struct GenerationTests {
     @Test("A write that follows a refusal is decided on the published state")
     func afterRefusal() throws {
         let (store, results) = (try ScriptedStore(ScriptedLog(failsEveryNthFlush: 2)).store, CollectedResults())
-        // The flush of this write succeeds. Afterwards, every second flush fails: the flush of the first write of a round.
+        // The flush of this write succeeds. Afterwards, every second flush fails: the flush of the first write of a
+        // round.
         #expect(store.enqueue(WriteID(0), try .put("before", 1), for: results) == nil)
         _ = results.awaitFurther(1)
         for round in 1...200 {

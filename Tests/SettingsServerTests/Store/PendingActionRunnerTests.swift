@@ -59,8 +59,8 @@ struct PendingActionRunnerTests {
         /// The kinds of the actions that are still pending.
         var pendingKinds: [PendingAction.Kind] { store.state.pending.byDeadline.map(\.action.kind) }
 
-        /// Makes the runner compare the deadlines with the clocks, as a publication of changed pending actions does, and
-        /// waits until the runner has done so.
+        /// Makes the runner compare the deadlines with the clocks, as a publication of changed pending actions does,
+        /// and waits until the runner has done so.
         func awaitRunnerCheck() {
             runner.published()
             runner.awaitCheck()

@@ -128,7 +128,8 @@ struct WritePipelineTests {
         #expect(problem.retryAfterMs != nil)
     }
 
-    /// `isReplayed` of a result is true if the answer repeats the answer to an earlier request with the same request key.
+    /// `isReplayed` of a result is true if the answer repeats the answer to an earlier request with the same request
+    /// key.
     @Test("A repeated request gets the first answer, and a failed request is not remembered")
     func repeats() throws {
         let run = try ScriptedStore()

@@ -31,9 +31,9 @@ struct WriteQueueTests {
     }
 
     /// Each case has a name, steps, and the numbers of the removed writes in their order. Steps: `a1` queues the cheap
-    /// write 1 of the client `a`, and `_1` without a client; `a1:5` queues a costly write that takes 5 ms; `+7` advances
-    /// the clock by 7 ms; `-` removes the next write (`none` if the queue is empty); `=5` records that the last costly
-    /// write ended now and took 5 ms.
+    /// write 1 of the client `a`, and `_1` without a client; `a1:5` queues a costly write that takes 5 ms; `+7`
+    /// advances the clock by 7 ms; `-` removes the next write (`none` if the queue is empty); `=5` records that the
+    /// last costly write ended now and took 5 ms.
     @Test(
         "Writes leave the queue in the order of their clients, their cost and their arrival",
         arguments: [

@@ -2,10 +2,10 @@ import HTTPServer
 import TestSupport
 import Testing
 
-/// `ScriptedHandler` answers `/later` when the test calls `answer`, `/after` when all earlier requests are answered, and
-/// `/big` with eight megabytes. After the answer to `/last`, the connection closes. Any other answer has the first three
-/// letters of the method, and then the whole path and body, such as `POS /a body`. The log of the script has the calls
-/// of the handler.
+/// `ScriptedHandler` answers `/later` when the test calls `answer`, `/after` when all earlier requests are answered,
+/// and `/big` with eight megabytes. After the answer to `/last`, the connection closes. Any other answer has the first
+/// three letters of the method, and then the whole path and body, such as `POS /a body`. The log of the script has the
+/// calls of the handler.
 @Suite(.ownThread)
 struct ConnectionTests {
     @Test(arguments: [

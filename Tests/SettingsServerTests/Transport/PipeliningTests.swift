@@ -5,8 +5,8 @@ import Testing
 
 /// `ScriptedHandler` answers `/later…` when the test calls `answer`, `/slow` after two milliseconds of work, and `/big`
 /// with eight megabytes. After the answer to `/last`, the connection closes. Any other answer has the first three
-/// letters of the method, and then the whole path and body, such as `POS /b body`. The log of the script has the handled
-/// paths.
+/// letters of the method, and then the whole path and body, such as `POS /b body`. The log of the script has the
+/// handled paths.
 @Suite(.ownThread)
 struct PipeliningTests {
     @Test
