@@ -148,7 +148,7 @@ struct ProblemTests {
         #expect(Problem(violations: []).code == .invalidValue)
     }
 
-    @Test("The problem of an operation on a secret does not contain its value")
+    @Test("The problem of an operation on a secret does not contain the value of the secret")
     func secret() throws {
         // The text `hunter2` is the secret, and `guess` is the value that a client supposes.
         let patch = JSONPatch([.test(try #require(JSONPointer("/password")), "guess")])

@@ -11,8 +11,8 @@ import Testing
 /// 0, and closes the connection after the call. Its log gets the entry `connection` for each connection.
 /// `ScriptedServer.service` is an answer to a read, and `ScriptedServer.acceptedWrite` is an answer to a write.
 /// `.reset` is a write that removes all values, and `.plain.repeatable()` gives a write a request key. A `CuttingProxy`
-/// forwards requests to a daemon. After `dropAnswers(count)`, it closes the connection instead of sending the next
-/// `count` answers.
+/// forwards requests to a daemon. After `dropAnswers(count)`, the proxy closes the connection instead of sending the
+/// next `count` answers.
 @Suite(.ownThread)
 struct LostAnswerTests {
     private let names: SampleNames

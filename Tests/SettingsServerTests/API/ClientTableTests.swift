@@ -35,7 +35,8 @@ struct ClientTableTests {
         let added: Int
     }
 
-    /// The time after which an idle client is gone. The table then still lists it for `ClientTable.listingTime`.
+    /// The time after which an idle client is gone. The table then still lists the client for
+    /// `ClientTable.listingTime`.
     private static let forgetTime: UInt64 = 90
     private static let limits = ClientTable.Limits(clientsPerSuite: 4, clients: 7)
     private static let suites = ["app", "net", "zz"]
@@ -236,7 +237,7 @@ struct ClientTableTests {
         // The clients of another daemon are not in the records of this daemon.
         registry.receive([(daemon: "b", records: registry.records(on: state), age: .zero)], on: state)
         #expect(!makesRecords(on: state))
-        // The registry keeps the records of one state.
+        // The registry keeps the records of one state only, so the first state needs new records below.
         #expect(makesRecords(on: try Self.nextState(after: state)))
         #expect(makesRecords(on: state))
         try report("b")

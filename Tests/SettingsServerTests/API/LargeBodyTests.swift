@@ -107,8 +107,8 @@ struct LargeBodyTests {
         #expect(server.store.state.revision == Revision(1))
     }
 
-    /// The number of bodies like `megabyte` that the daemon receives from one client before they are parsed. They take
-    /// half of the memory for large bodies, and one client may use at most half.
+    /// The number of bodies like `megabyte` that the daemon receives from one client while no body is parsed. One more
+    /// body would exceed the share of a client, which is half of the memory for large bodies.
     private static let admittedCount = 13
     private static let megabyte = "\"" + String(repeating: "a", count: 1_000_000) + "\""
 

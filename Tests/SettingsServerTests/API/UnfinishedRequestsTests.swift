@@ -54,7 +54,7 @@ struct UnfinishedRequestsTests {
         #expect(requests.ids.isEmpty)
     }
 
-    @Test("A backup, whose duration depends on its client, waits for an event, and a server operation does not")
+    @Test("A backup, which lasts as long as its client reads, waits for an event; a server operation does not")
     func waits() {
         var requests = UnfinishedRequests()
         requests.insert(first, .serverOperation, from: current(first))

@@ -81,7 +81,7 @@ struct WorkSchedulerTests {
         #expect(!scheduler.isFull(for: client("a")))
     }
 
-    @Test("Work waits for memory, and later work that needs less memory waits behind it")
+    @Test("Work waits for memory, and later work waits behind it even if the later work needs less memory")
     func memory() throws {
         let scheduler = scheduler()
         let other = budget.charge(300)

@@ -231,7 +231,7 @@ struct TokenFileTests {
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int == before)
     }
 
-    @Test("A missing token file is refused with the command that creates it")
+    @Test("The error about a missing token file names the command that creates the file")
     func missing() {
         #expect { try TokenFile(at: path) } throws: { "\($0)".contains("settingsd token create NAME") }
     }

@@ -177,14 +177,14 @@ struct EtcdFaultTests {
         try writers.awaitProgress()
         proxy.set(.delaying(milliseconds: 30))
         // The first of two writes may have begun before the delay. A write over the slow connection takes seconds,
-        // because the other writers often change the log before it.
+        // because the other writers often change the log before this write arrives.
         try writers.awaitProgress(writes: 2)
         proxy.set(.passing)
         try writers.awaitProgress()
         try writers.check()
     }
 
-    @Test("While a daemon has a slow connection to etcd, others pause for less than half of its slowest write")
+    @Test("While a daemon has a slow connection to etcd, the others pause less than half as long as its slowest write")
     func slowBesideOthers() throws {
         let etcd = try EtcdCluster()
         let proxy = try TCPProxy(to: etcd.ports[0])
@@ -201,7 +201,7 @@ struct EtcdFaultTests {
         let start = ContinuousClock.now
         proxy.set(.delaying(milliseconds: 30))
         // The first of two writes may have begun before the delay. A write over the slow connection takes seconds,
-        // because the other writers often change the log before it.
+        // because the other writers often change the log before this write arrives.
         try writers.awaitProgress(writes: 2)
         let (gap, write) = (writers.longestGapOfOthers(after: start), writers.slowestWrite(of: 0, after: start))
         #expect(gap * 2 < write, "the other daemons acknowledged no write for \(gap); the slow write took \(write)")

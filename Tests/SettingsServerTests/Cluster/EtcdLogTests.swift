@@ -112,7 +112,7 @@ struct EtcdLogTests {
         #expect(one.description == other.description)
     }
 
-    @Test("A restarted daemon continues from its copy, with and without etcd")
+    @Test("A restarted daemon continues from its copy of the state, with and without etcd")
     func starts() throws {
         var first: ClusterNode? = try node(0)
         #expect(try first?.write(.set(1), to: "a").problem == nil)
@@ -229,7 +229,7 @@ struct EtcdLogTests {
         ])
         var value: Int64 = 0
         #expect(try one.write(.set(0), to: "a").problem == nil)
-        // Leaves a copy of the first state in the directory of this daemon.
+        // Leaves a copy of the first state in the directory of daemon 2.
         var daemonWithOldCopy: ClusterNode? = try node(2)
         #expect(try daemonWithOldCopy?.value("a") == 0)
         daemonWithOldCopy = nil

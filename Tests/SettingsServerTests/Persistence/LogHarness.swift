@@ -141,7 +141,8 @@ final class LogHarness {
         commits.clock += milliseconds
     }
 
-    /// Performs the periodic maintenance after a time without writes. A snapshot is due 300 seconds after the last one.
+    /// Performs the periodic maintenance after a time without writes. A snapshot is due 300 seconds after the last
+    /// snapshot.
     func performMaintenance(after time: Duration = .zero) {
         clock.advance(nanoseconds: UInt64(time / .nanoseconds(1)))
         log?.performMaintenance()

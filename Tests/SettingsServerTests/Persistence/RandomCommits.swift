@@ -7,7 +7,8 @@ import TestSupport
 struct RandomCommits {
     var random: SeededGenerator
     var suites = ["app", "editor", "net"]
-    /// The time of the system clock in milliseconds. It may go backwards, also because a test sets it back.
+    /// The time of the system clock in milliseconds. The clock may go backwards, also because a test sets the clock
+    /// back.
     var clock: Int64 = 1_760_000_000_000
 
     /// True if some commits create, extend and end pending actions.

@@ -33,7 +33,7 @@ struct ScrubTests {
     /// The journals and snapshots, which a scrub reads.
     private var files: [String] { folder.names.filter { $0.hasPrefix("journal-") || $0.hasPrefix("snapshot-") } }
 
-    @Test("A scrub of intact files counts them and reports no damage, before and after a start")
+    @Test("A scrub of intact files counts the files and reports no damage, before and after a start")
     func sound() throws {
         #expect(try scrub() == [])
         #expect(metrics.contents.scrubbedFiles == files.count && files.count >= 4)

@@ -5,11 +5,11 @@ import Synchronization
 /// A file system in memory. It distinguishes synced data from data in the page cache, and simulates failing calls and
 /// power losses.
 ///
-/// It has one directory. The directory part of a path is ignored.
+/// The disk has one directory. The directory part of a path is ignored.
 final class SimulatedDisk: FileSystem {
     /// The fault of a call.
     enum Fault: Hashable {
-        /// The call fails without an effect. If a sync fails, it is unknown whether its data is on disk.
+        /// The call fails without an effect. If a sync fails, it is unknown whether the data of the file is on disk.
         case error(Int32)
         /// This call and all later calls fail until `heal` is called.
         case errorsFromHere(Int32)

@@ -103,7 +103,7 @@ struct SimulatedStorage: Sendable {
         return descriptor
     }
 
-    /// The inode of a name; nil if it does not exist. The directory itself has the number 0.
+    /// The inode of a name; nil if the name does not exist. The directory itself has the number 0.
     func inode(of name: String) -> Int? {
         names[name] ?? (name == Self.directory ? 0 : nil)
     }

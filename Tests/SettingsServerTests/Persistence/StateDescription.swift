@@ -12,7 +12,8 @@ struct StateDescription: Hashable, CustomStringConvertible {
     /// The recent commits, also by suite: the log of a suite lists its commits. An oversized commit is too large for
     /// the history, so it is in no log.
     let history: [String]
-    /// The pending actions, with the commits that they revert, and the dropped suites that were created again since.
+    /// The pending actions, each with the commit that the action reverts, and with the suites that this commit dropped
+    /// and that a later commit created again.
     let pending: [String]
 
     init(_ state: State) {

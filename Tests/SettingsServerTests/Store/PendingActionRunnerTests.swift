@@ -67,7 +67,8 @@ struct PendingActionRunnerTests {
         }
     }
 
-    /// The write is reverted unless a client confirms it within this time. The action is called a confirmation.
+    /// The write is reverted unless a client confirms the write within this time. The kind of the action is `confirm`,
+    /// and the action is called a confirmation.
     private static func confirm(within seconds: Int64) -> WriteRequest.Deadlines {
         WriteRequest.Deadlines(confirm: seconds * 1000, until: nil, effective: nil)
     }

@@ -28,7 +28,8 @@ struct SharedLogTests {
         return try #require(decision.commit)
     }
 
-    /// Makes the store perform the maintenance of the log, which publishes commits of other daemons, and waits for it.
+    /// Makes the store perform the maintenance of the log, which publishes commits of other daemons. Waits for the end
+    /// of the maintenance.
     private func performMaintenance() {
         let isDone = DispatchSemaphore(value: 0)
         run.store.performMaintenance()
@@ -79,7 +80,7 @@ struct SharedLogTests {
         #expect(run.log.commitPredecessors.map(\.number) == [7])
     }
 
-    @Test("Commits of other daemons are published without a write, and the next write is decided on them")
+    @Test("Commits of other daemons are published without a write, and the next write is decided on these commits")
     func following() throws {
         run.log.addCommitOfOtherDaemon(try commitOfOtherDaemon(.put("a", 1), on: run.store.state, at: 3))
         performMaintenance()

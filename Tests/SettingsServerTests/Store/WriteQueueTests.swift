@@ -130,7 +130,7 @@ struct WriteQueueTests {
         #expect(tested.dequeue(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [1, 2, 3, 4])
     }
 
-    @Test("The queue refuses writes beyond its limit of bytes, and beyond half of it for a client while others wait")
+    @Test("The queue refuses writes beyond its limit, and a client's writes beyond half of it while other clients wait")
     func sizeLimits() throws {
         // Each write has 100 bytes, except write 11.
         let tested = Queue()

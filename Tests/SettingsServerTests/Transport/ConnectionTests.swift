@@ -33,7 +33,7 @@ struct ConnectionTests {
     }
 
     @Test
-    func `A client that expects 100 Continue gets it once`() throws {
+    func `A client that expects 100 Continue gets one response 100 Continue`() throws {
         let server = try TestServer()
         let client = try server.connect()
         // The last four bytes are the body.

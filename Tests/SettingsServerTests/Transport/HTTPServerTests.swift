@@ -49,7 +49,7 @@ struct HTTPServerTests {
     }
 
     @Test
-    func `A shortage of descriptors is logged once, even if single connections are accepted during it`() throws {
+    func `A shortage of descriptors is logged once, even if a few connections are accepted`() throws {
         let freeDescriptors = Atomic(0)
         let server = try TestServer(accept: { listener in
             guard freeDescriptors.load(ordering: .sequentiallyConsistent) > 0 else {

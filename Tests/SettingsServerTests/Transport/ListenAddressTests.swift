@@ -44,7 +44,7 @@ struct ListenAddressTests {
     }
 
     @Test(.enabled(if: hasIPv6))
-    func `A host name with both address families listens on both with one port`() throws {
+    func `For a host name with both address families, the listeners of both families have one port`() throws {
         let listeners = try Listener.open(Self.bothFamilies(port: 0))
         let port = listeners[0].address.port
         #expect(
@@ -106,7 +106,7 @@ struct ListenAddressTests {
 
     private static let hasIPv6 = (try? Listener.open(.tcp(host: "::1", port: 0))) != nil
 
-    /// The addresses of `localhost` on a machine where it has an IPv4 and an IPv6 address.
+    /// The addresses of `localhost` on a machine where `localhost` has an IPv4 and an IPv6 address.
     private static func bothFamilies(port: UInt16) throws -> [SocketAddress] {
         try Listener.addresses(of: "127.0.0.1", port: port) + Listener.addresses(of: "::1", port: port)
     }

@@ -4,12 +4,12 @@ import Platform
 import Synchronization
 import TestSupport
 
-/// A request handler whose answer depends on the path. It records its calls.
+/// A request handler whose answer depends on the path. The handler records its calls.
 ///
 /// A request for `/later…` is answered when the test calls `answer`, `/after` when all earlier requests are answered,
 /// `/big` with eight megabytes, `/last` with an answer after which the connection closes, and `/slow` after two
-/// milliseconds of work. The answer to any other request is the first three letters of its method, its path and its
-/// body, separated by spaces: `GET /a `.
+/// milliseconds of work. The answer to any other request is the first three letters of the method, the whole path and
+/// the whole body, separated by spaces: `GET /a `.
 final class ScriptedHandler: RequestHandler {
     static let bigLength = 8 << 20
 
@@ -97,7 +97,7 @@ final class Script: Sendable {
         Response(status: 200, contentType: .text, body: Array(text.utf8), closes: closes)
     }
 
-    /// Removes and returns the oldest waiting request with a path. The test must answer it.
+    /// Removes and returns the oldest waiting request with a path. The test must answer the request.
     func removePending(_ path: String) -> Exchange? {
         pending.withLock { pending in pending.firstIndex { $0.path == path }.map { pending.remove(at: $0).exchange } }
     }

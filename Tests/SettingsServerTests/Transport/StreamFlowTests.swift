@@ -37,7 +37,7 @@ struct StreamFlowTests {
     private func fillSocketBuffer(_ server: TestServer, _ exchange: Exchange) throws -> Int {
         for count in 1...1000 {
             try server.onLoop(exchange) { _ = $0.push($1, Self.piece) }
-            // On a busy machine, the kernel can accept the rest of a piece shortly after it has refused it.
+            // On a busy machine, the kernel may refuse the rest of a piece, and accept the rest shortly afterwards.
             if try (0..<10).allSatisfy({ _ in try unsentBytes(server, exchange) > 0 }) { return count }
         }
         Issue.record("the kernel accepted 1000 pieces, so the socket buffer never becomes full")
@@ -103,7 +103,7 @@ struct StreamFlowTests {
         let largePiece = [UInt8](repeating: 0x2E, count: 8 << 20)
         let isPushed = Atomic(false)
         server.script.whenIterationEnds.withLock { hook in
-            // At this point the loop has found that all bytes are sent. It calls `drained` in the next iteration.
+            // At this point the loop has found that all bytes are sent. The loop calls `drained` in the next iteration.
             hook = { loop in
                 guard !isPushed.exchange(true, ordering: .relaxed) else { return }
                 loop.push(exchange.ticket, largePiece)
@@ -175,7 +175,8 @@ struct StreamFlowTests {
         }
         while try unsentBytes(server, exchange) > limits.streamBytes { _ = try client.readChunk() }
         #expect(try unsentBytes(server, exchange) > 0)
-        // This event exceeds the limit. At the next push, it has done so for longer than `streamTime`, a nanosecond.
+        // This event exceeds the limit. At the next push, the excess has lasted for longer than `streamTime`, which is
+        // a nanosecond.
         let event = [UInt8](repeating: 0x2E, count: limits.streamBytes + 1)
         try server.onLoop(exchange) { _ = $0.push($1, event) }
         server.awaitLoops()
@@ -199,7 +200,7 @@ struct StreamFlowTests {
             loop.push(ticket, Self.piece)
         }
         #expect(try unsentBytes(server, exchange) > Self.piece.count)
-        // The first piece does not count, because no bytes were unsent before it. These two pieces exceed the limit.
+        // The piece above does not count, because no bytes were unsent before it. The next two pieces exceed the limit.
         for _ in 0..<2 { try server.onLoop(exchange) { _ = $0.push($1, Array(Self.piece[..<6000])) } }
         // Both requests of the connection are closed.
         #expect(server.script.log.wait(for: "closed", times: 2))

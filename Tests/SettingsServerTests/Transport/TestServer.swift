@@ -7,8 +7,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// A server for a test, on a port that the kernel chooses, by default with one event loop. It stops at the end of the
-/// test.
+/// A server for a test, by default on a port that the kernel chooses, and with one event loop. The server stops at the
+/// end of the test.
 final class TestServer {
     let script = Script()
     let address: RawAddress

@@ -64,7 +64,7 @@ struct UnixConnectionTests {
         try eventually { server.server.connectionCount == 1 }
     }
 
-    @Test("A user without a name gets its number as the name, and found names are cached")
+    @Test("A user without a name gets its number as the name, and the names of all users are cached")
     func names() throws {
         let names = UserNames { $0 == 7 ? "alice" : nil }
         func find(_ id: UInt32) -> String? {
