@@ -28,11 +28,11 @@ struct WaitTimeTests {
     }
 
     /// Moves the clock to a time after the start of the test, and waits until the event loop has handled the new time.
-    /// `last` is the time of the previous call, and is set to the new time.
-    private func advance(_ server: APIServer, to nanoseconds: UInt64, from last: inout UInt64) {
+    /// `now` is the time after the start of the test before the call, and is set to the new time.
+    private func advance(_ server: APIServer, to nanoseconds: UInt64, from now: inout UInt64) {
         server.awaitPublication()
-        time.advance(nanoseconds: nanoseconds - last)
-        last = nanoseconds
+        time.advance(nanoseconds: nanoseconds - now)
+        now = nanoseconds
         server.checkDeadlines()
         server.awaitPublication()
     }

@@ -67,7 +67,7 @@ struct WorkSchedulerTests {
     }
 
     @Test("The queue of a client has a limit that does not affect other clients")
-    func bound() {
+    func limit() {
         let scheduler = scheduler(maximumPerClient: 3)
         block(scheduler)
         for number in 1...3 {

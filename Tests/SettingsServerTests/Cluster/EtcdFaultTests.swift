@@ -12,8 +12,8 @@ import Testing
 /// Stores that share a log in etcd, while members of etcd or connections fail.
 @Suite(.ownThread)
 struct EtcdFaultTests {
-    /// One writer for each element of `nodes`, which may contain a daemon several times. A writer writes one key after
-    /// another from its creation on, and records the outcome of each write.
+    /// One writer for each element of `nodes`, which may contain a daemon several times. The initializer starts the
+    /// writers. A writer writes one key after another, and records the outcome of each write.
     private final class Writers: Sendable {
         enum Outcome: Equatable {
             case acknowledged, refused, unknown
@@ -32,11 +32,11 @@ struct EtcdFaultTests {
             self.nodes = nodes
             acknowledgedCounts = Mutex(nodes.map { _ in 0 })
             for number in nodes.indices {
-                DispatchQueue(label: "writer").async(group: group) { self.write(on: number) }
+                DispatchQueue(label: "writer").async(group: group) { self.run(writer: number) }
             }
         }
 
-        private func write(on number: Int) {
+        private func run(writer number: Int) {
             var round = 0
             while !isOver.load(ordering: .relaxed) {
                 round += 1
@@ -63,19 +63,19 @@ struct EtcdFaultTests {
         }
 
         /// The duration of the slowest acknowledged write of a writer. Counts only writes that began after a moment.
-        func slowestWrite(of number: Int, after moment: ContinuousClock.Instant) -> Duration {
+        func slowestWrite(of writer: Int, after moment: ContinuousClock.Instant) -> Duration {
             times.withLock {
-                $0.filter { $0.writer == number && $0.start > moment }.map { $0.end - $0.start }.max() ?? .zero
+                $0.filter { $0.writer == writer && $0.start > moment }.map { $0.end - $0.start }.max() ?? .zero
             }
         }
 
-        /// The longest time after a moment during which no writer except the first got an acknowledgement.
+        /// The longest time after a moment in which no write was acknowledged. Ignores the writes of writer 0.
         func longestGapOfOthers(after moment: ContinuousClock.Instant) -> Duration {
             let ends = times.withLock { $0.filter { $0.writer != 0 && $0.end > moment }.map(\.end) }.sorted()
             return zip([moment] + ends, ends + [.now]).map { $1 - $0 }.max() ?? .zero
         }
 
-        /// Waits until a daemon does not acknowledge a write.
+        /// Waits until one more write is refused or has an unknown outcome.
         func awaitFailure() throws {
             let before = outcomes.withLock { $0.values.count { $0 != .acknowledged } }
             try eventually { outcomes.withLock { $0.values.count { $0 != .acknowledged } } > before }

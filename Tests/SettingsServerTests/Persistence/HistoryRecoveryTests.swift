@@ -136,7 +136,7 @@ struct HistoryRecoveryTests {
     }
 
     @Test("A history that is read with other limits respects these limits")
-    func otherBounds() throws {
+    func otherLimits() throws {
         for var random in FuzzBudget.generators(shareOfRounds: 0.005) {
             var run = try Run(seed: random.seed, Self.limits(&random))
             var other = run.state

@@ -171,10 +171,11 @@ final class LogHarness {
         }
     }
 
-    /// Stops the log, as a stopping daemon does.
-    func close(within bound: UInt64 = .max) throws(FileError) {
+    /// Stops the log, as a stopping daemon does. After these nanoseconds, the log stops writing past files and the last
+    /// snapshot.
+    func close(within nanoseconds: UInt64 = .max) throws(FileError) {
         wasClosed = true
-        try log?.close(within: bound)
+        try log?.close(within: nanoseconds)
         isStopped = log != nil
     }
 

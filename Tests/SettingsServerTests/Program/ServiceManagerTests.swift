@@ -32,10 +32,10 @@ struct ServiceManagerTests {
         let process = try start(socket)
         let ready = try socket.next()
         #expect(ready.first == "READY=1")
-        let start = "STATUS=serving on http://127.0.0.1:"
+        let prefix = "STATUS=serving on http://127.0.0.1:"
         let status = try #require(ready.last)
-        #expect(status.hasPrefix(start))
-        let client = try RawClient(port: try #require(UInt16(status.dropFirst(start.count))))
+        #expect(status.hasPrefix(prefix))
+        let client = try RawClient(port: try #require(UInt16(status.dropFirst(prefix.count))))
         try client.send("GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         #expect(try client.readResponse().status == 200)
         process.signal(SIGTERM)

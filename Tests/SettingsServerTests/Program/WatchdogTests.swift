@@ -38,7 +38,8 @@ struct WatchdogTests {
         }
     }
 
-    @Test("The watchdog reports a commit stage that is blocked in a sync, and its recovery") func commitStage() throws {
+    @Test("The watchdog reports a commit stage that is blocked in a flush, and its recovery")
+    func commitStage() throws {
         // Each flush of this log is blocked until `releaseFlush`.
         let log = ScriptedLog(isGated: true)
         let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
