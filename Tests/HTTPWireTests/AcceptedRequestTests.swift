@@ -1,7 +1,8 @@
 import HTTPWire
 import Testing
 
-/// Requests that the parser accepts. It stores only the fields in `FieldName`, so `fields` lacks unknown fields.
+/// Requests that the parser accepts. The parser stores only the fields in `FieldName`, so the property `fields` of a
+/// parsed request lacks unknown fields.
 struct AcceptedRequestTests {
     struct Accepted: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -178,7 +179,7 @@ struct FieldLinesTests {
     ]
 
     @Test(
-        "All values of a field are found, in their order, and a reset parser has no repeated field", arguments: cases)
+        "All values of a field are found in their order, and a reset parser forgets repeated fields", arguments: cases)
     func values(of example: Case) throws {
         let text =
             "PUT / HTTP/1.1\r\nHost: a\r\n" + example.lines.map { $0 + "\r\n" }.joined() + "Content-Length: 15\r\n\r\n"

@@ -34,10 +34,13 @@ struct RequestBodyTests {
         Body("several chunks", chunked("1\r\n1\r\n3\r\n234\r\n01\r\n5\r\n000\r\n\r\n"), "12345"),
         Body("only the last chunk", chunked("0\r\n\r\n"), ""),
         Body(
-            "sizes in both cases", chunked("a\r\n0123456789\r\nB\r\n0123456789a\r\n0\r\n\r\n"), "01234567890123456789a"),
+            "a size in lower case and a size in upper case",
+            chunked("a\r\n0123456789\r\nB\r\n0123456789a\r\n0\r\n\r\n"), "01234567890123456789a"),
         Body("a chunk size of 16 digits", chunked("0000000000000001\r\na\r\n0000000000000000\r\n\r\n"), "a"),
         Body("extensions", chunked("1;a=b\r\na\r\n1;\"q\t é\"\r\nb\r\n0;z\r\n\r\n"), "ab"),
-        Body("a line of 256 bytes", chunked("1;" + String(repeating: "x", count: 252) + "\r\na\r\n0\r\n\r\n"), "a"),
+        Body(
+            "a line of 256 bytes with a chunk size",
+            chunked("1;" + String(repeating: "x", count: 252) + "\r\na\r\n0\r\n\r\n"), "a"),
         Body("line ends in a chunk", chunked("7\r\n\r\n0\r\n\r\n\r\n0\r\n\r\n"), "\r\n0\r\n\r\n"),
         Body("trailers, which are dropped", chunked("1\r\na\r\n0\r\nHost: b\r\nX: c\r\nHost: d\r\n\r\n"), "a"),
         Body("a coding in capitals", put("Transfer-Encoding: CHUNKED", "1\r\na\r\n0\r\n\r\n"), "a"),

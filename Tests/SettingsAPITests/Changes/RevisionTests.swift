@@ -66,7 +66,7 @@ struct RevisionTests {
         #expect(ResumePoint("") == nil)
     }
 
-    @Test("A tag is a revision in quotation marks")
+    @Test("An entity tag is a revision in quotation marks")
     func tag() {
         #expect(EntityTag("\"17\"")?.revision.number == 17)
         #expect(Revision(17).map { EntityTag($0).description } == "\"17\"")
@@ -74,7 +74,7 @@ struct RevisionTests {
         #expect(EntityTag(weakOrStrong: "\"17\"") == EntityTag("\"17\""))
     }
 
-    @Test("A tag may end in a digest of grants")
+    @Test("An entity tag may also contain a digest of grants after the revision")
     func digest() {
         let tag = EntityTag("\"17-0k3f9a2\"")
         #expect(tag?.revision.number == 17)
@@ -84,7 +84,7 @@ struct RevisionTests {
     }
 
     @Test(
-        "Text of another form is not a tag",
+        "Text of another form is not an entity tag",
         arguments: [
             "17", "\"\"", "\"", "\"17", "17\"", "W/\"17\"", "\"abc\"", "\"17\"\u{301}", "\"\u{301}17\"", "\"17-\"",
             "\"17-0k3f9a\"", "\"17-0k3f9a22\"", "\"17-0K3F9A2\"", "\"-0k3f9a2\"", "\"17-gzip\"",

@@ -63,7 +63,7 @@ final class APIServer {
     /// Waits until exactly this number of background jobs are queued. Running jobs do not count.
     func awaitQueuedJobs(_ count: Int) throws {
         try eventually {
-            // In the meantime, the event loop can handle requests.
+            // Gives the event loop time to handle the requests that queue the jobs.
             awaitPublication()
             return parsingScheduler.count + renderingScheduler.count == count
         }

@@ -44,7 +44,7 @@ struct ClientCommitTests {
         return (state, commits)
     }
 
-    /// The keys that a client watches: a key, a prefix, a key that never changes, or all keys.
+    /// The filters of the clients: a key, a prefix of keys, a key that never changes, and all keys.
     private func filters() throws -> [KeyFilter] {
         [
             KeyFilter(keys: [try KeyName("a")], prefixes: []), KeyFilter(keys: [], prefixes: ["c."]),
@@ -81,7 +81,7 @@ struct ClientCommitTests {
         for number in 0...Self.commitCount {
             let target = try #require(Revision(number))
             var requirement = CommitRequirement(of: target, in: suite, on: state)
-            // Searches for the commits that decide about clients that watch a part of the suite.
+            // For each client that watches a part of the suite, searches for the last commit that concerns the client.
             requirement.search(ConvergenceTally(table, requirement, at: 1).unsearchedSubjects, on: state)
             for client in listed.map(\.client) {
                 let applied = try #require(client.applied)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import SettingsWeb
 
-/// The daemon warns of tokens that expire within a week and shows the next expiry.
+/// The daemon warns of tokens that expire within a week, and has the time of the next expiry in its metrics.
 @Suite(.ownThread)
 struct TokenExpiryTests {
     /// A day in milliseconds.

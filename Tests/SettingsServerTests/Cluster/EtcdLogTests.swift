@@ -283,7 +283,7 @@ struct EtcdLogTests {
         #expect(epochs == 2, "the log must have its first epoch, and one new epoch that one of the daemons began")
     }
 
-    @Test("A damaged local copy is set aside, and the daemon reads the state from etcd")
+    @Test("The files of a damaged local copy are renamed, and the daemon reads the state from etcd")
     func damagedCopies() throws {
         var daemon: ClusterNode? = try node(0)
         #expect(try daemon?.write(.set(1), to: "a").problem == nil)
@@ -310,7 +310,7 @@ struct EtcdLogTests {
         }
     }
 
-    @Test("A data directory of a daemon without etcd is refused, and a copy of another log is set aside")
+    @Test("A data directory of a daemon without etcd is refused, and the files of a copy of another log are renamed")
     func foreignDirectories() throws {
         var first: ClusterNode? = try node(0)
         #expect(try first?.write(.set(1), to: "a").problem == nil)

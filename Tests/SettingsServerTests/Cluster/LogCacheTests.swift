@@ -8,7 +8,7 @@ import Testing
 
 /// A `LogCache` is the copy of the log in etcd in the data directory of a daemon.
 struct LogCacheTests {
-    @Test("A data directory without a copy of a log can be used for any log, and no file is set aside")
+    @Test("A data directory without a copy of a log can be used for any log, and no file is renamed")
     func withoutCopy() throws {
         let folder = try TemporaryDirectory()
         let directory = DataDirectory(folder.path)

@@ -58,8 +58,9 @@ final class DataFolder {
         return epoch
     }
 
-    /// Fills the directory with commits 1 to 12 and snapshots at 4 and 8; syncs after each commit. Then simulates a
-    /// crash, or a clean stop if `stopsCleanly` is true. `journal-8.jsonl` has the commits 9 to 12, one per line.
+    /// Fills the directory with the commits 1 to 12, each in its own flush, and with snapshots at the revisions 4 and
+    /// 8. Then simulates a crash, or a clean stop if `stopsCleanly` is true. `journal-8.jsonl` has the commits 9 to 12,
+    /// one per line.
     ///
     /// - Returns: the states by revision.
     func fill(_ durability: Durability = .always, stopsCleanly: Bool = false) throws -> [Int64: State] {

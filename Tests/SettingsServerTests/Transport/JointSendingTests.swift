@@ -39,7 +39,8 @@ struct JointSendingTests {
         }
     }
 
-    /// Opens connections and sends a request on each. Returns them when all requests wait for an answer of the test.
+    /// Opens connections and sends a request on each connection. Returns when all requests wait for an answer of the
+    /// test.
     private func connect(
         _ server: TestServer, receiveBuffer: Int32? = nil, _ request: (Int) -> String = { get("/later\($0)") }
     ) throws -> (clients: [RawClient], exchanges: [Exchange]) {
