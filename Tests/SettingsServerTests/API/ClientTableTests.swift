@@ -55,7 +55,7 @@ struct ClientTableTests {
         return state
     }
 
-    /// A report without a watch (`filter`), from a caller that may read everything (`restrictedGrants`).
+    /// A report without a watch (`filter` is nil), from a caller that may read everything (`restrictedGrants` is nil).
     private static func receivedReport(
         _ name: String, _ caller: String, _ report: ClientReport
     ) throws -> ReceivedReport {
@@ -103,7 +103,7 @@ struct ClientTableTests {
             } else {
                 let (suite, name) = (random.pick(Self.suites), random.pick(["a", "b", "c", "d", "e"]))
                 let caller = random.chance(oneIn: 6) ? "token:y" : "token:x"
-                // The client may report a revision up to two commits after the state.
+                // The newest revision is 10, and the client reports a revision from 0 to 12.
                 let applied: Int64? = random.chance(oneIn: 3) ? nil : Int64(random.below(13))
                 let isOtherEpoch = random.chance(oneIn: 8)
                 let failed: Int64? = random.chance(oneIn: 3) ? Int64(random.below(13)) : nil
@@ -134,11 +134,12 @@ struct ClientTableTests {
                     }
                     if let index {
                         if let failed { clients[index].failed = failed }
-                        // The failure may be later than `published`, so compare the reported revision, too.
+                        // The failed revision may be later than `published`, so this compares the reported revision.
                         if let applied, !isOtherEpoch, applied >= clients[index].failed ?? .max {
                             clients[index].failed = nil
                         }
-                        // A cursor of another epoch counts as no revision, and a later revision as the newest revision.
+                        // A cursor of another epoch counts as no revision. A revision after `published` counts as
+                        // `published`.
                         if let applied { clients[index].applied = isOtherEpoch ? nil : min(applied, Self.published) }
                         // The client may have applied a revision with an earlier report.
                         if let applied = clients[index].applied, let failed = clients[index].failed,
@@ -246,7 +247,7 @@ struct ClientTableTests {
         #expect(makesRecords(on: state))
     }
 
-    @Test("A daemon accepts records whose age exceeds its monotonic clock, which does not count suspended time")
+    @Test("A daemon accepts records whose age exceeds its monotonic time, which does not count suspended time")
     func oldRecords() throws {
         let (time, suite, state) = (ManualClock(), try SuiteName("app"), try Self.state())
         let (registry, other) = (makeRegistry(), makeRegistry())
@@ -291,8 +292,9 @@ struct ClientTableTests {
         for name in ["a", "b", "c", "d"] { try report(name, 8, on: state, at: 1_000) }
         for name in ["b", "c", "d"] { try report(name, 8, on: state, at: 1_100) }
         // The suite has the revision 8 in `state` and 11 in `next`. At 1,110, when the measurement begins, the client a
-        // is gone, because `forgetTime` has passed since its report. The clients a, b and d report the old state again.
-        // `counts` has a 1 if 50, 95 or 100 percent of the clients b, c and d have applied the revision 11.
+        // is gone, because `forgetTime` has passed since its report. Some clients report the revision 8 after 11.
+        // The elements of `counts` become 1 when 50, 95 and 100 percent of the clients b, c and d have applied the
+        // revision 11.
         let steps: [(name: String, revision: Int64, counts: [Int])] = [
             ("b", 8, [0, 0, 0]), ("a", 11, [0, 0, 0]), ("b", 11, [0, 0, 0]), ("b", 8, [0, 0, 0]), ("b", 11, [0, 0, 0]),
             ("c", 11, [1, 0, 0]), ("a", 8, [1, 0, 0]), ("a", 11, [1, 0, 0]), ("d", 11, [1, 1, 1]),

@@ -10,8 +10,8 @@ import Testing
 
 @testable import SettingsWeb
 
-/// Requests with bodies that are parsed in the background, which `APIServer.blockParsing` delays, and answers that are
-/// rendered in the background.
+/// Requests with bodies that are parsed in the background, and answers that are rendered in the background.
+/// `APIServer.blockParsing` delays the parsing.
 @Suite(.ownThread)
 struct LargeBodyTests {
     /// A JSON text that is long enough to be parsed in the background.
@@ -31,8 +31,7 @@ struct LargeBodyTests {
         "GET /v1/suites/\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
     }
 
-    /// The number of keys of a suite that is rendered in the background. Each key counts as at least four rendered
-    /// units: JSON values, or eight bytes of text each.
+    /// The number of keys of a suite that is rendered in the background. Each key costs at least four rendered units.
     static let keyCountOfLargeSuite = Int(Cost.loopLimit.microseconds / Cost.renderedUnit.microseconds) / 4 + 1
 
     /// A schema that is long enough to be parsed in the background.
