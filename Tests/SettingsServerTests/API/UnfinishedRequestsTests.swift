@@ -9,7 +9,7 @@ struct UnfinishedRequestsTests {
     private let first = Ticket(slot: 0, generation: 0, number: 1)
     private let second = Ticket(slot: 0, generation: 1, number: 1)
 
-    /// The arrival is any time.
+    /// The time of the arrival, 7, is arbitrary.
     private func current(_ id: Ticket) -> CurrentRequest { CurrentRequest(id: id, arrival: 7) }
 
     @Test("The table finds a request by its ticket until its removal, and not by the ticket of a later connection")
@@ -64,7 +64,7 @@ struct UnfinishedRequestsTests {
     }
 }
 
-/// The queue of requests that wait until a revision is published. The limit 9 exceeds the number of requests.
+/// The queue of requests that wait until a revision is published. `atMost: 9` exceeds the number of requests.
 struct RevisionQueueTests {
     private let ids = (0..<4).map { Ticket(slot: $0, generation: 0, number: 0) }
 

@@ -55,8 +55,8 @@ struct WorkSchedulerTests {
             if name.last == "!" { work.isWanted = { false } }
             scheduler.submit(work)
         }
-        // The jobs of another client, which `done` leaves out. The test waits until the last job of each client has
-        // run.
+        // The client z has two jobs, which `done` omits. The test waits for the last job in `done` and for the last job
+        // of z.
         scheduler.submit(work("z"))
         scheduler.submit(work("z end"))
         gate.signal()

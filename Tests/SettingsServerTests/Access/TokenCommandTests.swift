@@ -39,8 +39,8 @@ struct TokenCommandTests {
                 + "no running daemon uses \(data); to notify a daemon with another data directory, add --data DIR\n")
         let daemon = try DaemonProcess(data: data, options: ["--access.tokens", file])
         _ = try daemon.process.line(containing: "info access control: on, 1 token, 0 users")
-        let text = first.output.trimmingCharacters(in: .newlines)
-        #expect(try status(daemon.port, text) == 200)
+        let firstToken = first.output.trimmingCharacters(in: .newlines)
+        #expect(try status(daemon.port, firstToken) == 200)
         let second = try runTokenCommand(
             "create", "second", "--grant=app:read", "--grant", "b.*:write", "--expires", "90d")
         #expect(second.errors.contains("sent SIGHUP"), "\(second.errors)")
@@ -53,11 +53,11 @@ struct TokenCommandTests {
         #expect(rows[1].hasPrefix("second\tuntil 20") && rows[1].hasSuffix("\tapp:read b.*:write"), "\(list)")
         #expect(!list.contains("settingsd_"))
         #expect(try runTokenCommand("revoke", "first").code == 0)
-        try eventually { try status(daemon.port, text) != 200 }
-        #expect(try status(daemon.port, text) == 401)
+        try eventually { try status(daemon.port, firstToken) != 200 }
+        #expect(try status(daemon.port, firstToken) == 401)
         daemon.process.signal(SIGTERM)
         let end = try daemon.process.end()
-        #expect(!end.errors.contains(text), "the log contains the token")
+        #expect(!end.errors.contains(firstToken), "the log contains the token")
     }
 
     /// Returns the elements of `settingsd token list --json`, by the name of the token.

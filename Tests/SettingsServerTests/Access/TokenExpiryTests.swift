@@ -42,13 +42,13 @@ struct TokenExpiryTests {
         for (name, days) in [("year", 365), ("month", 30), ("week", 7), ("forever", nil)] as [(String, Int64?)] {
             try create(name, days: days)
         }
-        let rows: [(day: Int64, next: Int64?, warning: String?)] = [
+        let rows: [(day: Int64, nextExpiryDay: Int64?, warning: String?)] = [
             (0, 30, nil), (22, 30, nil), (23, 30, "month at 1970-01-31T00:00:00.000Z"), (30, 365, nil),
             (364, 365, "year at 1971-01-01T00:00:00.000Z"), (365, nil, nil),
         ]
         for row in rows {
             let policy = try policy(day: row.day)
-            #expect(policy.nextExpiry?.milliseconds == row.next.map { $0 * Self.day }, "day \(row.day)")
+            #expect(policy.nextExpiry?.milliseconds == row.nextExpiryDay.map { $0 * Self.day }, "day \(row.day)")
             let warning = row.warning.map {
                 "tokens expire within 7 days: \($0); create new tokens with settingsd token create"
             }

@@ -17,7 +17,7 @@ final class ClusterNode: Sendable {
 
     /// - Parameters:
     ///   - directory: the directory for the local copy of the state.
-    ///   - messages: receives the messages of the log.
+    ///   - messages: receives the messages of the message log.
     init(
         _ endpoints: [String], in directory: TemporaryDirectory, writeTimeoutSeconds: UInt64 = 10,
         messages: EventLog? = nil, _ setOptions: (inout EtcdLog.Options) -> Void = { _ in }
@@ -69,7 +69,7 @@ final class ClusterNode: Sendable {
         request.requestKey = requestKey.flatMap { RequestKey($0) }
         // The store compares the digests of writes with the same request key. Here, all these writes count as equal.
         request.digest = requestKey
-        // Any size.
+        // The size is arbitrary.
         request.size = 100
         // Each `results` gets the result of one write, so all writes have the number 1.
         return store.enqueue(WriteID(low: 1), request, for: results)

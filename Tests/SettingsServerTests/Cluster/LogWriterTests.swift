@@ -15,7 +15,7 @@ import Testing
 struct LogWriterTests {
     private let etcd: EtcdCluster
     private let keys = LogKeys("settingsd/test")
-    /// The head, which identifies a batch, of the first batch of the log.
+    /// The head of the first batch of the log. A head identifies a batch.
     private let first: LogHead
     /// A state that is large enough for a snapshot with several parts.
     private let state: State

@@ -37,8 +37,8 @@ final class ScriptedLog: CommitLog {
     /// - Parameters:
     ///   - isGated: true if each flush waits for ``releaseFlush()``.
     ///   - isShared: true if other daemons add commits.
-    ///   - failsEveryNthFlush: `n` makes every nth flush fail, alternately with the outcomes `notDone` and `unknown`;
-    ///     nil makes only the flushes fail that ``failNextFlush(_:_:)`` requested.
+    ///   - failsEveryNthFlush: `n` makes every nth flush fail, alternately with the outcomes `notDone` and `unknown`.
+    ///     If this is nil, only the flushes fail for which the test has called ``failNextFlush(_:_:)``.
     init(isGated: Bool = false, isShared: Bool = false, failsEveryNthFlush: Int? = nil) {
         self.failsEveryNthFlush = failsEveryNthFlush
         self.isShared = isShared
