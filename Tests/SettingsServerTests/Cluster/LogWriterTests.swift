@@ -166,15 +166,15 @@ struct LogWriterTests {
     @Test("The parts of an interrupted snapshot are deleted by its daemon or by the next owner of the lock")
     func leftovers() throws {
         var client = makeClient()
-        // The daemon is cancelled before the second part.
-        var parts = 0
+        // `putSnapshot` calls `isCancelled` before each part. The second call stops it.
+        var calls = 0
         var lock = try #require(try SnapshotLock(&client, keys))
         #expect(throws: EtcdError.self) {
             try lock.putSnapshot(
                 state, at: first, replacing: nil, in: DataDirectory(directory.path),
                 isCancelled: {
-                    parts += 1
-                    return parts > 1
+                    calls += 1
+                    return calls > 1
                 }, &client)
         }
         #expect(try snapshotKeys(&client).count == 1)

@@ -39,12 +39,12 @@ struct LifecycleTests {
         #expect(lines.count { $0.contains("listening on") } == 1)
         #expect(lines.last?.hasSuffix(" info stopped") == true)
 
-        let (again, newPort) = try start(directory)
+        let (restarted, newPort) = try start(directory)
         let reader = try RawClient(port: newPort)
         try reader.send(request("GET /v1/suites/app/keys/n?raw HTTP/1.1\nHost: localhost\n\n"))
         #expect(try reader.readResponse().text == "42")
-        again.signal(SIGTERM)
-        #expect(try again.end().code == 0)
+        restarted.signal(SIGTERM)
+        #expect(try restarted.end().code == 0)
     }
 
     @Test

@@ -11,41 +11,44 @@ import Testing
 /// Writes that are decided while the log flushes earlier writes. If this flush fails, the writes are refused, too.
 @Suite(.ownThread)
 struct GenerationTests {
-    private let run: ScriptedStore
+    private let scripted: ScriptedStore
 
     init() throws {
-        run = try ScriptedStore()
+        scripted = try ScriptedStore()
     }
 
     /// Begins the flush of write 1, and waits until writes 2 to 5 are decided, each on the state after the previous
     /// write. The flush is still blocked.
     private func decideWritesDuringFlush() throws {
-        run.enqueue(try run.makeWrite(1, key: "a", value: 1, requestKey: "one"))
-        run.log.awaitFlushStart()
-        run.enqueue(
-            try run.makeWrite(2, key: "a", value: 2, requestKey: "two"), try run.makeWrite(3, key: "a", value: 2),
-            try run.makeWrite(4, key: "a", value: 3, guards: [.isAbsent]), try run.makeWrite(5, key: "b", value: 5))
-        run.awaitDecisions()
-        #expect(run.store.state.revision == .zero)
+        scripted.enqueue(try scripted.makeWrite(1, key: "a", value: 1, requestKey: "one"))
+        scripted.log.awaitFlushStart()
+        scripted.enqueue(
+            try scripted.makeWrite(2, key: "a", value: 2, requestKey: "two"),
+            try scripted.makeWrite(3, key: "a", value: 2),
+            try scripted.makeWrite(4, key: "a", value: 3, guards: [.isAbsent]),
+            try scripted.makeWrite(5, key: "b", value: 5))
+        scripted.awaitDecisions()
+        #expect(scripted.store.state.revision == .zero)
     }
 
     @Test("Writes that are decided during a flush share the next flush, and are answered after it")
     func decidedDuringFlush() throws {
         try decideWritesDuringFlush()
-        run.log.releaseFlush()
-        #expect(run.awaitFurtherResults(1).keys.sorted() == [1])
-        #expect(run.store.state.revision.number == 1)
-        run.log.releaseFlush()
-        let results = run.awaitFurtherResults(4)
-        #expect(run.results.order == [1, 2, 3, 4, 5])
+        scripted.log.releaseFlush()
+        #expect(scripted.awaitFurtherResults(1).keys.sorted() == [1])
+        #expect(scripted.store.state.revision.number == 1)
+        scripted.log.releaseFlush()
+        let results = scripted.awaitFurtherResults(4)
+        #expect(scripted.results.order == [1, 2, 3, 4, 5])
         #expect(results[2]?.setting?.previous?.value == 1)
         #expect(results[3]?.setting?.changed == false)
         #expect(results[4]?.problem?.code == .preconditionFailed)
         #expect(results[5]?.setting?.changed == true)
         // The second flush has the commits of writes 2 and 5. Write 3 changed nothing, and write 4 was refused.
         #expect(
-            run.log.flushedBatches.map(\.count) == [1, 2] && run.log.commitPredecessors.map(\.number) == [0, 1, 2])
-        #expect(run.store.state.revision.number == 3)
+            scripted.log.flushedBatches.map(\.count) == [1, 2]
+                && scripted.log.commitPredecessors.map(\.number) == [0, 1, 2])
+        #expect(scripted.store.state.revision.number == 3)
     }
 
     @Test(arguments: [CommitLogError.Outcome.unknown, .notDone])
@@ -53,34 +56,34 @@ struct GenerationTests {
         outcome: CommitLogError.Outcome
     ) throws {
         // The cause `full` gives the refusals the status 507.
-        run.log.failNextFlush(outcome, .full)
+        scripted.log.failNextFlush(outcome, .full)
         try decideWritesDuringFlush()
-        run.log.releaseFlush()
-        let results = run.awaitFurtherResults(5)
+        scripted.log.releaseFlush()
+        let results = scripted.awaitFurtherResults(5)
         #expect(results[1]?.problem?.outcome == (outcome == .unknown ? .unknown : .notDone))
         for id in 2...5 {
             #expect(results[id]?.problem?.outcome == .notDone && results[id]?.problem?.status == 507, "\(id)")
         }
-        #expect(run.store.state.revision == .zero && run.log.publishedRevisions.isEmpty)
+        #expect(scripted.store.state.revision == .zero && scripted.log.publishedRevisions.isEmpty)
 
         // The next write is decided on the published state, gets an unused revision, and is not recognised as a repeat.
-        run.log.releaseFlush()
-        run.enqueue(try run.makeWrite(6, key: "a", value: 2, requestKey: "two"))
-        let next = try #require(run.awaitFurtherResults(1)[6]?.setting)
+        scripted.log.releaseFlush()
+        scripted.enqueue(try scripted.makeWrite(6, key: "a", value: 2, requestKey: "two"))
+        let next = try #require(scripted.awaitFurtherResults(1)[6]?.setting)
         #expect(next.previous?.source == .unset && !next.isReplayed && next.revision.number > 3)
-        #expect(run.log.commitPredecessors == [.zero] && run.store.state.revision == next.revision)
+        #expect(scripted.log.commitPredecessors == [.zero] && scripted.store.state.revision == next.revision)
     }
 
     @Test(
         "A repeat that is decided during the flush of the first request has the outcome of the first request",
         arguments: [CommitLogError.Outcome.unknown, .notDone])
     func repeatDuringFlush(outcome: CommitLogError.Outcome) throws {
-        run.log.failNextFlush(outcome, .failed)
+        scripted.log.failNextFlush(outcome, .failed)
         try decideWritesDuringFlush()
-        run.enqueue(try run.makeWrite(6, key: "a", value: 1, requestKey: "one"))
-        run.awaitDecisions()
-        run.log.releaseFlush()
-        let results = run.awaitFurtherResults(6)
+        scripted.enqueue(try scripted.makeWrite(6, key: "a", value: 1, requestKey: "one"))
+        scripted.awaitDecisions()
+        scripted.log.releaseFlush()
+        let results = scripted.awaitFurtherResults(6)
         #expect(results[1]?.problem?.outcome == (outcome == .unknown ? .unknown : .notDone))
         #expect(results[6]?.problem?.outcome == results[1]?.problem?.outcome)
         #expect(results[5]?.problem?.outcome == .notDone)

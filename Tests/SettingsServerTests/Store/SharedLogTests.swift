@@ -13,10 +13,10 @@ import Testing
 /// `awaitFurtherResults` waits for a number of further results, and returns all results so far.
 @Suite(.ownThread)
 struct SharedLogTests {
-    private let run: ScriptedStore
+    private let scripted: ScriptedStore
 
     init() throws {
-        run = try ScriptedStore(ScriptedLog(isGated: true, isShared: true)) {
+        scripted = try ScriptedStore(ScriptedLog(isGated: true, isShared: true)) {
             $0.queueTimeout = 1_000_000_000  // one second
         }
     }
@@ -32,140 +32,143 @@ struct SharedLogTests {
     /// of the maintenance.
     private func performMaintenance() {
         let isDone = DispatchSemaphore(value: 0)
-        run.store.performMaintenance()
-        run.store.whenIdle { _ in isDone.signal() }
+        scripted.store.performMaintenance()
+        scripted.store.whenIdle { _ in isDone.signal() }
         isDone.patientWait()
     }
 
     @Test("A refusal waits for a flush, because another daemon may have committed")
     func refusals() throws {
-        run.enqueue(try run.makeWrite(1, key: "a", value: 1, guards: [.exists]))
-        run.log.awaitFlushStart()
-        #expect(run.results.order.isEmpty)
-        run.log.releaseFlush()
-        #expect(run.awaitFurtherResults(1)[1]?.problem?.code == .preconditionFailed)
+        scripted.enqueue(try scripted.makeWrite(1, key: "a", value: 1, guards: [.exists]))
+        scripted.log.awaitFlushStart()
+        #expect(scripted.results.order.isEmpty)
+        scripted.log.releaseFlush()
+        #expect(scripted.awaitFurtherResults(1)[1]?.problem?.code == .preconditionFailed)
     }
 
     @Test
     func `With a shared log, no write is decided while a flush runs`() throws {
-        try run.beginFlushOfWrite1()
-        run.enqueue(try run.makeWrite(2, key: "a", value: 1), try run.makeWrite(3, key: "a", value: 2))
-        run.log.releaseFlush()
-        #expect(run.awaitFurtherResults(1).keys.sorted() == [1])
-        run.log.releaseFlush()
-        #expect(run.awaitFurtherResults(2).count == 3)
-        #expect(run.log.flushedBatches.map(\.count) == [1, 2])
+        try scripted.beginFlushOfWrite1()
+        scripted.enqueue(try scripted.makeWrite(2, key: "a", value: 1), try scripted.makeWrite(3, key: "a", value: 2))
+        scripted.log.releaseFlush()
+        #expect(scripted.awaitFurtherResults(1).keys.sorted() == [1])
+        scripted.log.releaseFlush()
+        #expect(scripted.awaitFurtherResults(2).count == 3)
+        #expect(scripted.log.flushedBatches.map(\.count) == [1, 2])
     }
 
     @Test("Writes that were overtaken are decided again on the commits of the other daemon")
     func overtaken() throws {
-        run.enqueue(
-            try run.makeWrite(1, key: "a", value: 1, guards: [.isAbsent]), try run.makeWrite(2, key: "a", value: 2),
-            try run.makeWrite(3, key: "a", value: 0, requestKey: "k"))
-        run.log.awaitFlushStart()
+        scripted.enqueue(
+            try scripted.makeWrite(1, key: "a", value: 1, guards: [.isAbsent]),
+            try scripted.makeWrite(2, key: "a", value: 2),
+            try scripted.makeWrite(3, key: "a", value: 0, requestKey: "k"))
+        scripted.log.awaitFlushStart()
         // The other daemon has received the request of write 3 first.
-        run.log.addCommitOfOtherDaemon(
-            try commitOfOtherDaemon(.put("a", 0, requestKey: "k"), on: run.store.state, at: 7))
-        run.log.failNextFlush(.overtaken, .contended)
-        run.log.releaseFlush()
-        run.log.awaitFlushStart()
-        #expect(run.results.order.isEmpty)
-        #expect(run.store.state.revision == Revision(7), "the commit of the other daemon must be published")
-        run.log.releaseFlush()
-        let results = run.awaitFurtherResults(3)
+        scripted.log.addCommitOfOtherDaemon(
+            try commitOfOtherDaemon(.put("a", 0, requestKey: "k"), on: scripted.store.state, at: 7))
+        scripted.log.failNextFlush(.overtaken, .contended)
+        scripted.log.releaseFlush()
+        scripted.log.awaitFlushStart()
+        #expect(scripted.results.order.isEmpty)
+        #expect(scripted.store.state.revision == Revision(7), "the commit of the other daemon must be published")
+        scripted.log.releaseFlush()
+        let results = scripted.awaitFurtherResults(3)
         #expect(results[1]?.problem?.code == .preconditionFailed)
         #expect(results[2]?.setting?.previous?.value == 0)
         #expect(results[3]?.setting?.isReplayed == true && results[3]?.setting?.revision == Revision(7))
         // Only write 2 makes a commit.
-        #expect(run.log.commitPredecessors.map(\.number) == [7])
+        #expect(scripted.log.commitPredecessors.map(\.number) == [7])
     }
 
     @Test("Commits of other daemons are published without a write, and the next write is decided on these commits")
     func following() throws {
-        run.log.addCommitOfOtherDaemon(try commitOfOtherDaemon(.put("a", 1), on: run.store.state, at: 3))
+        scripted.log.addCommitOfOtherDaemon(try commitOfOtherDaemon(.put("a", 1), on: scripted.store.state, at: 3))
         performMaintenance()
-        #expect(run.store.state.revision == Revision(3))
-        run.log.addCommitOfOtherDaemon(try commitOfOtherDaemon(.put("b", 1), on: run.store.state, at: 4))
+        #expect(scripted.store.state.revision == Revision(3))
+        scripted.log.addCommitOfOtherDaemon(try commitOfOtherDaemon(.put("b", 1), on: scripted.store.state, at: 4))
         performMaintenance()
-        run.log.releaseFlush()
-        run.enqueue(try run.makeWrite(1, key: "a", value: 2))
-        #expect(run.awaitFurtherResults(1)[1]?.setting?.previous?.value == 1)
-        #expect(run.log.commitPredecessors.map(\.number) == [4])
+        scripted.log.releaseFlush()
+        scripted.enqueue(try scripted.makeWrite(1, key: "a", value: 2))
+        #expect(scripted.awaitFurtherResults(1)[1]?.setting?.previous?.value == 1)
+        #expect(scripted.log.commitPredecessors.map(\.number) == [4])
     }
 
     /// The decide stage refuses a write after 90 % of `queueTimeout`, so that the last tenth is left for the flush.
     @Test("If other daemons always commit first, a write is refused shortly before its deadline")
     func timeout() throws {
-        let start = run.time.clock.now()
-        try run.beginFlushOfWrite1()
-        run.enqueue(try run.makeWrite(2, key: "a", value: 1))
-        run.time.advance(nanoseconds: 800_000_000)
-        run.log.releaseFlush()
-        run.log.awaitFlushStart()
-        run.time.advance(nanoseconds: 150_000_000)
-        run.log.failNextFlush(.overtaken, .contended)
-        run.log.releaseFlush()
-        let problem = try #require(run.awaitFurtherResults(2)[2]?.problem)
+        let start = scripted.time.clock.now()
+        try scripted.beginFlushOfWrite1()
+        scripted.enqueue(try scripted.makeWrite(2, key: "a", value: 1))
+        scripted.time.advance(nanoseconds: 800_000_000)
+        scripted.log.releaseFlush()
+        scripted.log.awaitFlushStart()
+        scripted.time.advance(nanoseconds: 150_000_000)
+        scripted.log.failNextFlush(.overtaken, .contended)
+        scripted.log.releaseFlush()
+        let problem = try #require(scripted.awaitFurtherResults(2)[2]?.problem)
         #expect(problem.code == .overloaded && problem.outcome == .notDone)
         #expect(
-            run.log.deadlines == [start + 1_000_000_000, start + 1_000_000_000], "both writes arrived at the start")
+            scripted.log.deadlines == [start + 1_000_000_000, start + 1_000_000_000], "both writes arrived at the start"
+        )
     }
 
     @Test("All writes of an overtaken batch are decided again, also if the limit of a batch was lowered meanwhile")
     func loweredBatchLimit() throws {
-        try run.beginFlushOfWrite1()
-        run.enqueue(
-            try run.makeWrite(2, key: "b", value: 1), try run.makeWrite(3, key: "c", value: 1),
-            try run.makeWrite(4, key: "d", value: 1))
-        run.log.releaseFlush()
-        run.log.awaitFlushStart()
-        run.store.limits.batchCount = 1
-        run.log.failNextFlush(.overtaken, .contended)
+        try scripted.beginFlushOfWrite1()
+        scripted.enqueue(
+            try scripted.makeWrite(2, key: "b", value: 1), try scripted.makeWrite(3, key: "c", value: 1),
+            try scripted.makeWrite(4, key: "d", value: 1))
+        scripted.log.releaseFlush()
+        scripted.log.awaitFlushStart()
+        scripted.store.limits.batchCount = 1
+        scripted.log.failNextFlush(.overtaken, .contended)
         // The overtaken flush, and then at most one flush for each of the three writes.
-        for _ in 1...4 { run.log.releaseFlush() }
-        #expect(run.awaitFurtherResults(4).values.allSatisfy { $0.problem == nil })
-        #expect(run.results.order == [1, 2, 3, 4])
+        for _ in 1...4 { scripted.log.releaseFlush() }
+        #expect(scripted.awaitFurtherResults(4).values.allSatisfy { $0.problem == nil })
+        #expect(scripted.results.order == [1, 2, 3, 4])
     }
 
     @Test("A repeat of a request with an unknown outcome waits until the log knows the outcome")
     func repeatWaits() throws {
-        run.log.failNextFlush(.unknown, .failed)
-        run.enqueue(try run.makeWrite(1, key: "a", value: 1, requestKey: "k"))
-        run.log.releaseFlush()
-        #expect(run.awaitFurtherResults(1)[1]?.problem?.outcome == .unknown)
-        run.log.setHasUnresolvedBatch(true)
-        run.enqueue(try run.makeWrite(2, key: "a", value: 1, requestKey: "k"))
+        scripted.log.failNextFlush(.unknown, .failed)
+        scripted.enqueue(try scripted.makeWrite(1, key: "a", value: 1, requestKey: "k"))
+        scripted.log.releaseFlush()
+        #expect(scripted.awaitFurtherResults(1)[1]?.problem?.outcome == .unknown)
+        scripted.log.setHasUnresolvedBatch(true)
+        scripted.enqueue(try scripted.makeWrite(2, key: "a", value: 1, requestKey: "k"))
         performMaintenance()
-        #expect(run.results.order == [1])
+        #expect(scripted.results.order == [1])
 
-        // While the outcome of a batch is unknown, the log in etcd refuses all later batches. So this flush fails, too.
-        run.log.failNextFlush(.notDone, .failed)
-        run.log.releaseFlush()
-        run.enqueue(try run.makeWrite(3, key: "b", value: 1))
+        // While the outcome of a batch is unknown, the log in etcd refuses all later batches. The test does the same.
+        scripted.log.failNextFlush(.notDone, .failed)
+        scripted.log.releaseFlush()
+        scripted.enqueue(try scripted.makeWrite(3, key: "b", value: 1))
         #expect(
-            run.awaitFurtherResults(1)[3]?.problem?.outcome == .notDone, "a write without a request key does not wait")
+            scripted.awaitFurtherResults(1)[3]?.problem?.outcome == .notDone,
+            "a write without a request key does not wait")
 
         // The commit with the unknown outcome was stored.
-        run.log.addCommitOfOtherDaemon(
-            try commitOfOtherDaemon(.put("a", 1, requestKey: "k"), on: run.store.state, at: 1))
-        run.log.setHasUnresolvedBatch(false)
-        run.log.releaseFlush()
+        scripted.log.addCommitOfOtherDaemon(
+            try commitOfOtherDaemon(.put("a", 1, requestKey: "k"), on: scripted.store.state, at: 1))
+        scripted.log.setHasUnresolvedBatch(false)
+        scripted.log.releaseFlush()
         performMaintenance()
-        #expect(run.awaitFurtherResults(1)[2]?.setting?.isReplayed == true)
+        #expect(scripted.awaitFurtherResults(1)[2]?.setting?.isReplayed == true)
     }
 
     @Test
     func `A repeat is answered as unknown if the outcome of the first request stays unknown`() throws {
-        run.log.failNextFlush(.unknown, .failed)
-        run.enqueue(try run.makeWrite(1, key: "a", value: 1, requestKey: "k"))
-        run.log.releaseFlush()
-        _ = run.awaitFurtherResults(1)
-        run.log.setHasUnresolvedBatch(true)
-        run.enqueue(try run.makeWrite(2, key: "a", value: 1, requestKey: "k"))
+        scripted.log.failNextFlush(.unknown, .failed)
+        scripted.enqueue(try scripted.makeWrite(1, key: "a", value: 1, requestKey: "k"))
+        scripted.log.releaseFlush()
+        _ = scripted.awaitFurtherResults(1)
+        scripted.log.setHasUnresolvedBatch(true)
+        scripted.enqueue(try scripted.makeWrite(2, key: "a", value: 1, requestKey: "k"))
         performMaintenance()
-        run.time.advance(seconds: 1)
+        scripted.time.advance(seconds: 1)
         performMaintenance()
-        let problem = try #require(run.awaitFurtherResults(1)[2]?.problem)
+        let problem = try #require(scripted.awaitFurtherResults(1)[2]?.problem)
         #expect(problem.code == .storageFailed && problem.outcome == .unknown)
     }
 }

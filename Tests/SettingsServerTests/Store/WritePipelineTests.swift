@@ -62,66 +62,67 @@ struct ScriptedStore {
 struct WritePipelineTests {
     @Test("The writes that arrive during a flush share the next flush, and are not visible before its end")
     func groupCommit() throws {
-        let run = try ScriptedStore()
-        try run.beginFlushOfWrite1()
-        for id in 2...9 { run.enqueue(try run.makeWrite(id, key: "k\(id)", value: 1)) }
+        let scripted = try ScriptedStore()
+        try scripted.beginFlushOfWrite1()
+        for id in 2...9 { scripted.enqueue(try scripted.makeWrite(id, key: "k\(id)", value: 1)) }
         // The first slice may have begun before all eight writes were queued. The second slice has the remaining
         // writes.
-        for _ in 1...2 { run.awaitDecisions() }
-        #expect(run.store.state.revision == .zero)
-        run.log.releaseFlush()
-        #expect(run.awaitFurtherResults(1)[1]?.setting?.changed == true)
-        run.log.releaseFlush()
-        #expect(run.awaitFurtherResults(8).count == 9)
-        #expect(run.log.flushedBatches.map(\.count) == [1, 8])
-        #expect(run.store.state.revision == Revision(9))
+        for _ in 1...2 { scripted.awaitDecisions() }
+        #expect(scripted.store.state.revision == .zero)
+        scripted.log.releaseFlush()
+        #expect(scripted.awaitFurtherResults(1)[1]?.setting?.changed == true)
+        scripted.log.releaseFlush()
+        #expect(scripted.awaitFurtherResults(8).count == 9)
+        #expect(scripted.log.flushedBatches.map(\.count) == [1, 8])
+        #expect(scripted.store.state.revision == Revision(9))
     }
 
     @Test("After a failed sync, the published state is unchanged, the outcome is unknown, and no revision is reused")
     func unknownOutcome() throws {
-        let run = try ScriptedStore()
-        run.log.failNextFlush(.unknown, .failed)
-        run.enqueue(
-            try run.makeWrite(1, key: "a", value: 1), try run.makeWrite(2, key: "a", value: 1),
-            try run.makeWrite(3, key: "b", value: 2, guards: [.exists]),
-            try run.makeWrite(4, key: "c", value: 3))
-        run.log.releaseFlush()
-        let results = run.awaitFurtherResults(4)
+        let scripted = try ScriptedStore()
+        scripted.log.failNextFlush(.unknown, .failed)
+        scripted.enqueue(
+            try scripted.makeWrite(1, key: "a", value: 1), try scripted.makeWrite(2, key: "a", value: 1),
+            try scripted.makeWrite(3, key: "b", value: 2, guards: [.exists]),
+            try scripted.makeWrite(4, key: "c", value: 3))
+        scripted.log.releaseFlush()
+        let results = scripted.awaitFurtherResults(4)
         #expect(results[1]?.problem?.code == .storageFailed)
         #expect(results[1]?.problem?.outcome == .unknown)
         #expect(results[2]?.problem?.outcome == .notDone, "the answer 'nothing changed' depends on a lost commit")
         #expect(results[3]?.problem?.outcome == .notDone, "the refusal depends on a lost commit")
         #expect(results[4]?.problem?.outcome == .unknown)
-        #expect(run.store.state.revision == .zero)
-        #expect(run.log.publishedRevisions.isEmpty)
+        #expect(scripted.store.state.revision == .zero)
+        #expect(scripted.log.publishedRevisions.isEmpty)
 
-        run.enqueue(try run.makeWrite(5, key: "a", value: 7))
-        run.log.releaseFlush()
-        let next = try #require(run.awaitFurtherResults(1)[5]?.setting)
+        scripted.enqueue(try scripted.makeWrite(5, key: "a", value: 7))
+        scripted.log.releaseFlush()
+        let next = try #require(scripted.awaitFurtherResults(1)[5]?.setting)
         #expect(next.revision > Revision(2) ?? .zero, "the revisions 1 and 2 must not be used again")
         #expect(next.previous?.source == .unset)
-        #expect(run.log.commitPredecessors == [.zero], "the next commit must follow the last published commit")
+        #expect(scripted.log.commitPredecessors == [.zero], "the next commit must follow the last published commit")
     }
 
     @Test
     func `A refusal before the first commit of a failed batch keeps its answer`() throws {
-        let run = try ScriptedStore()
-        run.log.failNextFlush(.notDone, .full)
-        run.enqueue(
-            try run.makeWrite(1, key: "a", value: 1, guards: [.exists]), try run.makeWrite(2, key: "a", value: 1))
-        run.log.releaseFlush()
-        let results = run.awaitFurtherResults(2)
+        let scripted = try ScriptedStore()
+        scripted.log.failNextFlush(.notDone, .full)
+        scripted.enqueue(
+            try scripted.makeWrite(1, key: "a", value: 1, guards: [.exists]),
+            try scripted.makeWrite(2, key: "a", value: 1))
+        scripted.log.releaseFlush()
+        let results = scripted.awaitFurtherResults(2)
         #expect(results[1]?.problem?.code == .preconditionFailed)
         #expect(results[2]?.problem?.code == .insufficientStorage)
     }
 
     @Test("A full disk returns 507 with a known outcome")
     func full() throws {
-        let run = try ScriptedStore()
-        run.log.failNextFlush(.notDone, .full)
-        run.enqueue(try run.makeWrite(1, key: "a", value: 1))
-        run.log.releaseFlush()
-        let problem = try #require(run.awaitFurtherResults(1)[1]?.problem)
+        let scripted = try ScriptedStore()
+        scripted.log.failNextFlush(.notDone, .full)
+        scripted.enqueue(try scripted.makeWrite(1, key: "a", value: 1))
+        scripted.log.releaseFlush()
+        let problem = try #require(scripted.awaitFurtherResults(1)[1]?.problem)
         #expect(problem.status == 507)
         #expect(problem.code == .insufficientStorage)
         #expect(problem.outcome == .notDone)
@@ -132,29 +133,31 @@ struct WritePipelineTests {
     /// key.
     @Test("A repeated request gets the first answer, and a failed request is not remembered")
     func repeats() throws {
-        let run = try ScriptedStore()
-        run.log.failNextFlush(.notDone, .failed)
-        run.enqueue(try run.makeWrite(1, key: "a", value: 1, requestKey: "k"))
-        run.log.releaseFlush()
-        #expect(run.awaitFurtherResults(1)[1]?.problem != nil)
+        let scripted = try ScriptedStore()
+        scripted.log.failNextFlush(.notDone, .failed)
+        scripted.enqueue(try scripted.makeWrite(1, key: "a", value: 1, requestKey: "k"))
+        scripted.log.releaseFlush()
+        #expect(scripted.awaitFurtherResults(1)[1]?.problem != nil)
 
-        run.enqueue(
-            try run.makeWrite(2, key: "a", value: 1, requestKey: "k"),
-            try run.makeWrite(3, key: "a", value: 1, requestKey: "k"))
-        run.log.releaseFlush()
-        let results = run.awaitFurtherResults(2)
+        scripted.enqueue(
+            try scripted.makeWrite(2, key: "a", value: 1, requestKey: "k"),
+            try scripted.makeWrite(3, key: "a", value: 1, requestKey: "k"))
+        scripted.log.releaseFlush()
+        let results = scripted.awaitFurtherResults(2)
         #expect(results[2]?.setting?.isReplayed == false)
         #expect(results[3]?.setting?.isReplayed == true)
         #expect(results[3]?.setting?.revision == results[2]?.setting?.revision)
         #expect(results[3]?.setting?.previous == results[2]?.setting?.previous)
 
-        run.enqueue(try run.makeWrite(4, key: "a", value: 2, requestKey: "k"))
-        #expect(run.awaitFurtherResults(1)[4]?.problem?.code == .idempotencyMismatch)
+        scripted.enqueue(try scripted.makeWrite(4, key: "a", value: 2, requestKey: "k"))
+        #expect(scripted.awaitFurtherResults(1)[4]?.problem?.code == .idempotencyMismatch)
 
-        run.log.failNextFlush(.notDone, .failed)
-        run.enqueue(try run.makeWrite(5, key: "b", value: 1), try run.makeWrite(6, key: "a", value: 1, requestKey: "k"))
-        run.log.releaseFlush()
-        #expect(run.awaitFurtherResults(2)[6]?.setting?.isReplayed == true, "the first commit is durable")
+        scripted.log.failNextFlush(.notDone, .failed)
+        scripted.enqueue(
+            try scripted.makeWrite(5, key: "b", value: 1),
+            try scripted.makeWrite(6, key: "a", value: 1, requestKey: "k"))
+        scripted.log.releaseFlush()
+        #expect(scripted.awaitFurtherResults(2)[6]?.setting?.isReplayed == true, "the first commit is durable")
     }
 
     @Test
@@ -174,35 +177,35 @@ struct WritePipelineTests {
 
     @Test("Writes of many threads are each decided once")
     func contended() throws {
-        let run = try ScriptedStore(ScriptedLog())
-        let writes = try (0..<400).map { try run.makeWrite($0, key: "a", value: .integer(Int64($0))) }
-        DispatchQueue.concurrentPerform(iterations: 8) { [store = run.store] thread in
+        let scripted = try ScriptedStore(ScriptedLog())
+        let writes = try (0..<400).map { try scripted.makeWrite($0, key: "a", value: .integer(Int64($0))) }
+        DispatchQueue.concurrentPerform(iterations: 8) { [store = scripted.store] thread in
             for number in stride(from: thread, to: writes.count, by: 8) {
                 if !store.enqueue([writes[number]]).isEmpty {
                     Issue.record("the queue has no room for write \(number)")
                 }
             }
         }
-        #expect(run.awaitFurtherResults(400).count == 400)
-        #expect(run.log.flushedBatches.flatMap(\.self).map(\.revision.number) == Array(1...400))
-        #expect(run.log.commitPredecessors.map(\.number) == Array(0..<400))
-        #expect(run.store.state.revision.number == 400)
+        #expect(scripted.awaitFurtherResults(400).count == 400)
+        #expect(scripted.log.flushedBatches.flatMap(\.self).map(\.revision.number) == Array(1...400))
+        #expect(scripted.log.commitPredecessors.map(\.number) == Array(0..<400))
+        #expect(scripted.store.state.revision.number == 400)
     }
 
     @Test("A write that waited too long is refused as overloaded and not done")
     func queueTimeout() throws {
-        let run = try ScriptedStore {
+        let scripted = try ScriptedStore {
             $0.queueTimeout = 1_000_000_000  // one second
             $0.batchCount = 1
         }
-        try run.beginFlushOfWrite1()
-        run.enqueue(try run.makeWrite(2, key: "a", value: 1), try run.makeWrite(3, key: "b", value: 1))
-        run.awaitDecisions()
+        try scripted.beginFlushOfWrite1()
+        scripted.enqueue(try scripted.makeWrite(2, key: "a", value: 1), try scripted.makeWrite(3, key: "b", value: 1))
+        scripted.awaitDecisions()
         // Write 2 is decided while the flush of write 1 runs. Write 3 is queued.
-        run.time.advance(seconds: 2)
-        run.log.releaseFlush()
-        run.log.releaseFlush()
-        let results = run.awaitFurtherResults(3)
+        scripted.time.advance(seconds: 2)
+        scripted.log.releaseFlush()
+        scripted.log.releaseFlush()
+        let results = scripted.awaitFurtherResults(3)
         #expect(results[2]?.problem == nil)
         let problem = try #require(results[3]?.problem)
         #expect(problem.code == .overloaded && problem.outcome == .notDone && problem.retryAfterMs != nil)
@@ -210,56 +213,56 @@ struct WritePipelineTests {
 
     @Test("A batch has at most the configured number of writes")
     func batchSize() throws {
-        let run = try ScriptedStore { $0.batchCount = 2 }
-        try run.beginFlushOfWrite1()
-        for id in 2...7 { run.enqueue(try run.makeWrite(id, key: "a", value: .integer(Int64(id)))) }
-        for _ in 1...7 { run.log.releaseFlush() }
-        #expect(run.awaitFurtherResults(7)[7]?.setting?.changed == true)
-        #expect(run.results.order == Array(1...7) && run.log.flushedBatches.allSatisfy { $0.count <= 2 })
+        let scripted = try ScriptedStore { $0.batchCount = 2 }
+        try scripted.beginFlushOfWrite1()
+        for id in 2...7 { scripted.enqueue(try scripted.makeWrite(id, key: "a", value: .integer(Int64(id)))) }
+        for _ in 1...7 { scripted.log.releaseFlush() }
+        #expect(scripted.awaitFurtherResults(7)[7]?.setting?.changed == true)
+        #expect(scripted.results.order == Array(1...7) && scripted.log.flushedBatches.allSatisfy { $0.count <= 2 })
     }
 
     @Test("A full queue refuses a write at once")
     func fullQueue() throws {
-        let run = try ScriptedStore {
+        let scripted = try ScriptedStore {
             $0.waitingBytes = 250
             $0.batchCount = 1
         }
-        try run.beginFlushOfWrite1()
+        try scripted.beginFlushOfWrite1()
         // One further write is decided while the flush runs. Two writes of 100 bytes fill the queue.
-        run.enqueue(try run.makeWrite(2, key: "a", value: 1))
-        run.awaitDecisions()
-        run.enqueue(try run.makeWrite(3, key: "b", value: 1), try run.makeWrite(4, key: "c", value: 1))
-        let refused = try #require(run.store.enqueue([try run.makeWrite(5, key: "d", value: 1)]).first)
+        scripted.enqueue(try scripted.makeWrite(2, key: "a", value: 1))
+        scripted.awaitDecisions()
+        scripted.enqueue(try scripted.makeWrite(3, key: "b", value: 1), try scripted.makeWrite(4, key: "c", value: 1))
+        let refused = try #require(scripted.store.enqueue([try scripted.makeWrite(5, key: "d", value: 1)]).first)
         #expect(refused.id.number == 5 && refused.problem?.code == .overloaded && refused.problem?.outcome == .notDone)
-        for _ in 1...4 { run.log.releaseFlush() }
-        #expect(run.awaitFurtherResults(4).count == 4)
+        for _ in 1...4 { scripted.log.releaseFlush() }
+        #expect(scripted.awaitFurtherResults(4).count == 4)
     }
 
     @Test("Cheap writes go before a costly write, and a stopping store refuses costly writes")
     func costlyWrites() throws {
-        let run = try ScriptedStore { $0.batchCount = 1 }
-        try run.beginFlushOfWrite1()
+        let scripted = try ScriptedStore { $0.batchCount = 1 }
+        try scripted.beginFlushOfWrite1()
         // Write 3 is costly, because deciding it is estimated to take 50 ms.
-        run.enqueue(
-            try run.makeWrite(2, key: "ahead", value: 1),
-            try run.makeWrite(3, key: "long", value: 1, estimatedTime: 50_000_000),
-            try run.makeWrite(4, key: "a", value: 1), try run.makeWrite(5, key: "b", value: 1))
-        for _ in 1...5 { run.log.releaseFlush() }
-        #expect(run.awaitFurtherResults(5).count == 5)
-        #expect(run.results.order == [1, 2, 4, 5, 3])
+        scripted.enqueue(
+            try scripted.makeWrite(2, key: "ahead", value: 1),
+            try scripted.makeWrite(3, key: "long", value: 1, estimatedTime: 50_000_000),
+            try scripted.makeWrite(4, key: "a", value: 1), try scripted.makeWrite(5, key: "b", value: 1))
+        for _ in 1...5 { scripted.log.releaseFlush() }
+        #expect(scripted.awaitFurtherResults(5).count == 5)
+        #expect(scripted.results.order == [1, 2, 4, 5, 3])
         // Each flush has signalled its start. Consumes the signals of writes 2 to 5.
-        for _ in 2...5 { run.log.awaitFlushStart() }
+        for _ in 2...5 { scripted.log.awaitFlushStart() }
 
-        run.enqueue(try run.makeWrite(6, key: "first", value: 2))
-        run.log.awaitFlushStart()
-        run.enqueue(try run.makeWrite(7, key: "ahead", value: 2))
-        run.awaitDecisions()
-        run.store.refuseCostlyWrites()
-        run.enqueue(
-            try run.makeWrite(8, key: "long", value: 2, estimatedTime: 50_000_000),
-            try run.makeWrite(9, key: "a", value: 2))
-        for _ in 1...3 { run.log.releaseFlush() }
-        let results = run.awaitFurtherResults(4)
+        scripted.enqueue(try scripted.makeWrite(6, key: "first", value: 2))
+        scripted.log.awaitFlushStart()
+        scripted.enqueue(try scripted.makeWrite(7, key: "ahead", value: 2))
+        scripted.awaitDecisions()
+        scripted.store.refuseCostlyWrites()
+        scripted.enqueue(
+            try scripted.makeWrite(8, key: "long", value: 2, estimatedTime: 50_000_000),
+            try scripted.makeWrite(9, key: "a", value: 2))
+        for _ in 1...3 { scripted.log.releaseFlush() }
+        let results = scripted.awaitFurtherResults(4)
         #expect(results[8]?.problem?.code == .shuttingDown && results[8]?.problem?.outcome == .notDone)
         #expect(results[9]?.problem == nil)
     }
@@ -267,33 +270,33 @@ struct WritePipelineTests {
     @Test("The store is busy if its queued writes take long, not if there are many")
     func busy() throws {
         // The store is busy if deciding the queued writes takes more than 60 ms.
-        let run = try ScriptedStore { $0.batchCount = 1 }
-        try run.beginFlushOfWrite1()
-        #expect(!run.store.isBusy)
-        for id in 2...100 { run.enqueue(try run.makeWrite(id, key: "k\(id)", value: 1)) }
-        #expect(!run.store.isBusy)
-        run.enqueue(try run.makeWrite(101, key: "long", value: 1, estimatedTime: 70_000_000))
-        #expect(run.store.isBusy)
-        for _ in 1...101 { run.log.releaseFlush() }
-        #expect(run.awaitFurtherResults(101).count == 101)
-        try eventually { !run.store.isBusy }
+        let scripted = try ScriptedStore { $0.batchCount = 1 }
+        try scripted.beginFlushOfWrite1()
+        #expect(!scripted.store.isBusy)
+        for id in 2...100 { scripted.enqueue(try scripted.makeWrite(id, key: "k\(id)", value: 1)) }
+        #expect(!scripted.store.isBusy)
+        scripted.enqueue(try scripted.makeWrite(101, key: "long", value: 1, estimatedTime: 70_000_000))
+        #expect(scripted.store.isBusy)
+        for _ in 1...101 { scripted.log.releaseFlush() }
+        #expect(scripted.awaitFurtherResults(101).count == 101)
+        try eventually { !scripted.store.isBusy }
     }
 
     @Test("The idle handler is called after each write has its result")
     func idle() throws {
-        let run = try ScriptedStore()
-        try run.beginFlushOfWrite1()
-        run.enqueue(try run.makeWrite(2, key: "a", value: 1))
+        let scripted = try ScriptedStore()
+        try scripted.beginFlushOfWrite1()
+        scripted.enqueue(try scripted.makeWrite(2, key: "a", value: 1))
         let (revisions, isCalled) = (EventLog(), DispatchSemaphore(value: 0))
-        run.store.whenIdle { state in
+        scripted.store.whenIdle { state in
             revisions.add("\(state.revision)")
             isCalled.signal()
         }
-        run.log.releaseFlush()
-        run.log.releaseFlush()
+        scripted.log.releaseFlush()
+        scripted.log.releaseFlush()
         isCalled.patientWait()
         #expect(revisions.all == ["2"])
-        #expect(run.results.order == [1, 2])
+        #expect(scripted.results.order == [1, 2])
     }
 
     @Test("A write whose values take long to validate is accepted")

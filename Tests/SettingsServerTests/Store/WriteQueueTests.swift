@@ -132,7 +132,7 @@ struct WriteQueueTests {
 
     @Test("The queue refuses writes beyond its limit, and a client's writes beyond half of it while other clients wait")
     func sizeLimits() throws {
-        // Each write has 100 bytes, except write 11.
+        // Write 11 has 200 bytes, and each other write has 100 bytes.
         let tested = Queue()
         let (one, other) = (ClientKey.caller("one"), ClientKey.caller("other"))
         for id in 1...6 { #expect(tested.append(try makeWrite(id, of: one), within: 1000), "no other client waits") }
