@@ -32,13 +32,13 @@ struct SocketActivationTests {
     @Test("Sockets of the service manager replace the option `listen`, and their waiting connections survive a restart")
     func handedOver() throws {
         let path = directory.path + "/socket"
-        let port = try Listener(.resolve("127.0.0.1", port: 0)[0])
-        let file = try Listener(.unix(path: path))
-        let addresses = [RawAddress.ipv4(port.address.port), .unix(path)]
+        let tcpListener = try Listener(.resolve("127.0.0.1", port: 0)[0])
+        let unixListener = try Listener(.unix(path: path))
+        let addresses = [RawAddress.ipv4(tcpListener.address.port), .unix(path)]
         var waiting = try addresses.map(send)
         for _ in 0..<2 {
             let process = try start(
-                [port.descriptor, file.descriptor], options: ["--listen", "unix:/nonexistent/socket"])
+                [tcpListener.descriptor, unixListener.descriptor], options: ["--listen", "unix:/nonexistent/socket"])
             for client in waiting { #expect(try client.readResponse().status == 200) }
             _ = try process.line(containing: "listening on unix:\(path)")
             process.signal(SIGTERM)
@@ -47,21 +47,21 @@ struct SocketActivationTests {
             #expect(access(path, F_OK) == 0)
             waiting = try addresses.map(send)
         }
-        withExtendedLifetime((port, file)) {}
+        withExtendedLifetime((tcpListener, unixListener)) {}
     }
 
     @Test("Sockets for another process are ignored")
     func otherProcess() throws {
-        let port = try Listener(.resolve("127.0.0.1", port: 0)[0])
-        let process = try start([port.descriptor], process: "1", options: ["--listen", "127.0.0.1:0"])
+        let tcpListener = try Listener(.resolve("127.0.0.1", port: 0)[0])
+        let process = try start([tcpListener.descriptor], process: "1", options: ["--listen", "127.0.0.1:0"])
         let line = try process.line(containing: "listening on")
-        #expect(!line.hasSuffix(":\(port.address.port)"))
+        #expect(!line.hasSuffix(":\(tcpListener.address.port)"))
     }
 
     @Test("Sockets on a network address require access control")
     func exposure() throws {
-        let port = try Listener(.resolve("0.0.0.0", port: 0)[0])
-        let end = try start([port.descriptor], options: ["--log", "error"]).end()
+        let tcpListener = try Listener(.resolve("0.0.0.0", port: 0)[0])
+        let end = try start([tcpListener.descriptor], options: ["--log", "error"]).end()
         #expect(end.code == 78)
         #expect(end.errors.contains("is open to the network"), "\(end.errors)")
     }

@@ -98,7 +98,7 @@ struct ConnectionTests {
         client.reset()
         #expect(server.script.log.wait(for: "closed"))
         // The ticket of the closed connection stays invalid after another connection has taken its slot. So the first
-        // answer below, to the older request, has no effect.
+        // call of `answer`, which answers the older request, has no effect.
         let other = try server.connect()
         try other.send(get("/later"))
         #expect(server.script.log.wait(for: "handled /later", times: 2))

@@ -62,8 +62,8 @@ struct DeadlineWheelTests {
                     #expect(expectedTicks.removeValue(forKey: identifier) == tick, "seed \(seed)")
                 }
             }
-            let late = expectedTicks.values.contains { ($0 + 1) * tickLength <= now }
-            #expect(!late, "seed \(seed)")
+            let hasMissedDeadline = expectedTicks.values.contains { ($0 + 1) * tickLength <= now }
+            #expect(!hasMissedDeadline, "seed \(seed)")
         }
     }
 }

@@ -56,7 +56,7 @@ struct ListenAddressTests {
     }
 
     @Test(.enabled(if: hasIPv6))
-    func `A port in use in one family is reported, and released in the other family`() throws {
+    func `A port that is in use in one family is reported, and the port of the other family is released`() throws {
         let taken = try #require(try Listener.open(.tcp(host: "::1", port: 0)).first)
         let port = taken.address.port
         let error = #expect(throws: ListenError.self) { try Listener.open(Self.bothFamilies(port: port)) }

@@ -54,7 +54,7 @@ struct PipeliningTests {
     }
 
     @Test
-    func `After an answer that closes the connection, requests that were received before are still answered`() throws {
+    func `Requests that arrived before an answer that closes the connection are still answered`() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/later1") + get("/later2") + get("/last") + get("/later3"))

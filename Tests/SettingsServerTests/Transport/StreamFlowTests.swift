@@ -10,6 +10,7 @@ import Testing
 /// resets a connection if more than `streamBytes` of its stream are unsent for `streamTime` nanoseconds.
 @Suite(.ownThread)
 struct StreamFlowTests {
+    /// The bytes of one push.
     private static let piece = [UInt8](repeating: 0x2E, count: 64 * 1024)
 
     /// Connects, and begins a stream as the answer to the last request.
