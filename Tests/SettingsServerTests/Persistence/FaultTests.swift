@@ -129,11 +129,11 @@ struct FaultTests {
             return harness
         }
         let faultless = try crashedHarness()
-        let before = faultless.disk.calls
+        let firstCallOfStart = faultless.disk.calls
         try faultless.open()
         let expected = try #require(faultless.newestState)
         for (number, fault) in Self.faults.enumerated() {
-            for call in before..<faultless.disk.calls where FuzzBudget.includes(case: call + number) {
+            for call in firstCallOfStart..<faultless.disk.calls where FuzzBudget.includes(case: call + number) {
                 let title = "seed 9, \(durability.rawValue), \(fault) at call \(call)"
                 let harness = try crashedHarness()
                 harness.disk.plan(fault, at: call)
