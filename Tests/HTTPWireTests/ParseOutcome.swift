@@ -15,14 +15,14 @@ enum ParseOutcome: Equatable, Sendable {
         if case .refused(let error) = self { error } else { nil }
     }
 
-    /// Parses the bytes in pieces: first up to each of the counts, and then completely.
+    /// Parses prefixes of the bytes, whose lengths are the counts, and then all bytes. Ends when a request is complete.
     init(of bytes: [UInt8], dividedAt counts: some Sequence<Int> = [], limits: MessageLimits = MessageLimits()) {
         var parser = MessageParser(limits: limits)
         do throws(MessageError) {
             for count in counts {
-                let piece = bytes.span.extracting(0..<count)
-                if try parser.parse(piece) {
-                    self = ParsedRequest(parser, piece).map(ParseOutcome.request) ?? .needsMore
+                let received = bytes.span.extracting(0..<count)
+                if try parser.parse(received) {
+                    self = ParsedRequest(parser, received).map(ParseOutcome.request) ?? .needsMore
                     return
                 }
             }

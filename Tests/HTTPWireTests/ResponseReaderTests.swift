@@ -91,15 +91,16 @@ struct ResponseReaderTests {
     func `A response is parsed to the same result with any division of its bytes`(row: Case) throws {
         let bytes = Array(row.text.utf8)
         /// `hasExcess` is true if the part that completes the response has bytes after the response.
-        func check(_ parts: [ArraySlice<UInt8>], hasExcess: Bool, _ how: String) throws {
-            #expect(try (feed(parts).response == nil) == row.needsEnd, "\(how)")
+        func check(_ parts: [ArraySlice<UInt8>], hasExcess: Bool, _ division: String) throws {
+            #expect(try (feed(parts).response == nil) == row.needsEnd, "\(division)")
             let outcome = try feed(parts, connectionEnds: true)
-            var response = try #require(outcome.response, "\(how)")
+            var response = try #require(outcome.response, "\(division)")
             #expect(
-                response.fields.all.map { "\($0.name): \($0.value)" } == row.fields.map { "\($0): \($1)" }, "\(how)")
+                response.fields.all.map { "\($0.name): \($0.value)" } == row.fields.map { "\($0): \($1)" },
+                "\(division)")
             response.fields = FieldBlock()
-            #expect(response == row.response, "\(how)")
-            #expect(outcome.hasExcess == hasExcess, "\(how)")
+            #expect(response == row.response, "\(division)")
+            #expect(outcome.hasExcess == hasExcess, "\(division)")
         }
         let length = bytes.count - row.rest.utf8.count
         for position in 0...bytes.count {

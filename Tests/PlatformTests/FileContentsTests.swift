@@ -47,7 +47,7 @@ struct FileContentsTests {
     }
 
     @Test
-    func `A read of a missing regular file throws the code of the system`() {
+    func `A read of a missing regular file throws the failed call and its error code`() {
         let path = directory.path + "/missing"
         #expect(throws: UnreadableFile.failed(SystemError(call: "stat", code: ENOENT))) {
             try FileContents.readRegularFile(path, upTo: 100)
@@ -55,7 +55,7 @@ struct FileContentsTests {
     }
 
     @Test
-    func `A read of a missing file throws the call and the code of the system`() {
+    func `A read of a missing file throws the failed call and its error code`() {
         let path = directory.path + "/missing"
         #expect(throws: SystemError(call: "open", code: ENOENT)) { try FileContents.read(path) }
     }

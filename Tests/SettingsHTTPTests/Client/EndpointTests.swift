@@ -142,9 +142,9 @@ struct EndpointTests {
         #expect(refusalCode(.ifAbsent) == .preconditionFailed)
         #expect(refusalCode(.ifUnchanged(since: .zero)) == .preconditionFailed)
         #expect(refusalCode(WriteOptions(ifNoneMatch: .tag(EntityTag(first.revision)))) == .preconditionFailed)
-        let dry = try client.send(
+        let dryRun = try client.send(
             .set(names.launchCount, to: 2, in: names.app, WriteOptions(ifMatch: .any, isDryRun: true)))
-        #expect(dry.isDryRun && dry.value == 2 && dry.changed == true)
+        #expect(dryRun.isDryRun && dryRun.value == 2 && dryRun.changed == true)
         #expect(refusalCode(.ifUnchanged(since: first.revision)) == nil)
         let locked = try KeyName("locked")
         let refused = #expect(throws: SettingsError.self) { try client.send(.set(locked, to: true, in: names.app)) }

@@ -26,7 +26,8 @@ struct UnknownOutcomeTests {
         return (Store(recovered.state, log: log) { Timestamp(milliseconds: 1000) }, log)
     }
 
-    /// Writes a setting, and waits for the result. All writes have the number 1, for which `results` has the last result.
+    /// Writes a setting, and waits for the result. All writes have the number 1, for which `results` has the last
+    /// result.
     private func write(
         _ action: Transaction.Operation.Action, _ key: String, guards: [WriteGuard] = [], on store: Store
     ) throws -> WriteResult? {
