@@ -111,9 +111,7 @@ struct LargeBodyTests {
     private static let admittedCount = 13
     private static let megabyte = "\"" + String(repeating: "a", count: 1_000_000) + "\""
 
-    @Test(
-        "While large bodies use the memory share of a client, a small body is accepted, and another large body waits"
-    )
+    @Test("While a client uses half of the memory for bodies, a small body is accepted, and another large body waits")
     func waitingBytes() throws {
         let time = ManualClock()
         let server = try APIServer(clock: time.clock)
@@ -141,9 +139,7 @@ struct LargeBodyTests {
         #expect(try other.exchange(Self.put("app/keys/late", Self.megabyte)).status == 201)
     }
 
-    @Test(
-        "The body of a second client is parsed before the later bodies of a client that uses its whole share of memory"
-    )
+    @Test("A body of a second client is parsed before the later bodies of a client that has used up its memory")
     func fairness() throws {
         let server = try APIServer()
         // The test is a trusted proxy, so `X-Forwarded-For` determines the client.
@@ -151,8 +147,8 @@ struct LargeBodyTests {
         policies.proxies.ranges = [try #require(AddressRange("127.0.0.1"))]
         server.policies.replacePolicies(with: policies)
         server.blockParsing()
-        let many = try (0..<Self.admittedCount).map { _ in try server.connect() }
-        for (number, client) in many.enumerated() {
+        let firstClientConnections = try (0..<Self.admittedCount).map { _ in try server.connect() }
+        for (number, client) in firstClientConnections.enumerated() {
             try client.send(Self.put("many/keys/k\(number)", Self.megabyte, "X-Forwarded-For: 192.0.2.1\r\n"))
             try server.awaitQueuedJobs(number + 1)
         }
@@ -167,7 +163,7 @@ struct LargeBodyTests {
         // The scheduler takes one body of each client in turn, so the body of the second client is parsed second.
         #expect(try JSONValue(parsing: other.readResponse().text)["revision"] == 2)
         try further.send(String(request.dropFirst(100_000)))
-        for client in many + [further] { #expect(try client.readResponse().status == 201) }
+        for client in firstClientConnections + [further] { #expect(try client.readResponse().status == 201) }
     }
 
     @Test("A large write whose connection closes before its body is parsed has no effect")

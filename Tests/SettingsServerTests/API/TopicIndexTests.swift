@@ -73,9 +73,11 @@ struct TopicIndexTests {
             let commit = try commit(&random)
             var found: [ObjectIdentifier: Topic] = [:]
             index.collectTopics(matching: 0..<commit.changes.count, of: commit, into: &found)
-            let woken = found.values.flatMap(\.members)
-            let wanted = watchers.filter { $0.topic.subject.matches(commit) }.map(\.ticket)
-            #expect(woken.count == wanted.count && Set(woken) == Set(wanted), "seed \(seed), step \(step)")
+            let foundTickets = found.values.flatMap(\.members)
+            let expectedTickets = watchers.filter { $0.topic.subject.matches(commit) }.map(\.ticket)
+            #expect(
+                foundTickets.count == expectedTickets.count && Set(foundTickets) == Set(expectedTickets),
+                "seed \(seed), step \(step)")
         }
         for position in watchers.indices.reversed() {
             let last = watchers[position]

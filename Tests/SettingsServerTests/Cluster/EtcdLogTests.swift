@@ -87,8 +87,9 @@ struct EtcdLogTests {
             "the other daemon has set `a` to 2"
         )
         #expect(try one.write(.set(1), to: "a", guards: [.exists]).setting?.changed == false)
-        let again = try other.write(.set(2), to: "a", requestKey: "k1")
-        #expect(again.setting?.revision == Revision(2), "the repeated request must get the first answer: \(again)")
+        let repeated = try other.write(.set(2), to: "a", requestKey: "k1")
+        #expect(
+            repeated.setting?.revision == Revision(2), "the repeated request must get the first answer: \(repeated)")
         try eventually { one.store.state.cursor == other.store.state.cursor }
         #expect(one.description == other.description)
     }
@@ -175,8 +176,10 @@ struct EtcdLogTests {
         #expect(answer.setting?.isReplayed == true && answer.setting?.revision == Revision(2), "\(answer)")
         #expect(try one.value("a") == 2)
         etcd.signal(0, SIGSTOP)
-        let again = try one.write(.change(.add(.integer(1))), to: "a", requestKey: "k")
-        #expect(again.setting?.revision == Revision(2), "the daemon must answer a known outcome without etcd: \(again)")
+        let repeated = try one.write(.change(.add(.integer(1))), to: "a", requestKey: "k")
+        #expect(
+            repeated.setting?.revision == Revision(2),
+            "the daemon must answer a known outcome without etcd: \(repeated)")
         etcd.signal(0, SIGCONT)
     }
 

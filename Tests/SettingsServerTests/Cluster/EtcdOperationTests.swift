@@ -45,16 +45,16 @@ struct EtcdOperationTests {
     func noSpace() throws {
         let etcd = try EtcdCluster(options: ["--quota-backend-bytes", "8388608"])
         let node = try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
-        var last: Int64 = 0
+        var number: Int64 = 0
         var problem: Problem?
         while problem == nil {
-            last += 1
-            let text = "\(last)" + String(repeating: "x", count: 500_000)
+            number += 1
+            let text = "\(number)" + String(repeating: "x", count: 500_000)
             problem = try node.write(.set(.string(text)), to: "a").problem
-            try #require(last < 100)
+            try #require(number < 100)
         }
         #expect(problem?.code == .insufficientStorage && problem?.outcome == .notDone, "\(String(describing: problem))")
-        #expect(try node.value("a")?.string?.hasPrefix("\(last - 1)x") ?? false)
+        #expect(try node.value("a")?.string?.hasPrefix("\(number - 1)x") ?? false)
         // A write with a false condition only reads etcd. Reads and lease renewals succeed without space, so their
         // success must not end the refusal of writes.
         #expect(try node.write(.set(.string("small")), to: "b", guards: [.exists]).problem?.code == .preconditionFailed)

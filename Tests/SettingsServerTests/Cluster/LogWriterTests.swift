@@ -144,16 +144,16 @@ struct LogWriterTests {
         #expect(try SnapshotLock(&client, keys) == nil)
         // Deletes the lock, as etcd does when a lease expires.
         _ = try client.call(EtcdTransaction(success: [.delete(keys.snapshotLock)]), by: deadline())
-        var next = try #require(try SnapshotLock(&client, keys))
+        var nextLock = try #require(try SnapshotLock(&client, keys))
         let error = #expect(throws: EtcdError.self) {
             try lock.putSnapshot(
                 state, at: first, replacing: nil, in: DataDirectory(directory.path), isCancelled: { false }, &client)
         }
         #expect(error?.description.contains("another daemon") ?? false)
         lock.release(keeping: nil, &client, by: deadline())
-        try next.putSnapshot(
+        try nextLock.putSnapshot(
             state, at: first, replacing: nil, in: DataDirectory(directory.path), isCancelled: { false }, &client)
-        next.release(keeping: nil, &client, by: deadline())
+        nextLock.release(keeping: nil, &client, by: deadline())
         let pointer = try #require(try client.readSnapshotPointer(keys, by: deadline()))
         #expect(try snapshotKeys(&client).count == pointer.parts)
         let limits = History.Limits()
@@ -184,9 +184,9 @@ struct LogWriterTests {
         // A daemon deletes the parts of an interrupted snapshot before it puts the first part of its own snapshot.
         let leftoverPart = keys.snapshotPart(0, of: "killed")
         _ = try client.call(EtcdTransaction(success: [.put(leftoverPart, [1])]), by: deadline())
-        var next = try #require(try SnapshotLock(&client, keys))
+        var nextLock = try #require(try SnapshotLock(&client, keys))
         #expect(throws: EtcdError.self) {
-            try next.putSnapshot(
+            try nextLock.putSnapshot(
                 state, at: first, replacing: nil, in: DataDirectory(directory.path), isCancelled: { true }, &client)
         }
         #expect(try snapshotKeys(&client).isEmpty)

@@ -80,8 +80,8 @@ struct ConfigurationFileTests {
         configuration.loops = 2
         configuration.hosts = ["a.example"]
         configuration.transport.headTime = 3 * TransportLimits.second
-        let again = try read(configuration.document.text(style: .pretty))
-        #expect(again.document == configuration.document)
+        let reread = try read(configuration.document.text(style: .pretty))
+        #expect(reread.document == configuration.document)
         #expect(try read(Configuration().document.text()).document == Configuration().document)
     }
 

@@ -87,8 +87,8 @@ struct DamagedDirectoryTests {
         // The names of files contain revisions up to 8, so the new epoch begins after them even if no commit was kept.
         #expect(recovered.state.revision.number >= Recovery.epochRevisionGap + 8)
         #expect(recovered.state.epoch != states[12]?.epoch && recovered.notes.isEmpty, "\(recovered.notes)")
-        let again = try DirectoryRepair(folder.directory, apply: false, newEpoch: folder.newEpoch)
-        #expect(again.outcome == .nothingToDo)
+        let secondRepair = try DirectoryRepair(folder.directory, apply: false, newEpoch: folder.newEpoch)
+        #expect(secondRepair.outcome == .nothingToDo)
     }
 
     @Test("The error about a directory in use names the process")

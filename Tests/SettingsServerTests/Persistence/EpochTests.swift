@@ -37,21 +37,21 @@ struct EpochTests {
     func starts(_ ending: Case) throws {
         let folder = DataFolder()
         // The first daemon makes 12 commits and snapshots at revisions 4 and 8.
-        let last = try #require(try folder.fill(ending.before, stopsCleanly: ending.isStopped)[12])
+        let lastState = try #require(try folder.fill(ending.before, stopsCleanly: ending.isStopped)[12])
         do {
             let (recovered, _) = try folder.open(ending.after)
             #expect(recovered.beganEpoch == ending.beginsEpoch)
             if ending.beginsEpoch {
-                #expect(recovered.state.epoch != last.epoch)
+                #expect(recovered.state.epoch != lastState.epoch)
                 // A new epoch skips `epochRevisionGap` revisions. With durability `snapshot`, the four commits after
                 // the last snapshot are lost.
-                #expect(recovered.state.revision.number >= last.revision.number - 4 + Recovery.epochRevisionGap)
+                #expect(recovered.state.revision.number >= lastState.revision.number - 4 + Recovery.epochRevisionGap)
             } else {
-                #expect(StateDescription(recovered.state) == StateDescription(last))
+                #expect(StateDescription(recovered.state) == StateDescription(lastState))
             }
         }
         // The log of the second start was released without a clean stop, as after a kill.
-        let (again, _) = try folder.open(.always)
-        #expect(again.beganEpoch == (ending.after != .always))
+        let (nextRecovery, _) = try folder.open(.always)
+        #expect(nextRecovery.beganEpoch == (ending.after != .always))
     }
 }

@@ -185,8 +185,10 @@ struct FaultTests {
                     #expect(found?.revision == known?.revision, "\(title), \(suite) at \(state.revision)")
                     let keys = (known?.records.elements ?? []) + (found?.records.elements ?? [])
                     for key in keys.map(\.key) {
-                        let (before, after) = (known?.record(key), found?.record(key))
-                        #expect(before?.stored == after?.stored, "\(title), \(key) of \(suite) at \(state.revision)")
+                        let (knownRecord, foundRecord) = (known?.record(key), found?.record(key))
+                        #expect(
+                            knownRecord?.stored == foundRecord?.stored,
+                            "\(title), \(key) of \(suite) at \(state.revision)")
                     }
                 } catch {
                     // `overloaded`: the commits after the state are neither in memory nor in a past file yet.

@@ -34,9 +34,9 @@ struct PastFilesTests {
 
         mutating func writeBatch() throws {
             try harness.writeBatch()
-            let last = try #require(harness.newestState)
-            for retained in last.history.commits(after: reference.revision) { try reference.apply(retained.commit) }
-            try #require(last.revision == reference.revision)
+            let newest = try #require(harness.newestState)
+            for retained in newest.history.commits(after: reference.revision) { try reference.apply(retained.commit) }
+            try #require(newest.revision == reference.revision)
         }
 
         var view: PastView {

@@ -69,18 +69,18 @@ struct ScrubTests {
         let harness = try LogHarness(SimulatedDisk(), setup, seed: 3)
         try harness.open()
         for _ in 0..<20 { try harness.writeBatch() }
-        let last = try #require(harness.newestState).revision
+        let lastRevision = try #require(harness.newestState).revision
         let names = harness.disk.names.filter { $0.hasPrefix("past-") }
         #expect(names.count > 3)
         let directory = DataDirectory("/data", in: harness.disk)
-        #expect(try scrub(directory, upTo: last.number) == [])
+        #expect(try scrub(directory, upTo: lastRevision.number) == [])
         let all = metrics.contents.scrubbedFiles
         let sound = try #require(harness.disk.content(names[1]))
         for offset in stride(from: 0, to: sound.count, by: 97) {
             var damaged = sound
             damaged[offset] ^= 0x10
             harness.disk.put(names[1], damaged)
-            let lines = try scrub(directory, upTo: last.number)
+            let lines = try scrub(directory, upTo: lastRevision.number)
             let line = try #require(lines.first, "at \(offset)")
             #expect(line.contains("/data/\(names[1])") && line.contains("put a copy of the file back"))
             #expect(lines.count == 1 && metrics.contents.damagedFiles == 1 && metrics.contents.scrubbedFiles == all)

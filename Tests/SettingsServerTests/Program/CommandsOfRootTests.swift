@@ -47,8 +47,8 @@ struct CommandsOfRootTests {
     @Test("`restore` as root creates files of the directory's owner, also in a new directory")
     func restore() throws {
         let backup = try backup()
-        let new = home + "/new/data"
-        for data in [new, home] {
+        let newDirectory = home + "/new/data"
+        for data in [newDirectory, home] {
             let end = try ChildProcess.run(["restore", backup, "--data", data])
             #expect(end.code == 0, "\(end)")
             #expect(try owners(in: data) == [Self.user])

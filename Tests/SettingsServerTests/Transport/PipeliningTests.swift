@@ -93,15 +93,15 @@ struct PipeliningTests {
     @Test
     func `Long requests of many connections are postponed for a short request`() throws {
         let server = try TestServer()
-        let many = try (0..<100).map { _ in try server.connect() }
-        let other = try server.connect()
+        let slowClients = try (0..<100).map { _ in try server.connect() }
+        let shortClient = try server.connect()
         let gate = server.blockLoop()
         // All requests have arrived when the loop reads the connections.
-        for client in many { try client.send(get("/slow", "Cookie: \(String(repeating: "a", count: 2000))")) }
-        try other.send(get("/short"))
+        for client in slowClients { try client.send(get("/slow", "Cookie: \(String(repeating: "a", count: 2000))")) }
+        try shortClient.send(get("/short"))
         gate.signal()
-        #expect(try other.readResponse().text == "GET /short ")
-        for client in many { #expect(try client.readResponse().text == "GET /slow ") }
+        #expect(try shortClient.readResponse().text == "GET /short ")
+        for client in slowClients { #expect(try client.readResponse().text == "GET /slow ") }
         // In the order of arrival, the short request would be handled after all 100 long requests. The number 50 leaves
         // room for the requests that the loop handles before it postpones the other requests.
         #expect(try #require(server.script.log.all.firstIndex(of: "handled /short")) < 50)
@@ -110,14 +110,14 @@ struct PipeliningTests {
     @Test
     func `The later requests of a pipeline are postponed for other connections`() throws {
         let server = try TestServer()
-        let many = try (0..<20).map { _ in try server.connect() }
-        let other = try server.connect()
+        let slowClients = try (0..<20).map { _ in try server.connect() }
+        let shortClient = try server.connect()
         let gate = server.blockLoop()
-        for client in many { try client.send(String(repeating: get("/slow"), count: 5)) }
-        try other.send(get("/short"))
+        for client in slowClients { try client.send(String(repeating: get("/slow"), count: 5)) }
+        try shortClient.send(get("/short"))
         gate.signal()
-        #expect(try other.readResponse().text == "GET /short ")
-        for client in many {
+        #expect(try shortClient.readResponse().text == "GET /short ")
+        for client in slowClients {
             for _ in 0..<5 { #expect(try client.readResponse().text == "GET /slow ") }
         }
         // In the order of arrival, the short request would be handled after all 100 slow requests. The number 30
