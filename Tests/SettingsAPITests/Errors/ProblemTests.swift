@@ -88,7 +88,7 @@ struct ProblemTests {
         #expect(problem.pointer == nil)
     }
 
-    @Test("A write is known as not done only if the server says so or has refused the write")
+    @Test("A write is known as not done only if the answer has the outcome notDone or refuses the write")
     func outcome() {
         var problem = Problem(.storageFailed, "")
         #expect(!problem.isKnownNotDone)

@@ -23,7 +23,7 @@ struct LostAnswerTests {
         names = try SampleNames()
     }
 
-    @Test("A client replaces a connection that the server closed while it was idle, and the caller sees no error")
+    @Test("A client replaces an idle connection that the server has closed, and the caller sees no error")
     func idleConnectionClosedByServer() throws {
         let server = try ScriptedServer { _, peer, _ in
             guard peer.readRequest() != nil else { return }

@@ -73,10 +73,10 @@ struct SecureClientTests {
             let stranger = try daemon.client(token: token)
             let error = #expect(throws: SettingsError.self) { try stranger.blocking.send(.caller) }
             #expect(error?.code == .unauthorized, "\(error as Any)")
-            let write = await #expect(throws: SettingsError.self) {
+            let writeError = await #expect(throws: SettingsError.self) {
                 try await stranger.send(.set(keyToEscape, to: 2, in: app))
             }
-            #expect(write?.code == .unauthorized && write?.outcome == .notDone, "\(write as Any)")
+            #expect(writeError?.code == .unauthorized && writeError?.outcome == .notDone, "\(writeError as Any)")
         }
     }
 
@@ -96,14 +96,14 @@ struct SecureClientTests {
         let moved = try SuiteName("moved")
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.suite(moved)) }
         #expect(error?.status == 307)
-        let write = await #expect(throws: SettingsError.self) {
+        let writeError = await #expect(throws: SettingsError.self) {
             try await client.send(.set(keyToEscape, to: 1, in: moved))
         }
-        #expect(write?.status == 307)
-        let locked = await #expect(throws: SettingsError.self) {
+        #expect(writeError?.status == 307)
+        let lockedError = await #expect(throws: SettingsError.self) {
             try await client.send(.suite(try SuiteName("locked")))
         }
-        #expect(locked?.status == 401)
+        #expect(lockedError?.status == 401)
         try waitForRequests(3, daemon)
         #expect(try daemon.requests().count == 3)
     }
@@ -119,11 +119,13 @@ struct SecureClientTests {
         let daemon = try SecureDaemon()
         // The client does not trust the certificate for this host.
         let client = DaemonClient(try daemon.address(host: "127.0.0.1"))
-        let read = await #expect(throws: SettingsError.self) { try await client.send(.service) }
-        #expect(read?.description.contains("certificate") ?? false, "\(read?.description ?? "")")
-        let write = #expect(throws: SettingsError.self) { try client.blocking.send(.set(keyToEscape, to: 1, in: app)) }
-        guard case .unreachable(let reason, .notDone) = write else {
-            Issue.record("\(write as Any)")
+        let readError = await #expect(throws: SettingsError.self) { try await client.send(.service) }
+        #expect(readError?.description.contains("certificate") ?? false, "\(readError?.description ?? "")")
+        let writeError = #expect(throws: SettingsError.self) {
+            try client.blocking.send(.set(keyToEscape, to: 1, in: app))
+        }
+        guard case .unreachable(let reason, .notDone) = writeError else {
+            Issue.record("\(writeError as Any)")
             return
         }
         #expect(reason.contains("certificate"))

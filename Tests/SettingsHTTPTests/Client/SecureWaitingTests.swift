@@ -69,14 +69,16 @@ struct SecureWaitingTests {
         let daemon = try SecureDaemon()
         let silent = try SuiteName("silent")
         let client = try daemon.client(timeout: .milliseconds(300))
-        let read = #expect(throws: SettingsError.self) { try client.blocking.send(.suite(silent)) }
-        #expect(read == .timedOut("\(client.address): the daemon did not answer in time", outcome: .notDone))
-        let write = #expect(throws: SettingsError.self) { try client.blocking.send(.set(theme, to: 1, in: silent)) }
-        #expect(write == .timedOut("\(client.address): the daemon did not answer in time", outcome: .unknown))
-        let asyncWrite = await #expect(throws: SettingsError.self) {
+        let readError = #expect(throws: SettingsError.self) { try client.blocking.send(.suite(silent)) }
+        #expect(readError == .timedOut("\(client.address): the daemon did not answer in time", outcome: .notDone))
+        let writeError = #expect(throws: SettingsError.self) {
+            try client.blocking.send(.set(theme, to: 1, in: silent))
+        }
+        #expect(writeError == .timedOut("\(client.address): the daemon did not answer in time", outcome: .unknown))
+        let asyncWriteError = await #expect(throws: SettingsError.self) {
             try await client.send(.set(theme, to: 1, in: silent))
         }
-        #expect(asyncWrite == .timedOut("\(client.address): the daemon did not answer in time", outcome: .unknown))
+        #expect(asyncWriteError == .timedOut("\(client.address): the daemon did not answer in time", outcome: .unknown))
     }
 
     @Test("If a connection ends without an answer, the request fails immediately, and a write has an unknown outcome")
@@ -97,8 +99,8 @@ struct SecureWaitingTests {
                 }
             }
             _ = try client.blocking.send(.service)
-            let read = #expect(throws: SettingsError.self) { try client.blocking.send(.suite(lost)) }
-            #expect(read?.outcome == .notDone)
+            let readError = #expect(throws: SettingsError.self) { try client.blocking.send(.suite(lost)) }
+            #expect(readError?.outcome == .notDone)
         }
         // In the log of the proxy, a request has its method at index 0 and its idempotency key, or `-`, at index 2.
         // Each iteration of the outer loop sent a write with a new key. If the client repeated the write, the log has

@@ -33,14 +33,14 @@ struct WaitingTests {
     {
         let server = try silentServer()
         let client = server.client(timeout: .milliseconds(50))
-        let read = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
-        #expect(read == .timeout(outcome: .notDone).withAddress(client.address))
-        let write = #expect(throws: SettingsError.self) { try client.blocking.send(.reset(names.app)) }
-        #expect(write == .timeout(outcome: .unknown).withAddress(client.address))
-        let asyncWrite = await #expect(throws: SettingsError.self) { try await client.send(.reset(names.app)) }
-        #expect(asyncWrite == .timeout(outcome: .unknown).withAddress(client.address))
+        let readError = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
+        #expect(readError == .timeout(outcome: .notDone).withAddress(client.address))
+        let writeError = #expect(throws: SettingsError.self) { try client.blocking.send(.reset(names.app)) }
+        #expect(writeError == .timeout(outcome: .unknown).withAddress(client.address))
+        let asyncWriteError = await #expect(throws: SettingsError.self) { try await client.send(.reset(names.app)) }
+        #expect(asyncWriteError == .timeout(outcome: .unknown).withAddress(client.address))
         #expect(
-            asyncWrite?.description
+            asyncWriteError?.description
                 == "\(server.address): the daemon did not answer in time; the daemon may have done the write: read the value before you repeat the write"
         )
         #expect(await server.log.waits(for: "closed", times: 3))

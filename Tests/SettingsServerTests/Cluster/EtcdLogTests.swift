@@ -60,9 +60,9 @@ struct EtcdLogTests {
         DispatchQueue.concurrentPerform(iterations: 3) { number in
             for round in 0..<40 {
                 do {
-                    let outcome = try nodes[number].write(
+                    let result = try nodes[number].write(
                         .change(.add(.integer(1))), to: "n", requestKey: "\(number)-\(round)")
-                    if let problem = outcome.problem { failures.add("\(problem)") }
+                    if let problem = result.problem { failures.add("\(problem)") }
                     if try nodes[number].value("n") == nil { failures.add("a daemon lacks its own write") }
                 } catch {
                     failures.add("\(error)")
@@ -142,8 +142,8 @@ struct EtcdLogTests {
         let one = try nodeWithShortFlushTimeout()
         let other = try node(1)
         etcd.signal(0, SIGSTOP)
-        let outcome = try one.write(.set(2), to: "a")
-        #expect(outcome.problem?.outcome == .unknown)
+        let result = try one.write(.set(2), to: "a")
+        #expect(result.problem?.outcome == .unknown)
         #expect(try one.value("a") == 1)
         #expect(try one.write(.set(3), to: "a").problem?.outcome == .notDone)
         etcd.signal(0, SIGCONT)

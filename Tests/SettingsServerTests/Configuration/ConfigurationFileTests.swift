@@ -248,13 +248,16 @@ struct ConfigurationFileTests {
     @Test
     func `A directory and an endless file are refused as configurations`() {
         var configuration = Configuration()
-        let directory = #expect(throws: ConfigurationError.self) {
+        let directoryError = #expect(throws: ConfigurationError.self) {
             try configuration.apply(fileAt: "/")
         }
-        #expect(directory?.problem.hasPrefix("/: ") == true && directory?.problem.contains("error 21") == true)
-        let endless = #expect(throws: ConfigurationError.self) {
+        #expect(
+            directoryError?.problem.hasPrefix("/: ") == true && directoryError?.problem.contains("error 21") == true)
+        let endlessError = #expect(throws: ConfigurationError.self) {
             try configuration.apply(fileAt: "/dev/zero")
         }
-        #expect(endless?.problem.hasPrefix("/dev/zero: ") == true && endless?.problem.contains("1048576 bytes") == true)
+        #expect(
+            endlessError?.problem.hasPrefix("/dev/zero: ") == true
+                && endlessError?.problem.contains("1048576 bytes") == true)
     }
 }

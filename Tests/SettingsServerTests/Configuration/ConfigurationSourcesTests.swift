@@ -155,11 +155,11 @@ struct ConfigurationSourcesTests {
             try read(["SETTINGSD_CONFIG": file, "SETTINGSD_LIMITS_HEAD_BYTES": "6000"])
         }
         // A write takes the memory of its body and 512 bytes.
-        let queue = #expect(throws: ConfigurationError.self) {
+        let queueError = #expect(throws: ConfigurationError.self) {
             try read(["SETTINGSD_LIMITS_QUEUED_WRITE_BYTES": "4096"])
         }
         #expect(
-            queue?.description
+            queueError?.description
                 == "limits.queuedWriteBytes (4096, environment SETTINGSD_LIMITS_QUEUED_WRITE_BYTES) is too small for a body of "
                 + "limits.bodyBytes (16777216, default): raise it to 16777728 or more, or lower limits.bodyBytes")
     }

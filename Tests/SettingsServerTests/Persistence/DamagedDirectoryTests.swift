@@ -98,10 +98,10 @@ struct DamagedDirectoryTests {
         let error = #expect(throws: RecoveryError.self) { _ = try folder.open() }
         #expect(error?.kind == .locked)
         #expect(error?.description.contains("process \(getpid());") ?? false, "\(error?.description ?? "")")
-        let repair = #expect(throws: RecoveryError.self) {
+        let repairError = #expect(throws: RecoveryError.self) {
             _ = try DirectoryRepair(folder.directory, apply: true, newEpoch: folder.newEpoch)
         }
-        #expect(repair?.kind == .locked)
+        #expect(repairError?.kind == .locked)
         try log.close()
         _ = try folder.open()
     }
@@ -125,12 +125,12 @@ struct DamagedDirectoryTests {
             }
             #expect(error?.kind == .inaccessible && error?.description.contains(path) ?? false)
         }
-        let check = #expect(throws: RecoveryError.self) { _ = try DirectoryCheck(directory) }
-        #expect(check?.kind == .inaccessible)
-        let repair = #expect(throws: RecoveryError.self) {
+        let checkError = #expect(throws: RecoveryError.self) { _ = try DirectoryCheck(directory) }
+        #expect(checkError?.kind == .inaccessible)
+        let repairError = #expect(throws: RecoveryError.self) {
             _ = try DirectoryRepair(directory, apply: true, newEpoch: folder.newEpoch)
         }
-        #expect(repair?.kind == .inaccessible)
+        #expect(repairError?.kind == .inaccessible)
         #expect(try POSIXFileSystem().list(temporary.path) == ["file"])
     }
 }

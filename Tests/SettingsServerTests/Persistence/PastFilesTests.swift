@@ -370,7 +370,7 @@ struct PastFilesTests {
         let copy = run.harness.disk.names.filter { $0 != "LOCK" }.map { ($0, run.harness.disk.content($0) ?? []) }
         run.harness.crash(.syncedOnly)
         try run.harness.open()
-        let end = run.reference.revision
+        let recoveredRevision = run.reference.revision
         for _ in 0..<30 { try run.writeBatch() }
         try run.harness.close()
         run.harness.crash(.syncedOnly)
@@ -381,9 +381,12 @@ struct PastFilesTests {
         for (name, bytes) in copy where !name.hasPrefix("past-") { run.harness.disk.put(name, bytes) }
         try run.harness.open()
         let used = try #require(run.harness.log?.pastFiles).list
-        #expect(used.allSatisfy { $0.to <= end })
+        #expect(used.allSatisfy { $0.to <= recoveredRevision })
         #expect(run.harness.disk.names.contains { $0.hasPrefix("set-aside-past-") })
-        #expect(!run.harness.disk.names.contains { DataDirectory.PastFileName($0).map { $0.to > end } ?? false })
+        #expect(
+            !run.harness.disk.names.contains {
+                DataDirectory.PastFileName($0).map { $0.to > recoveredRevision } ?? false
+            })
     }
 }
 
