@@ -84,13 +84,13 @@ struct WorkSchedulerTests {
     @Test("Work waits for memory, and later work waits behind it even if the later work needs less memory")
     func memory() throws {
         let scheduler = scheduler()
-        let other = budget.charge(300)
+        let otherCharge = budget.charge(300)
         scheduler.submit(work("a", bytes: 500))
         // `isShort` is true while work waits for memory.
         try eventually { budget.isShort }
         scheduler.submit(work("b", bytes: 100))
         #expect(log.all.isEmpty && scheduler.count == 2)
-        other.resize(to: 100)
+        otherCharge.resize(to: 100)
         #expect(log.wait(for: "b"))
         #expect(log.all == ["a", "b"])
         try eventually { !budget.isShort && budget.usedBytes == 100 }
@@ -112,12 +112,12 @@ struct WorkSchedulerTests {
     @Test("Work that exceeds the memory budget is refused at once, unless the work is mandatory")
     func tooLarge() {
         let scheduler = scheduler()
-        let other = budget.charge(600)
+        let otherCharge = budget.charge(600)
         scheduler.submit(work("a", bytes: 701))
         #expect(log.wait(for: "a tooLarge(bytes: 701, capacity: 700)"))
         #expect(!budget.isShort)
         // Mandatory work of any size runs when the whole budget is free.
-        other.resize(to: 0)
+        otherCharge.resize(to: 0)
         scheduler.submit(work("b", bytes: 701, isMandatory: true))
         #expect(log.wait(for: "b"))
     }
@@ -125,7 +125,7 @@ struct WorkSchedulerTests {
     @Test("Work that waits longer than the timeout is refused, and mandatory work runs without the memory")
     func timeout() throws {
         let scheduler = scheduler()
-        let other = budget.charge(600)
+        let otherCharge = budget.charge(600)
         scheduler.submit(work("a", bytes: 200))
         scheduler.submit(work("b", bytes: 200, isMandatory: true))
         // This job needs no memory, but waits behind the other jobs.
@@ -136,7 +136,7 @@ struct WorkSchedulerTests {
         time.advance(seconds: 2)
         #expect(log.wait(for: "c timedOut"))
         #expect(log.all == ["a timedOut", "b", "c timedOut"])
-        #expect(other.bytes == 600)
+        #expect(otherCharge.bytes == 600)
         try eventually { !budget.isShort }
     }
 }

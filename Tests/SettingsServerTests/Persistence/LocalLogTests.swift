@@ -92,7 +92,7 @@ struct LocalLogTests {
         try expectState(harness, after)
     }
 
-    @Test("After a failed sync, the file is never written again, and its unsynced content is ignored")
+    @Test("After a failed sync, the journal is never written again, and its unsynced content is ignored")
     func failedSync() throws {
         let harness = try harness(setupWithLargeJournal())
         try harness.writeBatch()

@@ -40,7 +40,7 @@ final class LogHarness {
     /// The states after each commit whose outcome is unknown. Emptied when a later commit is acknowledged.
     private(set) var statesWithUnknownOutcome: [State] = []
     /// The acknowledged commits as JSON, by epoch and revision.
-    private(set) var known: [String: String] = [:]
+    private(set) var acknowledgedTexts: [String: String] = [:]
     /// True after a clean stop.
     private(set) var isStopped = false
     /// True if a stop was attempted, even if it failed. The log accepts no write afterwards.
@@ -121,8 +121,8 @@ final class LogHarness {
             for commit in batch {
                 let name = "\(state.epoch).\(commit.revision)"
                 let text = commit.jsonText()
-                #expect(known[name] == nil, "revision \(name) was used twice")
-                known[name] = text
+                #expect(acknowledgedTexts[name] == nil, "revision \(name) was used twice")
+                acknowledgedTexts[name] = text
             }
         } catch {
             // After a power loss, the outcome is unknown, even if the error says that the batch is not stored.

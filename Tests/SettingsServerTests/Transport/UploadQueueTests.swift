@@ -78,13 +78,13 @@ struct UploadQueueTests {
     @Test("Memory is short while the next body waits for the budget")
     func shortage() {
         let queue = UploadQueue(budget)
-        var others: MemoryBudget.Reservation? = budget.reserve(budget.capacity)
-        #expect(others != nil && queue.admit(10, from: Self.client("a")) == nil)
+        var otherReservation: MemoryBudget.Reservation? = budget.reserve(budget.capacity)
+        #expect(otherReservation != nil && queue.admit(10, from: Self.client("a")) == nil)
         queue.append(10, from: Self.client("a"), on: Self.connection(1))
         #expect(queue.admitNext(on: 0) == nil && budget.isShort)
-        others = nil
+        otherReservation = nil
         #expect(queue.admitNext(on: 0) != nil && !budget.isShort)
-        others = budget.reserve(budget.capacity)
+        otherReservation = budget.reserve(budget.capacity)
         queue.append(10, from: Self.client("a"), on: Self.connection(2))
         #expect(queue.admitNext(on: 0) == nil && budget.isShort)
         queue.remove(Self.connection(2), of: Self.client("a"))
