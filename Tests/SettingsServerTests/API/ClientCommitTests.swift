@@ -53,7 +53,7 @@ struct ClientCommitTests {
     }
 
     @Test(
-        "A client has applied a revision if no commit from its reported revision up to the revision concerns it",
+        "A client has applied a revision if no commit between its reported revision and this revision concerns it",
         arguments: 0..<20)
     func randomHistory(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)

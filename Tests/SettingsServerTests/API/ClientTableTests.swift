@@ -134,7 +134,7 @@ struct ClientTableTests {
                     }
                     if let index {
                         if let failed { clients[index].failed = failed }
-                        // The failed revision may be later than `published`, so this compares the reported revision.
+                        // The failed revision may be later than `published`, so compare the revision as it was reported.
                         if let applied, !isOtherEpoch, applied >= clients[index].failed ?? .max {
                             clients[index].failed = nil
                         }

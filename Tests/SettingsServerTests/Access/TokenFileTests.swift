@@ -191,7 +191,9 @@ struct TokenFileTests {
         #expect { try TokenFile(at: path) } throws: { "\($0)".contains(hint) && "\($0)".contains(path) }
     }
 
-    @Test("A token file of another user is refused, except by a command of root", .enabled(if: getuid() == 0))
+    @Test(
+        "The daemon refuses a token file of another user, and a command of root accepts the file",
+        .enabled(if: getuid() == 0))
     func owner() throws {
         _ = try create("a")
         #expect(chown(path, 1, 1) == 0)

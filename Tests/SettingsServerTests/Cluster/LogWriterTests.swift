@@ -166,7 +166,7 @@ struct LogWriterTests {
     @Test("The parts of an interrupted snapshot are deleted by its daemon or by the next owner of the lock")
     func leftovers() throws {
         var client = makeClient()
-        // `putSnapshot` calls `isCancelled` before each part. The second call stops it.
+        // `putSnapshot` calls `isCancelled` before each part. The second call stops the snapshot.
         var calls = 0
         var lock = try #require(try SnapshotLock(&client, keys))
         #expect(throws: EtcdError.self) {

@@ -140,7 +140,8 @@ struct SharedLogTests {
         performMaintenance()
         #expect(scripted.results.order == [1])
 
-        // While the outcome of a batch is unknown, the log in etcd refuses all later batches. The test does the same.
+        // While the outcome of a batch is unknown, the log in etcd refuses all later batches. The test imitates this
+        // refusal.
         scripted.log.failNextFlush(.notDone, .failed)
         scripted.log.releaseFlush()
         scripted.enqueue(try scripted.makeWrite(3, key: "b", value: 1))
