@@ -216,6 +216,7 @@ struct ClientTableTests {
         return state
     }
 
+    /// The daemons of a cluster send each other the records of their clients.
     @Test("The records for other daemons are reused until a client reports, a commit follows, or 3 seconds pass")
     func records() throws {
         let (time, suite, state) = (ManualClock(), try SuiteName("app"), try Self.state())
@@ -278,6 +279,7 @@ struct ClientTableTests {
         #expect(!presence.isWaiting)
     }
 
+    /// A rollout time is the time from a commit until 50, 95 or 100 percent of the clients have applied the commit.
     @Test("The rollout times count each client once, and only clients that were present when the measurement began")
     func rolloutTimes() throws {
         let (suite, state) = (try SuiteName("app"), try Self.state())
