@@ -15,6 +15,10 @@ final class TestServer {
     let server: HTTPServer
     private var isStopped = false
 
+    /// - Parameters:
+    ///   - sendBuffer: the size in bytes of the send buffer of each connection; nil for the default of the kernel.
+    ///   - accept: accepts a connection. A test can return errors of the kernel.
+    ///   - names: finds the names of the users that connect to a Unix domain socket.
     init(
         at listenAddress: ListenAddress = .tcp(host: "127.0.0.1", port: 0), loops: Int = 1,
         limits: TransportLimits = .patient, budget: MemoryBudget = MemoryBudget(limit: 256 << 20),
