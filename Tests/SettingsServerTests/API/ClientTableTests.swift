@@ -103,7 +103,7 @@ struct ClientTableTests {
             } else {
                 let (suite, name) = (random.pick(Self.suites), random.pick(["a", "b", "c", "d", "e"]))
                 let caller = random.chance(oneIn: 6) ? "token:y" : "token:x"
-                // The newest revision is 10, and the client reports a revision from 0 to 12.
+                // The newest revision is 10. A reported revision is from 0 to 12.
                 let applied: Int64? = random.chance(oneIn: 3) ? nil : Int64(random.below(13))
                 let isOtherEpoch = random.chance(oneIn: 8)
                 let failed: Int64? = random.chance(oneIn: 3) ? Int64(random.below(13)) : nil
@@ -134,7 +134,8 @@ struct ClientTableTests {
                     }
                     if let index {
                         if let failed { clients[index].failed = failed }
-                        // The failed revision may be later than `published`, so compare the revision as it was reported.
+                        // The failed revision may be later than `published`, so compare the revision as it was
+                        // reported.
                         if let applied, !isOtherEpoch, applied >= clients[index].failed ?? .max {
                             clients[index].failed = nil
                         }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SettingsCluster
 
-/// The order in which daemons write if all daemons have writes: by their identifiers. The first daemon follows the last.
+/// The order in which daemons write if all daemons have writes: by their identifiers, in a cycle.
 @Suite struct WriteOrderTests {
     private static let start = ContinuousClock.now
 
