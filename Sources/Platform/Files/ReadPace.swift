@@ -7,8 +7,8 @@ internal import Synchronization
 package final class ReadPace: Sendable {
     private let bytesPerSecond: Int
     private let hasStopped = Atomic(false)
-    /// The longest sleep in microseconds. A read sleeps in steps of at most this length, so that ``stop()`` takes effect
-    /// after one step.
+    /// The longest sleep in microseconds. A read sleeps in steps of at most this length, so that ``stop()`` takes
+    /// effect after one step.
     private static let longestSleep = 50_000
 
     package init(bytesPerSecond: Int) {

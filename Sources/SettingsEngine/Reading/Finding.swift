@@ -45,8 +45,9 @@ extension WatchReader {
     }
 
     /// True if a caller that may not read everything resumes from a cursor without a digest of grants, and no commit
-    /// after the cursor matches the subject. (A caller that may read everything got this cursor.) The cursor has another
-    /// epoch than the cursors for this caller, so ``find(_:since:within:)`` returns the state although nothing changed.
+    /// after the cursor matches the subject. (A caller that may read everything got this cursor.) The cursor has
+    /// another epoch than the cursors for this caller, so ``find(_:since:within:)`` returns the state although nothing
+    /// changed.
     package func isUpToDate(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost) -> Bool {
         guard subject.restrictedGrants != nil, case .cursor(let cursor) = since, cursor.epoch == state.baseCursor.epoch,
             hasHistory(for: subject, after: cursor.revision)

@@ -4,8 +4,8 @@ package import SettingsModel
 /// The grants of a caller: its rights on suites (named sets of settings) and keys. Callers with equal grants share
 /// cached responses.
 ///
-/// In this file, a parameter `restrictedGrants` has the grants of a caller that may not read everything. It is nil if the
-/// caller may read everything, including secrets. `Rights.includingImplied` adds the rights that a set of rights
+/// In this file, a parameter `restrictedGrants` has the grants of a caller that may not read everything. It is nil if
+/// the caller may read everything, including secrets. `Rights.includingImplied` adds the rights that a set of rights
 /// implies; for example, `write` implies `read`.
 package struct Grants: Hashable, Sendable {
     package let list: [Grant]

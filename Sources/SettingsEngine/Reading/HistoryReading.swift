@@ -141,8 +141,8 @@ package struct HistoryPage {
         return true
     }
 
-    /// Ends the page early, because the search stops. The next page begins with the newest commit before `revision`. Does
-    /// nothing if the page already has ``next``, because it is full.
+    /// Ends the page early, because the search stops. The next page begins with the newest commit before `revision`.
+    /// Does nothing if the page already has ``next``, because it is full.
     package mutating func end(before revision: Revision) { next = next ?? revision }
 
     /// The page as a response. `oldest` is the oldest revision at which the suite can still be read.

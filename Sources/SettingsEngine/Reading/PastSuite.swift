@@ -37,8 +37,8 @@ extension RecentPast {
         return past
     }
 
-    /// True if a suite did not change after an instant and up to a revision. Also false if the time of the last change is
-    /// unknown.
+    /// True if a suite did not change after an instant and up to a revision. Also false if the time of the last change
+    /// is unknown.
     func isUnchanged(_ name: SuiteName, after instant: Timestamp, upTo revision: Revision) -> Bool {
         guard let suite = try? suite(name, at: revision), let time = suite.changeTime else { return false }
         return time <= instant

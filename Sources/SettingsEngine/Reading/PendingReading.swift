@@ -2,9 +2,9 @@ package import SettingsAPI
 package import SettingsModel
 
 // Descriptions of pending actions for a caller. A pending action is a revert or a scheduled write that the daemon
-// carries out at a deadline. `restrictedGrants` is the grants (rights) of a caller that may not read everything; nil for any
-// other caller. A scope is the part of a suite that an action concerns: some keys, the keys with a prefix, or the whole
-// suite.
+// carries out at a deadline. `restrictedGrants` is the grants (rights) of a caller that may not read everything; nil
+// for any other caller. A scope is the part of a suite that an action concerns: some keys, the keys with a prefix, or
+// the whole suite.
 extension State {
     /// The pending action that will revert a setting, for the response to a read; nil for nearly every setting.
     package func pendingRevert(of record: KeyRecord) -> PendingDescription? {
@@ -78,8 +78,8 @@ extension State {
     }
 
     /// The JSON of an operation as a caller may see it: without the values of secrets; nil if the caller may not read
-    /// the key. The JSON has the document of a schema, and not the text from which the document was parsed. `start` is the
-    /// revision at which the write was scheduled.
+    /// the key. The JSON has the document of a schema, and not the text from which the document was parsed. `start` is
+    /// the revision at which the write was scheduled.
     private func visibleJSON(
         of operation: WriteCommand, since start: Revision, for restrictedGrants: Grants?
     ) -> JSONValue? {
@@ -125,8 +125,8 @@ extension State {
         restrictedGrants?.canRead(suite, key) ?? true
     }
 
-    /// True if a caller may not see a value of a write that was scheduled at the revision `start`. If the suite does not
-    /// exist, but a suite was dropped since, the value may be a secret of the dropped suite.
+    /// True if a caller may not see a value of a write that was scheduled at the revision `start`. If the suite does
+    /// not exist, but a suite was dropped since, the value may be a secret of the dropped suite.
     private func isHidden(
         _ name: SuiteName, _ key: KeyName, since start: Revision, from restrictedGrants: Grants?
     ) -> Bool {
@@ -169,8 +169,8 @@ extension EntityTag {
 }
 
 extension PendingScope {
-    /// The scope without the keys that a caller may not read; nil if the caller may read none of the keys in the scope, or
-    /// no key of the suite.
+    /// The scope without the keys that a caller may not read; nil if the caller may read none of the keys in the scope,
+    /// or no key of the suite.
     fileprivate func shown(to restrictedGrants: Grants) -> PendingScope? {
         guard let keys else { return restrictedGrants.canRead(suite) ? self : nil }
         var shown = self

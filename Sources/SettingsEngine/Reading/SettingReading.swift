@@ -109,8 +109,8 @@ package struct FoundSetting {
 
 extension Suite {
     /// The error for a key that the schema does not admit. If `suggestsSimilarKeys` is true, the error names similar
-    /// keys that the caller may read. `restrictedGrants` is the grants (rights) of a caller that may not read everything;
-    /// otherwise nil.
+    /// keys that the caller may read. `restrictedGrants` is the grants (rights) of a caller that may not read
+    /// everything; otherwise nil.
     package func unknownKey(
         _ key: KeyName, for restrictedGrants: Grants?, status: Int = 404, suggestsSimilarKeys: Bool = true
     ) -> Problem {

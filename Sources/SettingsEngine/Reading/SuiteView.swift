@@ -65,9 +65,9 @@ extension Suite {
             .filter { isIncluded($0.key) }.map { $0.located(inSuite: id) }
     }
 
-    /// Appends the value that a view shows for a record (the data of a key: its stored value, if there is one, with the
-    /// source and the last change), if the view shows a value. If the
-    /// schema does not allow the stored value, appends the value and its violations to `contents.invalid`.
+    /// Appends the value that a view shows for a record, if the view shows a value. A record has the stored value of a
+    /// key (if there is one), the source of the value, and the last change. If the schema does not allow the stored
+    /// value, appends the value and its violations to `contents.invalid`.
     private func append(_ record: KeyRecord, _ view: SuiteView, to contents: inout SuiteContents) {
         switch record.valueSource {
         case .stored:

@@ -25,12 +25,12 @@ package struct AgreedTime: Sendable {
     ///   the day in the rule of ``AgreedTime``, because the history would otherwise keep commits up to a day too long.
     package mutating func add(_ time: Timestamp, maximumAge: Int64) {
         agreed = agreed.map { min($0, time) }
-        guard let first = candidate, first <= time else {
+        guard let earlier = candidate, earlier <= time else {
             candidate = time
             return
         }
-        guard time.milliseconds - first.milliseconds >= min(maximumAge, Self.day) else { return }
-        (agreed, candidate) = (first, time)
+        guard time.milliseconds - earlier.milliseconds >= min(maximumAge, Self.day) else { return }
+        (agreed, candidate) = (earlier, time)
     }
 
     /// The time in milliseconds before which commits exceed the maximum age; nil if no commit exceeds the maximum age.

@@ -23,7 +23,7 @@ package struct History: Sendable {
     /// The number and the total size of all commits that were ever appended, even if they were evicted later.
     package private(set) var appended = (count: 0, size: 0)
     /// The estimate of the present time from which the history computes the ages of the commits.
-    private var time = AgreedTime()
+    private var agreedTime = AgreedTime()
     /// The oldest revision at which every suite can still be read: the history has every later commit.
     package private(set) var oldestAvailable: Revision
     /// The time of the commit at ``oldestAvailable``; nil if the time is not known.
@@ -43,7 +43,8 @@ package struct History: Sendable {
     ///   - oldestAvailable: the oldest revision at which every suite can still be read.
     ///   - time: the time of the commit `oldestAvailable`; nil if the time is not known.
     ///   - oldestAvailableWithoutLog: the oldest revision at which every suite without a log can still be read. The
-    ///     eviction of commits of suites with a log does not raise this value, so it may be lower than `oldestAvailable`.
+    ///     eviction of commits of suites with a log does not raise this value, so it may be lower than
+    ///     `oldestAvailable`.
     package init(
         oldestAvailable: Revision, at time: Timestamp?, oldestAvailableWithoutLog: Revision, logs: OrderedTree<SuiteLog>
     ) {
@@ -69,7 +70,7 @@ extension History {
         }
         guard commit.revision > newest.last?.revision ?? evictedThrough else { return [] }
         newest.append(commit)
-        time.add(commit.commit.time, maximumAge: limits.age)
+        agreedTime.add(commit.commit.time, maximumAge: limits.age)
         size += commit.size
         appended = (appended.count + 1, appended.size + commit.size)
         var evicted: [RetainedCommit] = []
@@ -126,7 +127,7 @@ extension History {
     private func exceeds(_ limits: Limits) -> Bool { count > limits.commits || size > limits.bytes }
 
     private func isOutdated(_ commit: RetainedCommit, maximumAge: Int64) -> Bool {
-        guard let earliest = time.earliest(maximumAge: maximumAge) else { return false }
+        guard let earliest = agreedTime.earliest(maximumAge: maximumAge) else { return false }
         return commit.commit.time.milliseconds < earliest
     }
 

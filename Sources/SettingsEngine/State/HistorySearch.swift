@@ -64,8 +64,8 @@ extension History {
     package func origin(of revision: Revision) -> CommitOrigin? { commit(revision)?.commit.origin }
 
     /// The revision of the last commit up to `revision` that affects a suite; nil if the history does not have this
-    /// commit. Also nil if the history lacks a commit of the suite that is newer than the found commit and was too large
-    /// for the history, because the missing commit may be the last commit up to `revision`.
+    /// commit. Also nil if the history lacks a commit of the suite that is newer than the found commit and was too
+    /// large for the history, because the missing commit may be the last commit up to `revision`.
     package func last(of suite: SuiteName, upTo revision: Revision) -> Revision? {
         guard let end = revision.advanced(by: 1) else { return nil }
         var last: Revision?

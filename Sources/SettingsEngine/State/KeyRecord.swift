@@ -62,7 +62,8 @@ extension KeyRecord {
             revision: revision, modified: modified, origin: origin)
     }
 
-    /// Makes the record of a key that has no value. `modified` is nil if the key was never written.
+    /// Makes the record of a key that has no value. `modified` is nil if the key was never written, or if the commit
+    /// that removed the value is not known.
     init(unset key: KeyName, revision: Revision, modified: Timestamp? = nil) {
         self.init(
             key: key, stored: nil, valueSource: .unset, revision: revision,

@@ -46,8 +46,9 @@ struct NameBounds: Sendable {
         return low > 0 && heads[low - 1] == head ? boundCount(notAfter: name, amongFirst: low) : low
     }
 
-    /// The number of bounds before the index `end` that do not come after a name whose head equals the head of the last
-    /// of these bounds. Not inlined, so that a search that compares only heads does not retain the array of names.
+    /// The number of bounds that do not come after a name, among the bounds before the index `end`. The head of the
+    /// name equals the head of the bound `end - 1`. Not inlined, so that a search that compares only heads does not
+    /// retain the array of names.
     @inline(never)
     private func boundCount(notAfter name: Span<UInt8>, amongFirst end: Int) -> Int {
         let head = heads[end - 1]

@@ -8,8 +8,8 @@ package struct State: Sendable {
     /// An array with one element, so that a copy of the state increments only one reference count. A write makes about
     /// ten copies. Access through `span` does not copy the element.
     private var contents: [Contents]
-    /// The digest of the grants (rights) of the caller for which this copy was made (see ``withGrantsDigest(of:)``); nil
-    /// if the caller may read everything. ``epoch`` appends the digest to the epoch (the name of the history).
+    /// The digest of the grants (rights) of the caller for which this copy was made (see ``withGrantsDigest(of:)``);
+    /// nil if the caller may read everything. ``epoch`` appends the digest to the epoch (the name of the history).
     private var digest: String?
 
     fileprivate struct Contents {

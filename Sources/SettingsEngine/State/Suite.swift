@@ -16,15 +16,15 @@ package final class SchemaVersion: Sendable {
 
 /// A suite: a named set of settings, with or without a schema.
 ///
-/// A suite has a ``KeyRecord`` for each key with a value. A removed key has a *tombstone* in ``RemovedKeys``: a record
-/// without a value, with the revision of the removal.
+/// A suite has a ``KeyRecord`` for each key with a value. A removed key that the schema lists keeps its record. Any
+/// other removed key has a *tombstone* in ``RemovedKeys``: a record without a value, with the revision of the removal.
 package struct Suite: TreeElement {
     package let id: SuiteName
     /// The schema; nil if the suite has no schema and therefore allows any key and any value.
     package private(set) var schema: SchemaVersion?
     /// The revision of the last commit that set or removed the schema; zero if the suite never had a schema.
     package private(set) var schemaRevision: Revision
-    /// The revision of the last commit that changed the schema or a key of the suite.
+    /// The revision of the last commit that created the suite, or changed its schema or a key.
     package var revision: Revision
     /// The records of all keys that have a value, and of all keys that the schema lists and that were ever written.
     package private(set) var records = OrderedTree<KeyRecord>()

@@ -62,7 +62,8 @@ extension WriteDraft {
             return stored ?? schema?.defaultValue
         }
 
-        /// The source of the value after the write: stored, default, or unset.
+        /// The source of the value after the operations so far. If no operation has written the key, it is the source
+        /// before the write. Otherwise it is stored, default, or unset.
         var valueSource: KeyRecord.ValueSource {
             guard isWritten else { return before.valueSource }
             return stored != nil ? .stored : schema?.defaultValue != nil ? .default : .unset

@@ -18,8 +18,9 @@ extension WriteDraft {
     }
 
     /// Reverts the commit of a pending action: restores each setting and schema that no later commit changed. Does not
-    /// restore a setting or schema if a schema does not allow a resulting value. The event that ends the action lists the
-    /// settings and schemas that were not restored, with the reasons.
+    /// restore a schema that does not allow a value of a later commit. Does not restore a value that the schema of its
+    /// suite does not allow. The event that ends the action lists the settings and schemas that were not restored, with
+    /// the reasons.
     ///
     /// The daemon has checked the grants (rights), the guards (preconditions) and the quotas of the original write, so
     /// the revert ignores grants, guards and quotas. The revert also changes locked (read-only) keys.
@@ -49,7 +50,7 @@ extension WriteDraft {
     ) throws(Problem) {
         let (name, revision) = (part.suite, entry.action.commit ?? .zero)
         let suite = state.suite(name)
-        let wasDropped = part.suiteChanges.contains { $0.kind == .dropped }
+        let commitDropsSuite = part.suiteChanges.contains { $0.kind == .dropped }
         /// `key` is nil for the schema.
         func keep(_ key: KeyName?, _ reason: String) {
             kept.append(KeptSetting(suite: name, key: key, reason: reason))
@@ -78,14 +79,14 @@ extension WriteDraft {
                 }
             }
         }
-        let recreatesSuite = wasDropped && draft.state.hasSuite(name)
+        let recreatesSuite = commitDropsSuite && draft.state.hasSuite(name)
         var values: [PastValue] = []
         for change in part.changes {
             guard let current = suite?.record(change.key).revision else {
                 if recreatesSuite { values.append(PastValue(before: change)) } else { keep(change.key, Self.dropped) }
                 continue
             }
-            if wasDropped {
+            if commitDropsSuite {
                 keep(change.key, Self.droppedAndRecreated)
             } else if current == revision {
                 values.append(PastValue(before: change))

@@ -3,8 +3,8 @@ internal import SettingsModel
 
 /// Writes with a deadline, and requests about pending actions. A pending action is a revert or a write that the daemon
 /// carries out at a deadline. A draft is a write that is being decided: checked against the staged state (the newest
-/// state, with the commits that are not durable yet), to compute its commit or its refusal. `restrictedGrants` is the grants
-/// (rights) of a caller that may not read everything; otherwise nil.
+/// state, with the commits that are not durable yet), to compute its commit or its refusal. `restrictedGrants` is the
+/// grants (rights) of a caller that may not read everything; otherwise nil.
 extension WriteDraft {
     /// Decides a write with deadlines. If the write takes effect now, makes its commit, and creates an action that
     /// reverts the commit. If the write takes effect later, creates an action that carries out the command.
@@ -34,8 +34,9 @@ extension WriteDraft {
         return decision
     }
 
-    /// Returns the instant of a deadline. A deadline that is a duration counts from `start`. Throws if the instant is not
-    /// later than the commit of this write, or is too far in the future. `field` names the deadline in the error.
+    /// Returns the instant of a deadline. A deadline that is a duration counts from `start`. Throws if the instant is
+    /// not later than the commit of this write, or is too far in the future. `field` names the deadline in the error.
+    /// `maximum` is the longest time from this commit to the deadline, in milliseconds; nil for the default.
     private func instant(
         _ deadline: PendingTime, from start: Timestamp, in field: String, atMost maximum: Int64? = nil
     ) throws(Problem) -> Timestamp {
@@ -59,15 +60,17 @@ extension WriteDraft {
             problem.limit = Int64(limit)
             return problem
         }
-        func problem(_ count: Int, _ scope: String) -> Problem {
+        func tooManyActions(_ phrase: String, limit: Int) -> Problem {
             problem(
-                "there are \(count) pending actions \(scope), which is the maximum; confirm, revert or cancel some of "
-                    + "them", limit: count)
+                "there are \(limit) pending actions \(phrase), which is the maximum; confirm, revert or cancel some of "
+                    + "them", limit: limit)
         }
         let pending = state.pending
-        guard pending.count < PendingActions.maximumCount else { throw problem(PendingActions.maximumCount, "in all") }
+        guard pending.count < PendingActions.maximumCount else {
+            throw tooManyActions("in all", limit: PendingActions.maximumCount)
+        }
         for suite in entry.suites where pending.count(of: suite) >= PendingActions.maximumCountPerSuite {
-            throw problem(PendingActions.maximumCountPerSuite, "of suite \(suite)")
+            throw tooManyActions("of suite \(suite)", limit: PendingActions.maximumCountPerSuite)
         }
         guard state.size + entry.size <= max(quotas.totalBytes, state.size) else {
             throw problem(
@@ -176,8 +179,9 @@ extension WriteDraft {
     }
 
     /// Adds events to the commit that end the pending actions that the write makes pointless. An undo of a commit ends
-    /// the action that would revert the commit if the undo concerns all suites (named sets of settings) of the action. A
-    /// drop of a suite ends the actions that concern only this suite.
+    /// the action that would revert the commit if the undo concerns all suites (named sets of settings) of the action.
+    /// A drop of a suite ends the actions that concern only this suite. `id` is the action that the daemon carries out
+    /// with this write; this method does not end the action, because another event of the commit does.
     func endingPendingActions(with decision: WriteDecision, except id: PendingID? = nil) -> WriteDecision {
         // A drop with a remainder has removed only a part of the keys, so its suite still exists.
         guard !request.isDryRun, decision.answer.remainder == nil else { return decision }

@@ -35,7 +35,8 @@ struct StoredGrowth: Sendable {
 extension Quotas {
     /// Throws if a commit would increase the stored data of all suites beyond a quota. `restrictedGrants` is the grants
     /// (rights) of a caller that may not read everything; nil if the caller may read everything. An error for a caller
-    /// with `restrictedGrants` contains no amounts, because the amounts include suites and keys that the caller may not see.
+    /// with `restrictedGrants` contains no amounts, because the amounts include suites and keys that the caller may not
+    /// see.
     private func check(_ growth: StoredGrowth, on state: State, for restrictedGrants: Grants?) throws(Problem) {
         let count = state.suites.count + growth.suites
         if count > max(suites, state.suites.count) {
@@ -166,9 +167,10 @@ private struct SuiteUsage {
 }
 
 extension [Change] {
-    /// True if the daemon need not compute sizes: each change removes a stored value, or replaces a stored value, without
-    /// an origin, by a value that allocates no memory, such as a number. A removal may have an origin, although the
-    /// record of the key may grow by the origin: the daemon never refuses a commit that only removes values.
+    /// True if the daemon need not compute sizes. This is the case if each change either removes a stored value, or
+    /// replaces a stored value by a value that allocates no memory, such as a number. A replacement must have no
+    /// origin, because the record of the key would grow by the origin. A removal may have an origin, because the daemon
+    /// never refuses a commit that only removes values.
     fileprivate func cannotExceedQuota(by origin: CommitOrigin?) -> Bool {
         // A loop over the array, or a method of a change, would copy each change. Access through a span copies nothing.
         let changes = span

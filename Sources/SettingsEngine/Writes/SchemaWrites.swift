@@ -116,7 +116,8 @@ extension WriteDraft {
     }
 
     /// Throws if the new schema would reveal a secret that the caller may not read, or change the rules of such a
-    /// secret. `restrictedGrants` is the grants (rights) of a caller that may not read everything; nil for any other caller.
+    /// secret. `restrictedGrants` is the grants (rights) of a caller that may not read everything; nil for any other
+    /// caller.
     private func checkSecretsStay(in suite: Suite?, under schema: Schema?) throws(Problem) {
         guard let restrictedGrants = request.restrictedGrants, let suite else { return }
         var exposed: KeyName?

@@ -4,8 +4,8 @@ internal import SettingsModel
 /// Writes of a single key: set, delete, or change in place. A draft is a write that is being decided: checked against
 /// the staged state (the newest state, with the commits that are not durable yet), to compute its commit or its
 /// refusal. A suite is a named set of settings. The schema of a suite can lock keys (declare them read-only) and
-/// declare keys secret. `steps` is the number of validation steps that the request may still take. `restrictedGrants` is the
-/// grants (rights) of a caller that may not read everything; otherwise nil.
+/// declare keys secret. `steps` is the number of validation steps that the request may still take. `restrictedGrants`
+/// is the grants (rights) of a caller that may not read everything; otherwise nil.
 extension WriteDraft {
     mutating func writeSetting(_ operation: Transaction.Operation) throws(Problem) -> WriteDecision {
         let suite = state.suite(operation.suite)
@@ -129,14 +129,14 @@ extension WriteDraft {
     /// Throws if a condition does not hold. The error lists the failed conditions with the present settings and suites.
     private mutating func check(_ conditions: [Transaction.Condition]) throws(Problem) {
         var failed: [Problem.FailedCondition] = []
-        var count = 0
+        var failedCount = 0
         var failureCounts: [KeyAddress: Int] = [:]
         for (index, condition) in conditions.enumerated() {
             switch condition {
             case .suite(let name, let revision):
                 let current = state.suite(name)?.revision ?? .zero
                 guard current != revision else { continue }
-                count += 1
+                failedCount += 1
                 failed.append(
                     Problem.FailedCondition(
                         index: Int64(index), current: .suite(SuiteRevision(suite: name, revision: current))))
@@ -153,7 +153,7 @@ extension WriteDraft {
                 }
                 guard !holds(test, of: record, suite?.effectiveValue(of: record)) else { continue }
                 try subtractStepsForViolations(of: record, in: suite)
-                count += 1
+                failedCount += 1
                 let address = KeyAddress(suite: name, key: key)
                 failureCounts[address, default: 0] += 1
                 guard failureCounts[address, default: 0] <= Self.maximumFailuresPerSetting else { continue }
@@ -161,7 +161,7 @@ extension WriteDraft {
             }
         }
         guard let first = failed.first else { return }
-        let more = count > 1 ? "; \(Plural.count(count - 1, "more condition")) failed" : ""
+        let more = failedCount > 1 ? "; \(Plural.count(failedCount - 1, "more condition")) failed" : ""
         let cause = conditions[Int(first.index)].failure(at: first.current)
         var problem = Problem(.preconditionFailed, "cannot apply the transaction: \(cause)\(more)")
         problem.pointer = ["if", String(first.index)]

@@ -114,9 +114,9 @@ extension WriteDraft {
 }
 
 extension RecentPast {
-    /// Returns the commit to undo. `fromFile` is the commit, read from a past file (a file with older commits); nil if
-    /// the commit must be in memory. Throws if the commit is in neither, or if the commit did not change the suite (any
-    /// suite, if the name is nil).
+    /// Returns the commit to undo. `fromFile` is the commit, if it was read from a past file (a file with older
+    /// commits); otherwise nil. Throws if `fromFile` is nil and the commit is not in memory, or if the commit did not
+    /// change the suite `name` (any suite, if the name is nil).
     fileprivate func commit(
         toUndo revision: Revision, in name: SuiteName?, for restrictedGrants: Grants?, fromFile: RetainedCommit?
     ) throws(Problem) -> Commit {

@@ -41,6 +41,8 @@ extension State {
         }
     }
 
+    /// Adds the cost of a command. Returns the value of ``WriteCost/checksValues``.
+    ///
     /// - Parameter checkedAgainst: the schema against which the value was validated; nil if the value was not
     ///   validated.
     private func addCost(
@@ -79,6 +81,8 @@ extension State {
         return checksValues
     }
 
+    /// Adds the cost of an operation on one key. Returns the value of ``WriteCost/checksValues``.
+    ///
     /// - Parameter checkedAgainst: the schema against which the value was validated; nil if the value was not
     ///   validated.
     private func addCost(

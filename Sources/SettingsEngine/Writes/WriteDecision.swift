@@ -149,8 +149,8 @@ extension WriteDraft {
     }
 }
 
-/// Checks of guards, locked keys and secrets. The `restrictedGrants` of the request are the grants (rights) of a caller that
-/// may not read everything; nil if the caller may read everything.
+/// Checks of guards, locked keys and secrets. The `restrictedGrants` of the request are the grants (rights) of a caller
+/// that may not read everything; nil if the caller may read everything.
 extension WriteDraft {
     /// Throws if a guard of the request does not hold for the setting, suite or schema to which the write applies.
     ///
