@@ -169,7 +169,7 @@ extension InternationalHostName {
 ///
 /// The Swift library does not have the property Bidi_Class. The code recognises right-to-left letters by their block
 /// and marks by their category, lists numbers and neutral characters, and treats all other characters as left-to-right.
-/// This agrees with Unicode 17 for all permitted characters.
+/// The resulting classes agree with Unicode 17 for all permitted characters.
 extension InternationalHostName {
     private enum BidiClass {
         case leftToRight

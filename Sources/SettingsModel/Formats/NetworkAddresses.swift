@@ -157,8 +157,8 @@ enum URISyntax {
         if let authority = consumeAuthority(&cursor) {
             guard isAuthority(authority) else { return false }
         } else if !hasScheme {
-            // The first segment must not contain a colon, because the colon would end a scheme. For example, `1` in
-            // `1:b` is not a valid scheme.
+            // The first segment must not contain a colon, because the text before the colon would be a scheme. For
+            // example, `1:b` is not valid, because `1` is not a valid scheme.
             guard cursor.skip(segmentWithoutColon), cursor.next != UInt8(ascii: ":") else { return false }
         }
         guard cursor.skip(path) else { return false }

@@ -153,8 +153,8 @@ extension JSONValue {
             return left.count - right.count
         case (.object(let left), .object(let right)):
             for (left, right) in zip(left.sortedMembers, right.sortedMembers) {
-                let names = left.name.byteOrder(right.name)
-                let order = names == 0 ? left.value.canonicalOrder(right.value) : names
+                let nameOrder = left.name.byteOrder(right.name)
+                let order = nameOrder == 0 ? left.value.canonicalOrder(right.value) : nameOrder
                 if order != 0 { return order }
             }
             return left.count - right.count

@@ -185,8 +185,8 @@ struct JSONNameIndex: Sendable {
         }
     }
 
-    /// Removes a member from the index, and decrements the positions of the members after it. The caller removes the
-    /// member from `members` afterwards.
+    /// Removes a member from the index, and decrements the positions of the members after it. The calling code
+    /// removes the member from `members` afterwards.
     mutating func remove(_ position: Int, of members: [JSONObject.Member]) {
         var hole = firstSlot(of: members[position].name)
         while slots[hole] != UInt32(position + 1) { hole = (hole + 1) & (slots.count - 1) }

@@ -174,7 +174,8 @@ extension JSONParser {
     /// The function tests all bytes with a few operations on one word. An exclusive or makes a searched byte zero;
     /// subtracting one from a zero byte borrows into its highest bit. Subtracting a space from a byte borrows if the
     /// byte is less than a space. A borrow from a neighbouring byte can make the result false although all bytes are
-    /// plain, but never makes it true by mistake. If the result is false, the caller checks the bytes one by one.
+    /// plain, but never makes it true by mistake. If the result is false, `endOfPlain` checks the bytes one by
+    /// one.
     static func isPlain(_ word: UInt64) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
@@ -244,7 +245,8 @@ extension JSONParser {
             isUnrepresentable: true)
     }
 
-    /// Reads an escape `\uXXXX` that begins at the position. The caller has checked the backslash and the `u`.
+    /// Reads an escape `\uXXXX` that begins at the position. The calling method has checked the
+    /// backslash and the `u`.
     private mutating func codeUnit(_ bytes: Span<UInt8>) throws(JSONParseError) -> UInt16 {
         position += 2
         var unit: UInt16 = 0

@@ -1,7 +1,7 @@
-/// Appends JSON text to bytes, piece by piece.
+/// Builds JSON text as UTF-8 bytes.
 ///
 /// The calls follow the structure of the document: `beginObject`, then for each member `name` and a value, then
-/// `endObject`. The writer adds commas, line breaks and escapes. The caller must nest the calls correctly.
+/// `endObject`. The writer adds commas, line breaks and escapes. The calling code must nest the calls correctly.
 ///
 ///     var writer = JSONWriter()
 ///     writer.beginObject()
@@ -140,7 +140,7 @@ public struct JSONWriter: Sendable {
         append(upTo: 4) { $0.append("null") }
     }
 
-    /// Writes one value, whose JSON text the caller has rendered.
+    /// Writes one value, whose JSON text the calling code has rendered.
     package mutating func write(rendered: Span<UInt8>) {
         append(upTo: rendered.count) { $0.append(copying: rendered) }
     }
@@ -237,7 +237,8 @@ public struct JSONWriter: Sendable {
 }
 
 extension [UInt8] {
-    /// Appends at most this number of bytes in several pieces. The array reserves memory for all pieces at once.
+    /// Appends the bytes that `write` writes, at most `length` bytes. The array reserves the memory for these bytes
+    /// once.
     @inline(__always)
     fileprivate mutating func append(upTo length: Int, _ write: (inout BufferWriter) -> Void) {
         append(addingCapacity: length) { output in
@@ -258,7 +259,7 @@ private struct BufferWriter {
     var end: UnsafeMutablePointer<UInt8>
     let limit: UnsafeMutablePointer<UInt8>
 
-    /// Returns a pointer to the next `count` bytes, which the caller must initialize.
+    /// Returns a pointer to the next `count` bytes, which the calling method must initialize.
     @inline(__always)
     private mutating func reserveBytes(_ count: Int) -> UnsafeMutablePointer<UInt8> {
         precondition(count <= limit - end)

@@ -225,7 +225,7 @@ extension PatternParser {
         let start = position
         let first = try readClassAtom()
         // A hyphen before the closing bracket is an ordinary character. A hyphen at the end of the pattern is handled
-        // in the same way, and the caller reports the missing bracket.
+        // in the same way, and `readClass` reports the missing bracket.
         guard peek() == "-", let end = peek(1), end != "]" else {
             switch first {
             case .scalar(let value): contents.ranges.append(value...value)

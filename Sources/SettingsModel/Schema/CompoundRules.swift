@@ -1,5 +1,6 @@
-// Each `init?` reads its keywords from a schema object, and returns nil if there are none. The validator collects
-// violations (`fail`), has a budget of steps (`spend`), and is settled if further checks cannot change the result.
+// Each `init?` reads its keywords from a schema object, and returns nil if the object has no such keyword. The
+// validator collects violations (`fail`), has a budget of steps (`spend`), and has the property `isSettled`, which is
+// true if further checks cannot change the result.
 
 /// The rules for arrays and their elements.
 final class ArrayRules: Sendable {

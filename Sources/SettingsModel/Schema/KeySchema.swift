@@ -94,8 +94,8 @@ public struct KeySchema: Sendable {
         return validator.isExhausted ? nil : allows
     }
 
-    /// Returns the value with integral doubles replaced by integers where the schema demands integers. Callers
-    /// normalise a value before they validate it.
+    /// Returns the value with integral doubles replaced by integers where the schema demands integers. The
+    /// calling code normalises a value before it validates the value.
     package func normalized(_ value: JSONValue) -> JSONValue {
         var steps = Int.max
         return normalized(value, steps: &steps)

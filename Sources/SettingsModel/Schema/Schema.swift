@@ -176,7 +176,9 @@ public struct Schema: Sendable {
     /// Returns the effective values of a suite: all stored values, valid or not, and the defaults of keys without a
     /// stored value.
     ///
-    /// - Parameter names: the keys to include; nil for all keys.
+    /// - Parameters:
+    ///   - stored: the stored values, all of which the result contains.
+    ///   - names: the keys whose defaults the result contains; nil for all keys.
     package func effectiveValues(stored: JSONObject, of names: Set<UTF8Text>? = nil) -> JSONObject {
         var values = stored
         let keys = names.map { $0.compactMap { name in positions[name].map { self.keys[$0] } } } ?? self.keys
@@ -206,7 +208,8 @@ public struct Schema: Sendable {
         return suiteRules.findings(effective, secrets, steps: &steps).map(\.violation)
     }
 
-    /// Returns the violations that a commit would add. A commit that adds a violation is refused.
+    /// Returns the violations that a commit would add. A commit that adds a violation is refused. `before` and `after`
+    /// are the effective values before and after the commit.
     package func newSuiteViolations(
         before: JSONObject, after: JSONObject, secrets: [KeyName] = []
     ) -> [Violation] {
@@ -214,8 +217,8 @@ public struct Schema: Sendable {
         return newSuiteViolations(before: before, after: after, secrets: secrets, steps: &steps)
     }
 
-    /// Returns the violations that a commit would add. Subtracts the steps of the validation from `steps`, the budget
-    /// of the commit. If the budget is exhausted, the list can be incomplete.
+    /// Does the same, and subtracts the steps of the validation from `steps`, the budget of the commit. If the budget
+    /// is exhausted, the list can be incomplete.
     package func newSuiteViolations(
         before: JSONObject, after: JSONObject, secrets: [KeyName] = [], steps: inout Int
     ) -> [Violation] {

@@ -70,7 +70,7 @@ extension JSONValue {
 
 /// A rule of a schema that a value violates. For a secret, it contains the rule but not the value.
 public struct Violation: Hashable, Sendable {
-    /// The suite; nil if the caller knows the suite.
+    /// The suite; nil if the name of the suite was not known when the value was checked.
     public var suite: String?
     /// The key whose value violates the rule; nil for a rule about the suite as a whole.
     public var key: String?

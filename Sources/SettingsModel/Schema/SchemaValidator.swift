@@ -18,7 +18,7 @@ struct SchemaValidator {
     private(set) var findings: [Finding] = []
     /// True if messages must not contain the part of the value that is being validated.
     private(set) var isSecret = false
-    /// True if the caller needs only the result and no violations, for example inside `anyOf`, `not` and `if`.
+    /// True if the calling code needs only the result and no violations, for example inside `anyOf`, `not` and `if`.
     private(set) var isQuiet = false
 
     let nodes: [SchemaNode]
@@ -45,7 +45,8 @@ struct SchemaValidator {
     private(set) var isExhausted = false
     /// The total number of bytes of details and pointers in the findings.
     private var listedText = 0
-    /// The remaining steps for reasons and suggestions in messages. When they are exhausted, messages omit them.
+    /// The remaining steps for reasons and suggestions in messages. When no steps remain, messages omit reasons and
+    /// suggestions.
     private(set) var reasonSteps: Int
     /// True while the validator searches for the reason why an alternative refuses a value. The validator then omits
     /// the reasons of nested alternatives, because they could make a message exponentially long.

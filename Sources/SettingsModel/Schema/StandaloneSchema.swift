@@ -67,7 +67,7 @@ private struct StandaloneSchemaMaker {
         guard let target = JSONPointer(reference: reference) else { return reference }
         if target == location { return "#" }
         let entry: JSONPointer = ["$defs", name(of: target)]
-        // A reference is a percent-encoded pointer.
+        // The compiler of the copy percent-decodes the reference, so a `%` of the pointer must be encoded.
         return entry == target ? reference : "#" + entry.description.replacing("%", with: "%25")
     }
 

@@ -20,8 +20,8 @@ struct SuiteRules: Sendable {
         self.nodes = nodes + [rules, rulesForDefaults]
         hasExpensiveRules = rules.combination != nil || rules.values != nil || !(rules.objects?.nodes.isEmpty ?? true)
         var (keys, allKeysKeyword) = (Set<UTF8Text>(), String?.none)
-        // The index of `rules` is `nodes.count`. `inPlaceDescendants` omits the sub-schemas for single values. The
-        // names in them are no keys of the suite.
+        // The index of `rules` is `nodes.count`. `inPlaceDescendants` omits the sub-schemas for single values,
+        // because the names in these sub-schemas are not keys of the suite.
         for id in self.nodes.inPlaceDescendants(of: [nodes.count]) {
             let node = self.nodes[id]
             keys.formUnion(node.objects?.names.map(UTF8Text.init) ?? [])

@@ -82,7 +82,8 @@ package struct ByteSet: Sendable, ExpressibleByStringLiteral {
     }
 }
 
-/// Reads the bytes of a text one after another. To return to a position later, the caller keeps a copy of the cursor.
+/// Reads the bytes of a text one after another. To return to a position later, the calling code keeps a copy of the
+/// cursor.
 ///
 /// The cursor is for grammars that contain only ASCII characters. No byte of a multi-byte UTF-8 character equals an
 /// ASCII byte, so these grammars refuse every other character.

@@ -225,13 +225,14 @@ struct EditDistance {
         // Each mask has one bit for each row of the distance table. `grows` and `shrinks` have the rows at which the
         // previous column increases and decreases from one row to the next, and `increases` and `decreases` the rows at
         // which the value increases and decreases from the previous column to this column. `isDiagonal` has the rows
-        // whose value equals the value one row above in the previous column.
+        // whose value equals the value one row above in the previous column. `equal` has the rows whose byte of the
+        // name equals the byte of the candidate for this column, and `previousEqual` is `equal` of the previous column.
         var (grows, shrinks) = (UInt64.max, UInt64(0))
-        var (isDiagonal, previous) = (UInt64(0), UInt64(0))
+        var (isDiagonal, previousEqual) = (UInt64(0), UInt64(0))
         for index in letters.indices {
-            let here = positions[Int(ASCII.lowercased(letters[index]))]
-            let swapped = ((~isDiagonal & here) << 1) & previous
-            isDiagonal = (((here & grows) &+ grows) ^ grows) | here | shrinks | swapped
+            let equal = positions[Int(ASCII.lowercased(letters[index]))]
+            let swapped = ((~isDiagonal & equal) << 1) & previousEqual
+            isDiagonal = (((equal & grows) &+ grows) ^ grows) | equal | shrinks | swapped
             var increases = shrinks | ~(isDiagonal | grows)
             var decreases = isDiagonal & grows
             if increases & last != 0 { distance += 1 }
@@ -242,7 +243,7 @@ struct EditDistance {
             decreases <<= 1
             grows = decreases | ~(isDiagonal | increases)
             shrinks = increases & isDiagonal
-            previous = here
+            previousEqual = equal
         }
         return distance <= tolerance ? distance : nil
     }
