@@ -43,8 +43,8 @@ package enum EnvironmentVariables {
         return definitions
     }
 
-    /// Returns copies of all definitions with changes, for a new process. The caller frees the copies. The function
-    /// copies C strings, because a Swift string would change bytes that are not UTF-8.
+    /// Returns copies of all definitions with changes, for a new process. The calling code frees the copies. The
+    /// function copies C strings, because a Swift string would change bytes that are not UTF-8.
     ///
     /// - Parameter changes: the new values of variables by name. Nil removes a variable.
     static func copiedDefinitions(with changes: [String: String?]) -> [UnsafeMutablePointer<CChar>?] {

@@ -42,7 +42,7 @@ package final class Epoll {
         package static func == (one: Events, other: Events) -> Bool { one.bits == other.bits }
     }
 
-    /// The token of ``wakeCounter``. Callers must not use this value for a descriptor.
+    /// The token of ``wakeCounter``. The calling code must not use this value for a descriptor.
     private static let wakeToken = UInt64.max
 
     private let owned: Descriptor
@@ -101,7 +101,7 @@ package final class Epoll {
     }
 
     /// Returns an event of the last call of ``wait(milliseconds:)``, with the token of the descriptor. An event with a
-    /// token that the caller has not passed to ``add(_:_:token:)`` comes from ``wake()``.
+    /// token that the calling code has not passed to ``add(_:_:token:)`` comes from ``wake()``.
     package subscript(position: Int) -> (events: Events, token: UInt64) {
         let event = events[position]
         return (Events(bits: event.events), event.data.u64)

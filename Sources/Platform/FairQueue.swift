@@ -57,8 +57,8 @@ package struct FairQueue<Caller: Hashable, Element> {
 
     /// Removes the element of a caller at a position, if the element is still in the queue.
     ///
-    /// Takes amortized logarithmic time in the number of elements of the caller. If the element is the last element of
-    /// the caller, also takes linear time in the number of callers.
+    /// Takes amortized logarithmic time in the number of elements of the caller. If the caller then has no elements,
+    /// also takes linear time in the number of callers.
     package mutating func remove(at position: Position, of caller: Caller) {
         guard queues[caller]?.remove(position.number) ?? false else { return }
         count -= 1

@@ -22,7 +22,7 @@ package enum ProcessUser {
         var directory = path
         var status = stat()
         while stat(directory, &status) != 0 {
-            // Ignore other errors here, because the caller's next operation on the directory reports them.
+            // Ignore other errors here, because the next operation on the directory reports them.
             guard errno == ENOENT, directory != "." else { return }
             directory = directory.parentDirectory ?? "."
         }

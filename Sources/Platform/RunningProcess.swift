@@ -6,8 +6,8 @@ package struct RunningProcess: Equatable, Sendable {
         self.identifier = identifier
     }
 
-    /// True if the process runs a program with the same name as the program of the current process. Callers check the
-    /// name because the system may reuse the ID of an ended process for an unrelated process.
+    /// True if the process runs a program with the same name as the program of the current process. The system may
+    /// reuse the ID of an ended process for an unrelated process, so the calling code also checks the name.
     package var hasNameOfCurrentProcess: Bool {
         guard let name = Self.programName(of: "self") else { return false }
         return Self.programName(of: String(identifier)) == name

@@ -7,7 +7,7 @@ package struct ShellCommand {
     package let text: String
     /// The values of the positional parameters `$1`, `$2` and so on of the shell.
     package var arguments: [String] = []
-    /// Changes to the environment, which the child process otherwise inherits. Nil removes a variable.
+    /// The changes to the environment that the child process inherits. Nil removes a variable.
     package var variables: [String: String?] = [:]
     /// True for an interactive command, such as an editor. While the command runs, this process ignores the signals of
     /// Ctrl-C and Ctrl-\, so that only the command handles the signals.

@@ -24,8 +24,8 @@ package struct Socket: ~Copyable, Sendable {
         case connected
         /// The socket becomes writable when the attempt succeeds or fails.
         case inProgress
-        /// The listen backlog of a Unix domain socket is full. The caller closes this socket and retries with a new
-        /// socket.
+        /// The listen backlog of a Unix domain socket is full. The calling code closes this socket and retries with a
+        /// new socket.
         case busy
         /// - Parameter code: the `errno` of the failure.
         case failed(code: Int32)
@@ -54,7 +54,7 @@ package struct Socket: ~Copyable, Sendable {
         owned = newDescriptor
     }
 
-    /// The descriptor, with which a caller waits until the socket is ready. Owned by the socket.
+    /// The descriptor on which the calling code waits until the socket is ready. Owned by the socket.
     package var descriptor: Int32 { owned.number }
 
     /// Starts to connect.

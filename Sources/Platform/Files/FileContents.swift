@@ -101,7 +101,8 @@ package enum FileContents {
 /// The reason why a function of ``FileContents`` that refuses some kinds of files returns no bytes.
 package enum UnreadableFile: Error, Equatable, Sendable {
     case failed(SystemError)
-    /// The file is of another kind. The kind is a text with an article for error messages, such as "a FIFO".
+    /// The function does not read files of this kind. The kind is a text with an article for error messages, such as
+    /// "a FIFO".
     case notRegular(kind: String)
 
     /// The cause, for error messages.

@@ -11,7 +11,7 @@ package protocol FileSystem: Sendable {
     /// Opens a regular file. Throws for a device, a symbolic link or a FIFO, and never waits for a FIFO. With
     /// ``FileAccess/directory``, opens a directory or a symbolic link to a directory instead.
     ///
-    /// The caller must close the descriptor; ``OpenFile`` closes its descriptor automatically.
+    /// The calling code must close the descriptor; ``OpenFile`` closes its descriptor automatically.
     func open(_ path: String, _ access: FileAccess) throws(FileError) -> Int32
     /// Releases the lock of the descriptor from ``lock(_:_:)``, if there is a lock, and closes the descriptor.
     func close(_ descriptor: Int32)

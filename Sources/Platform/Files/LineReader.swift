@@ -13,7 +13,7 @@ package struct LineReader {
         /// True if the line ends with a newline.
         package var isTerminated = false
 
-        /// Makes an empty line with the number 0, for a caller that has not read a line yet.
+        /// Makes an empty line with the number 0, for code that has not read a line yet.
         package init() {}
 
         fileprivate init(range: Range<Int>, offset: Int, number: Int, isTerminated: Bool) {

@@ -8,8 +8,8 @@ package final class OpenFile: Sendable {
     private let fileSystem: any FileSystem
     private let descriptor: Int32
 
-    /// - Parameter reportedPath: the path that error messages contain, if it is not `path`. For a temporary file, this
-    ///   is the path to which the caller will rename the file.
+    /// - Parameter reportedPath: the path that error messages contain, if it is not `path`. For a temporary file, it
+    ///   is the path to which the calling code will rename the file.
     package init(
         _ path: String, _ access: FileAccess, in fileSystem: any FileSystem, reportedAs reportedPath: String? = nil
     ) throws(FileError) {

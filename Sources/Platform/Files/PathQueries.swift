@@ -29,7 +29,7 @@ extension POSIXFileSystem {
         throw FileError(.status, path, code: ELOOP)
     }
 
-    /// Creates a hard link, which is a second name of a file. Throws if a file has this name.
+    /// Creates a hard link: gives the file at `path` the second name `new`. Throws if there is already a file `new`.
     package static func link(_ path: String, to new: String) throws(FileError) {
         guard Glibc.link(path.systemBytes, new.systemBytes) == 0 else { throw FileError(.link, path, code: errno) }
     }

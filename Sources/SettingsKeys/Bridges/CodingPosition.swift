@@ -132,8 +132,8 @@ final class CodingState {
         innermostError = (Self.bridgeError(error, inside: outer), text)
     }
 
-    /// Converts an error of a coder into the error for the caller. The coders themselves throw `DecodingError` and
-    /// `EncodingError`, because a type that tries several JSON forms catches these errors.
+    /// Converts an error of a coder into the error for the calling code. The coders themselves throw `DecodingError`
+    /// and `EncodingError`, because a type that tries several JSON forms catches these errors.
     func bridgeError(for error: any Error) -> BridgeError {
         if let innermostError, !Self.hasPath(error), innermostError.text == String(describing: error) {
             return innermostError.failure
