@@ -21,13 +21,13 @@ package final class RetainedCommit: Sendable {
 
     init(_ commit: Commit, size: Int) {
         var first: SuiteName?
-        var last: SuiteName?
+        var previous: SuiteName?
         var others: [SuiteName] = []
         var seen: Set<SuiteName> = []
         func add(_ suite: SuiteName) {
             // Successive changes are usually in the same suite.
-            guard suite != last else { return }
-            last = suite
+            guard suite != previous else { return }
+            previous = suite
             if first == nil {
                 first = suite
             } else if suite != first, seen.insert(suite).inserted {

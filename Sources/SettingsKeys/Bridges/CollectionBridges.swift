@@ -2,6 +2,7 @@ internal import SettingsModel
 
 /// Arrays as JSON arrays.
 struct ArrayBridge<Element: DefaultsBridge>: DefaultsBridge {
+    /// The bridge of the elements.
     let element: Element
 
     func encode(_ value: [Element.Value]) throws(BridgeError) -> JSONValue {
@@ -41,6 +42,7 @@ extension Array: DefaultsSerializable where Element: DefaultsSerializable {
 
 /// Sets as JSON arrays in canonical order, so that equal sets have equal JSON text.
 struct SetBridge<Element: DefaultsBridge>: DefaultsBridge where Element.Value: Hashable {
+    /// The bridge of an array of the elements.
     let elements: ArrayBridge<Element>
 
     /// Encodes the elements in order: numbers by size, text by its bytes. Throws if two elements are equal in JSON, for
@@ -105,6 +107,7 @@ extension DefaultsDictionaryKey {
 
 /// Dictionaries as JSON objects. The members are sorted by the bytes of their names.
 struct DictionaryBridge<Key: DefaultsDictionaryKey, Element: DefaultsBridge>: DefaultsBridge {
+    /// The bridge of the dictionary's values.
     fileprivate let element: Element
 
     /// Throws if two keys have the same name.
@@ -222,6 +225,7 @@ extension ClosedRange: BoundedRange {}
 /// Ranges as `{"lowerBound":…,"upperBound":…}`.
 struct RangeBridge<Value: BoundedRange, Bound: DefaultsBridge>: DefaultsBridge
 where Bound.Value == Value.Bound {
+    /// The bridge of both bounds.
     fileprivate let bound: Bound
 
     func encode(_ value: Value) throws(BridgeError) -> JSONValue {

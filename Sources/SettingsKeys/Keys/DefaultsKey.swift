@@ -17,7 +17,8 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
     public let defaultValue: Value
     /// The allowed values. Nil if the key does not list them.
     package let allowed: [Value]?
-    /// The limits and traits. Nil for a key without limits and traits.
+    /// The limits, the traits and the former type. Nil for a key that has none of these and does not list its allowed
+    /// values.
     package let rules: KeyRules?
 
     init(
@@ -45,7 +46,8 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
         rules?.formerType as? Conversion<Value>
     }
 
-    /// Returns true if both keys have the same limits and traits. Their defaults may differ.
+    /// Returns true if both keys have the same limits, traits, former types and allowed values. Their names and
+    /// defaults may differ.
     package func hasSameRules(as other: DefaultsKey) -> Bool {
         if KeyRules.areSurelySame(rules, other.rules) { return true }
         return KeyRules.areSame(rules, other.rules) && encodedAllowed == other.encodedAllowed
@@ -154,8 +156,8 @@ extension DefaultsKey: AnyDefaultsKey {
     }
 }
 
-/// The limits and traits of a key. They are in one object so that a key is cheap to copy, and so that copies of a key
-/// can be compared by the identity of the object.
+/// The limits, the traits and the former type of a key. They are in one object so that a key is cheap to copy, and so
+/// that copies of a key can be compared by the identity of the object.
 package final class KeyRules: Sendable {
     let limits: KeyLimits
     let traits: KeyTraits
@@ -165,7 +167,7 @@ package final class KeyRules: Sendable {
     let isLimitedToList: Bool
     let formerType: (any FormerType)?
 
-    /// Returns nil if there are no limits and no traits.
+    /// Returns nil if there are no limits, no traits, no list of allowed values and no former type.
     init?(limits: KeyLimits, traits: KeyTraits, isLimitedToList: Bool, formerType: (any FormerType)?) {
         guard !limits.isEmpty || !traits.isEmpty || isLimitedToList || formerType != nil else { return nil }
         self.limits = limits
@@ -175,7 +177,8 @@ package final class KeyRules: Sendable {
         self.formerType = formerType
     }
 
-    /// Returns true if two keys have the same limits and traits. Does not compare the lists of allowed values.
+    /// Returns true if two keys have the same limits, traits and former types, and if both keys or neither key list the
+    /// allowed values. Does not compare the lists.
     static func areSame(_ one: KeyRules?, _ other: KeyRules?) -> Bool {
         if one === other { return true }
         guard let one, let other else { return false }
@@ -185,8 +188,9 @@ package final class KeyRules: Sendable {
         return one.limits == other.limits && (!one.hasTraits || one.traits == other.traits)
     }
 
-    /// Returns true if two keys have the same limits and traits, and neither key lists its allowed values. Returns
-    /// false if the rules differ, or if the lists of allowed values have to be compared.
+    /// Returns true if two keys share the object or have none, so that their lists of allowed values are the same, or
+    /// if ``areSame(_:_:)`` returns true and neither key lists its allowed values. Returns false if the rules differ,
+    /// or if the lists have to be compared.
     package static func areSurelySame(_ one: KeyRules?, _ other: KeyRules?) -> Bool {
         areSame(one, other) && (one === other || one?.isLimitedToList != true)
     }

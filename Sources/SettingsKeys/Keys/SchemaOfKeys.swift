@@ -26,7 +26,7 @@ extension Schema {
 
     package init(keys: [any AnyDefaultsKey], additionalProperties: JSONValue = false) throws(SchemaError) {
         var properties = JSONObject()
-        // The index in `keys` of a key with each name.
+        // For each name, the index in `keys` of an earlier key with this name.
         var positions: [UTF8Text: Int] = [:]
         var problems: [SchemaError.Problem] = []
         for (index, key) in keys.enumerated() {
