@@ -19,7 +19,7 @@ package enum Datagram {
         var unixAddress = sockaddr_un()
         unixAddress.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &unixAddress.sun_path) { $0.copyBytes(from: path) }
-        // The length of the address determines the end of an abstract name. A path ends with a zero byte instead.
+        // The length of the address determines the end of an abstract name. A zero byte ends a path.
         let start = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 0
         let length = socklen_t(start + path.count + (isAbstract ? 0 : 1))
         let bytes = Array(text.utf8)

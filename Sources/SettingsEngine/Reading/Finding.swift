@@ -136,14 +136,14 @@ extension WatchReader {
         var reached = state.revision
         for suite in candidates(for: subject) {
             var meter = CostMeter(within: limit)
-            var last = revision
+            var lastCompared = revision
             forEachCandidate(of: suite, after: revision) { retained in
                 guard !meter.isExceeded else {
-                    reached = min(reached, last)
+                    reached = min(reached, lastCompared)
                     return false
                 }
                 meter.add(retained.comparisonCost)
-                last = retained.commit.revision
+                lastCompared = retained.commit.revision
                 return true
             }
         }

@@ -97,11 +97,12 @@ package struct Grant: Hashable, Sendable, CustomStringConvertible {
         guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")) else {
             throw BodyError("the grant \"\(text)\" has no rights; write it like app.*:read,write")
         }
-        let names = bytes[..<colon]
+        let patterns = bytes[..<colon]
         // The first slash separates the suite from the key, because only the name of a key may contain slashes.
-        let slash = names.firstIndex(of: UInt8(ascii: "/"))
-        suites = NamePattern(String(decoding: names[..<(slash ?? names.endIndex)], as: UTF8.self))
-        keys = NamePattern(slash.map { String(decoding: names[names.index(after: $0)...], as: UTF8.self) } ?? "*")
+        let slash = patterns.firstIndex(of: UInt8(ascii: "/"))
+        suites = NamePattern(String(decoding: patterns[..<(slash ?? patterns.endIndex)], as: UTF8.self))
+        let keyPattern = slash.map { String(decoding: patterns[patterns.index(after: $0)...], as: UTF8.self) }
+        keys = NamePattern(keyPattern ?? "*")
         rights = try Self.rights(text[bytes.index(after: colon)...], in: text)
         guard suites.isAny || (try? SuiteName(suites.start)) != nil else {
             throw BodyError("\"\(suites.text)\" is not a pattern for suite names; write app, app.* or *")

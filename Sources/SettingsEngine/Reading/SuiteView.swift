@@ -43,11 +43,11 @@ extension Suite {
         }
         admitted = admitted.ordered { $0.key < $1.key }
         var contents = SuiteContents(suite: id, schemaRevision: schemaRevision, values: [])
-        var last: KeyName?
+        var previous: KeyName?
         // `admitted` has a key twice if the filter contains the key and also a prefix of the key.
-        for record in admitted where record.key != last {
+        for record in admitted where record.key != previous {
             append(record, .effective, to: &contents)
-            last = record.key
+            previous = record.key
         }
         contents.violations = violations { name in
             name.flatMap { try? KeyName($0) }.map(filter.admits) ?? false

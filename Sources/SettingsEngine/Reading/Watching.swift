@@ -97,10 +97,11 @@ extension WatchReader {
             includedCount += 1
         }
         let hasMore = includedCount < commits.count
-        let last = hasMore ? commits[includedCount - 1].commit.revision : max(state.revision, position)
+        // The client has all changes up to this revision when it has got the response.
+        let reached = hasMore ? commits[includedCount - 1].commit.revision : max(state.revision, position)
         return ObservedChanges(
             scope(subject, commits[..<includedCount], later: commits[includedCount...]),
-            cursor: Cursor(epoch: state.epoch, revision: last),
+            cursor: Cursor(epoch: state.epoch, revision: reached),
             changes: state.shown(mergesByKey ? changes.mergedByKey : changes, to: subject.restrictedGrants),
             hasMore: hasMore)
     }
@@ -178,17 +179,17 @@ extension [Change] {
     /// One change for each key: from the value before the first change of the key to the value after its last change.
     /// The order is the order of the last changes.
     fileprivate var mergedByKey: [Change] {
-        var first: [KeyAddress: Change] = [:]
-        for change in self where first[change.address] == nil { first[change.address] = change }
-        var merged: Set<KeyAddress> = []
-        var latest: [Change] = []
-        for change in reversed() where merged.insert(change.address).inserted {
+        var firstChanges: [KeyAddress: Change] = [:]
+        for change in self where firstChanges[change.address] == nil { firstChanges[change.address] = change }
+        var mergedKeys: Set<KeyAddress> = []
+        var mergedChanges: [Change] = []
+        for change in reversed() where mergedKeys.insert(change.address).inserted {
             // `merged(withEarlier:)` combines the first and the last change of the key into one change.
-            let earlier = first[change.address]
-            latest.append(
-                earlier.map { $0.revision == change.revision ? change : change.merged(withEarlier: $0) } ?? change)
+            let first = firstChanges[change.address]
+            mergedChanges.append(
+                first.map { $0.revision == change.revision ? change : change.merged(withEarlier: $0) } ?? change)
         }
-        return latest.reversed()
+        return mergedChanges.reversed()
     }
 }
 

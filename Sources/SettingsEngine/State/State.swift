@@ -199,9 +199,9 @@ extension State.Contents {
     }
 
     private mutating func applyPendingEvents(of retained: RetainedCommit) throws(CommitMismatch) {
-        let before = pending.size
+        let sizeBefore = pending.size
         try pending.apply(retained)
-        size += pending.size - before
+        size += pending.size - sizeBefore
     }
 
     private mutating func apply(
@@ -274,9 +274,9 @@ extension State.Contents {
 
     private mutating func update(_ name: SuiteName, _ body: (inout Suite) -> Void) throws(CommitMismatch) {
         let growth = suites.update(name.text.utf8Span.span) { suite in
-            let before = suite.size
+            let sizeBefore = suite.size
             body(&suite)
-            return suite.size - before
+            return suite.size - sizeBefore
         }
         guard let growth else { throw missing(name) }
         size += growth

@@ -129,9 +129,10 @@ private struct SuiteUsage {
             suiteGrowth -= 1
             (isDropped, size, keys) = (true, 0, 0)
         case .schemaSet(_, let document):
-            let names = document["properties"]?.object?.members ?? []
+            let properties = document["properties"]?.object?.members ?? []
             setSchema(
-                listing: names.isEmpty ? .none : .names(Set(names.map { UTF8Text($0.name) })), count: names.count,
+                listing: properties.isEmpty ? .none : .names(Set(properties.map { UTF8Text($0.name) })),
+                count: properties.count,
                 memorySize: MemorySize.schema(document, change.schemaText), of: state.suite(change.suite))
         case .schemaRemoved: setSchema(listing: .none, count: 0, memorySize: 0, of: state.suite(change.suite))
         }

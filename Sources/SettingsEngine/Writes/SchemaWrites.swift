@@ -23,11 +23,11 @@ extension WriteDraft {
         // Each write checks a keyword such as `propertyNames` on all keys of the suite, so the number of keys is
         // limited.
         if let keyword = schema.allKeysKeyword {
-            let count = schema.effectiveValues(stored: suite?.storedValues() ?? [:]).count
-            if count > Schema.maximumKeysForAllKeysKeyword {
+            let keyCount = schema.effectiveValues(stored: suite?.storedValues() ?? [:]).count
+            if keyCount > Schema.maximumKeysForAllKeysKeyword {
                 let violation = Violation(tooManyKeysFor: keyword)
                 var problem = Problem(
-                    .invalidSchema, "\(keyword) \(violation.detail), and suite \(name) would have \(count) keys")
+                    .invalidSchema, "\(keyword) \(violation.detail), and suite \(name) would have \(keyCount) keys")
                 problem.errors = [violation]
                 throw problem
             }

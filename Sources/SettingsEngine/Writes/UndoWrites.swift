@@ -151,7 +151,7 @@ extension RecentPast {
         let recentRevisions = Set(recent.map(\.revision))
         let older = fromFiles.filter { !recentRevisions.contains($0.revision) && $0.affects(name) }
         let commits = older.map(\.commit) + recent
-        let keys = Set(part.changes.map(\.key).filter { suite?.record($0).revision != revision })
+        let changedKeys = Set(part.changes.map(\.key).filter { suite?.record($0).revision != revision })
         let isSuiteChanged = part.suiteChanges.contains { change in
             switch change.kind {
             case .created: false
@@ -161,12 +161,10 @@ extension RecentPast {
         }
         // The keys of a dropped suite do not exist, so only later commits show whether the keys changed.
         let isDropped = suite == nil && part.suiteChanges.contains { $0.kind == .dropped }
-        guard isSuiteChanged || !keys.isEmpty && !isDropped || isDropped && !commits.isEmpty else { return nil }
-        let later = commits.flatMap(\.changes)
+        guard isSuiteChanged || !changedKeys.isEmpty && !isDropped || isDropped && !commits.isEmpty else { return nil }
+        let laterChanges = commits.flatMap(\.changes).filter { $0.suite == name && changedKeys.contains($0.key) }
         // An error does not contain the value of a secret, even if the caller may read the secret.
-        return state.shown(later.filter { $0.suite == name && keys.contains($0.key) }, to: restrictedGrants).map {
-            $0.isSecret ? $0.concealed() : $0
-        }
+        return state.shown(laterChanges, to: restrictedGrants).map { $0.isSecret ? $0.concealed() : $0 }
     }
 }
 

@@ -116,9 +116,9 @@ extension WriteDraft {
             let before = schema.effectiveValues(stored: stored, of: keys)
             let after = schema.effectiveValues(stored: storedAfter, of: keys)
             let secrets = relevantKeys.filter(\.isStoredSecret).map(\.key)
-            let new = schema.newSuiteViolations(
+            let added = schema.newSuiteViolations(
                 before: before, after: after, secrets: suite.markedSecrets(of: keys) + secrets, steps: &steps)
-            violations += new.map { $0.located(inSuite: suite.id).shown(to: request.restrictedGrants, of: suite.id) }
+            violations += added.map { $0.located(inSuite: suite.id).shown(to: request.restrictedGrants, of: suite.id) }
             if let keyword = schema.allKeysKeyword,
                 after.count > max(before.count, Schema.maximumKeysForAllKeysKeyword)
             {

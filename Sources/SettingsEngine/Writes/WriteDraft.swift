@@ -179,9 +179,9 @@ extension WriteDraft {
     /// Throws if the result of an in-place change, or all results of the write together, are too large. Without this
     /// limit, a value that grows with each request could use all memory.
     private mutating func checkResultExtent(of result: JSONValue, for key: KeyDraft) throws(Problem) {
-        let before = remainingResultExtent
+        let remainingBefore = remainingResultExtent
         guard result.subtractExtent(from: &remainingResultExtent),
-            before - remainingResultExtent <= Self.maximumResultExtent
+            remainingBefore - remainingResultExtent <= Self.maximumResultExtent
         else {
             throw Problem(
                 .invalidOperation,

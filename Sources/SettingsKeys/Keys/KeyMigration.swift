@@ -30,8 +30,8 @@ protocol FormerType: AnyObject, Sendable {
     var type: any DefaultsSerializable.Type { get }
 }
 
-/// A conversion of JSON from the former type. It is an object so that the creation of a key without a conversion stays
-/// cheap.
+/// A conversion of JSON from the former type. It is an object, so that a key without a conversion stores only a nil
+/// reference.
 final class Conversion<Value: DefaultsSerializable>: FormerType {
     let type: any DefaultsSerializable.Type
     /// Returns nil if the JSON is not a value of the former type. Throws the error of the conversion.

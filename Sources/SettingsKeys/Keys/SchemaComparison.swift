@@ -165,23 +165,23 @@ private struct ComparedRules {
         if types != theirs.types {
             found.append("the program allows \(types.kinds), the server allows \(theirs.types.kinds)")
         }
-        func compare(_ ownPhrase: String, _ theirPhrase: String, _ isDifferent: Bool) {
+        func compare(_ ownPhrase: String, _ theirPhrase: String, isDifferent: Bool) {
             if isDifferent { found.append("the program allows \(ownPhrase), the server \(theirPhrase)") }
         }
         if listed != theirs.listed {
             // If the lists of values differ, a comparison of the limits adds no information.
-            compare(Self.phrase(listed), Self.phrase(theirs.listed), true)
+            compare(Self.phrase(listed), Self.phrase(theirs.listed), isDifferent: true)
         } else {
             let kind = common.contains(.number) ? "number" : "integer"
             compare(
                 numbers.phrase(ofAny: kind), theirs.numbers.phrase(ofAny: kind),
-                common.contains(.integer) && numbers != theirs.numbers)
+                isDifferent: common.contains(.integer) && numbers != theirs.numbers)
             compare(
                 textLengths.phrase(ofCount: "character"), theirs.textLengths.phrase(ofCount: "character"),
-                common.contains(.string) && textLengths != theirs.textLengths)
+                isDifferent: common.contains(.string) && textLengths != theirs.textLengths)
             compare(
                 arrayCounts.phrase(ofCount: "element"), theirs.arrayCounts.phrase(ofCount: "element"),
-                common.contains(.array) && arrayCounts != theirs.arrayCounts)
+                isDifferent: common.contains(.array) && arrayCounts != theirs.arrayCounts)
         }
         if !matches(otherRules, theirs.otherRules, in: theirs.root) {
             found.append("rules other than types and limits differ between the program and the server")

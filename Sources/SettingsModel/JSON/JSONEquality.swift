@@ -61,8 +61,8 @@ extension JSONObject: Hashable {
     package func matches(_ other: JSONObject, by isSame: (JSONValue, JSONValue) -> Bool) -> Bool {
         guard count == other.count else { return false }
         // Versions of the same object mostly have their members in the same order. Therefore the loop first looks at
-        // the position of the member plus the shift that the last lookup by name found. This avoids most lookups by
-        // name.
+        // the position plus `shift`: the difference between the positions of a name in both objects, as the last
+        // lookup by name has found it. Most members then need no lookup by name.
         var shift = 0
         for (position, member) in members.enumerated() {
             var index = position + shift

@@ -111,7 +111,8 @@ struct PatternCompiler {
         pending.append((last, state, next))
     }
 
-    /// Emits the copies of a repetition with a maximum. Each optional copy begins with a state that can skip the rest.
+    /// Emits the copies of a repetition with a maximum. Each optional copy begins with a state that can skip this copy
+    /// and the copies after it.
     private mutating func emit(
         _ body: PatternNode, atLeast minimum: Int, atMost maximum: Int, from first: Int32, to next: Int32
     ) {
