@@ -18,7 +18,7 @@ public struct SuiteName: Hashable, Sendable {
         }
         let count = text.utf8.count
         guard count <= Self.maximumLength else {
-            throw NameError("a suite name must have at most \(Self.maximumLength) bytes, but this has \(count)")
+            throw NameError("a suite name must have at most \(Self.maximumLength) bytes, but this name has \(count)")
         }
         bytes = UTF8Text(text)
     }
@@ -69,7 +69,7 @@ public struct KeyName: Hashable, Sendable {
         let count = text.utf8.count
         guard count > 0 else { throw NameError("a key must not be empty") }
         guard count <= Self.maximumLength else {
-            throw NameError("a key must have at most \(Self.maximumLength) bytes, but this has \(count)")
+            throw NameError("a key must have at most \(Self.maximumLength) bytes, but this key has \(count)")
         }
         if !Self.isPlain(text) {
             for (index, scalar) in text.unicodeScalars.enumerated() where scalar.isControl {

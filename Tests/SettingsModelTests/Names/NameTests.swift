@@ -25,7 +25,7 @@ struct NameTests {
             ("app/x", "a suite name must consist of A-Z a-z 0-9 . _ -, but character 4 is '/'"),
             ("caf\u{E9}", "a suite name must consist of A-Z a-z 0-9 . _ -, but character 4 is 'é'"),
             ("a\u{0}", "a suite name must consist of A-Z a-z 0-9 . _ -, but character 2 is U+0000"),
-            (longestSuite + "a", "a suite name must have at most 128 bytes, but this has 129"),
+            (longestSuite + "a", "a suite name must have at most 128 bytes, but this name has 129"),
         ])
     func badSuites(text: String, reason: String) {
         let error = #expect(throws: NameError.self) { try SuiteName(text) }
@@ -48,7 +48,7 @@ struct NameTests {
             ("a\nb", "a key must not contain control characters, but character 2 is U+000A"),
             ("\u{7F}", "a key must not contain control characters, but character 1 is U+007F"),
             ("ab\u{85}", "a key must not contain control characters, but character 3 is U+0085"),
-            (longestKey + "a", "a key must have at most 256 bytes, but this has 257"),
+            (longestKey + "a", "a key must have at most 256 bytes, but this key has 257"),
         ])
     func badKeys(text: String, reason: String) {
         let error = #expect(throws: NameError.self) { try KeyName(text) }
