@@ -9,9 +9,9 @@ package import SettingsModel
 /// that was ever written. There may be millions of records, so a record does not repeat data of the schema, such as
 /// default values.
 package struct KeyRecord: Equatable, TreeElement {
-    /// The source of the effective value. Unlike ``Source``, this type has only the sources that this version of the
-    /// program knows, and takes one byte. `invalid` means that the schema does not allow the stored value, so readers
-    /// get no value.
+    /// The source of the effective value. Unlike ``Source`` in the API, this type has only the sources that this
+    /// version of the program knows, and takes one byte. `invalid` means that the schema does not allow the stored
+    /// value, so readers get no value.
     package enum ValueSource: UInt8, Sendable {
         case stored, `default`, unset, invalid
     }
