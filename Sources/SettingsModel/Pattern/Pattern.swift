@@ -16,7 +16,8 @@ struct Pattern: Sendable {
         }
         guard syntax.root.size <= PatternLimits.states else {
             throw .tooLarge(
-                "the pattern is too large: it needs more than \(PatternLimits.states) states; shorten it, or repeat less",
+                "the pattern is too large: it needs more than \(PatternLimits.states) states; shorten the pattern, "
+                    + "or reduce the counts of its repetitions",
                 at: 0)
         }
         self.source = source
