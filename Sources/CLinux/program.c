@@ -28,7 +28,7 @@ static int execute(char *const *arguments, char *const *environment, pid_t paren
 }
 
 int start_bound_program(char *const *arguments, char *const *environment, pid_t *process) {
-    // `exec` closes the pipe. If `exec` fails, the child process writes the error to it.
+    // `exec` closes the pipe. If `exec` fails, the child process writes `errno` to the pipe.
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return errno;
     pid_t parent = getpid();
@@ -56,7 +56,7 @@ int start_bound_program(char *const *arguments, char *const *environment, pid_t 
 int open_process_descriptor(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
 
 // The write end of the pipe of `note_signals`.
-static int notes;
+static int notes_write_end;
 
 // The signal handler, which writes a note of two bytes to the pipe.
 static void note(int number, siginfo_t *information, void *context) {
@@ -64,7 +64,7 @@ static void note(int number, siginfo_t *information, void *context) {
     int code = errno;
     unsigned char bytes[2] = {number, information->si_code == SI_KERNEL};
     // If the pipe is full, this note is lost. The pipe then contains thousands of notes, so the process is woken anyway.
-    ssize_t written = write(notes, bytes, sizeof bytes);
+    ssize_t written = write(notes_write_end, bytes, sizeof bytes);
     (void)written;
     errno = code;
 }
@@ -72,7 +72,7 @@ static void note(int number, siginfo_t *information, void *context) {
 int note_signals(const int *numbers, size_t count) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
-    notes = ends[1];
+    notes_write_end = ends[1];
     struct sigaction action = {.sa_sigaction = note, .sa_flags = SA_SIGINFO | SA_RESTART | SA_NOCLDSTOP};
     sigfillset(&action.sa_mask);
     for (size_t index = 0; index < count; index++) {

@@ -45,7 +45,7 @@ package final class Epoll {
     /// The token of ``wakeCounter``. The calling code must not use this value for a descriptor.
     private static let wakeToken = UInt64.max
 
-    private let owned: Descriptor
+    private let epollDescriptor: Descriptor
     /// An `eventfd` that ``wake()`` increments. The `eventfd` is edge-triggered, so epoll reports each increment once,
     /// and no thread reads the counter.
     private let wakeCounter: Descriptor
@@ -56,7 +56,7 @@ package final class Epoll {
     package init(capacity: Int) throws(SystemError) {
         let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard descriptor >= 0 else { throw SystemError(call: "epoll_create1") }
-        owned = Descriptor(descriptor)
+        epollDescriptor = Descriptor(descriptor)
         let counter = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
         guard counter >= 0 else { throw SystemError(call: "eventfd") }
         wakeCounter = Descriptor(counter)
@@ -90,7 +90,7 @@ package final class Epoll {
     /// - Parameter milliseconds: the maximum time to wait; nil for no limit.
     package func wait(milliseconds: Int?) -> Int {
         let count = epoll_wait(
-            owned.number, events, Int32(capacity), milliseconds.map { Int32(clamping: max(0, $0)) } ?? -1)
+            epollDescriptor.number, events, Int32(capacity), milliseconds.map { Int32(clamping: max(0, $0)) } ?? -1)
         return count > 0 ? Int(count) : 0
     }
 
@@ -111,6 +111,6 @@ package final class Epoll {
         var event = epoll_event()
         event.events = requested.bits
         event.data.u64 = token
-        return epoll_ctl(owned.number, operation, descriptor, &event) == 0
+        return epoll_ctl(epollDescriptor.number, operation, descriptor, &event) == 0
     }
 }

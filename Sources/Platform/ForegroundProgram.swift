@@ -12,7 +12,7 @@ package struct ForegroundProgram: Sendable {
     /// - Parameters:
     ///   - arguments: first the path of the program, or a name that is looked up in `PATH` of this process; then the
     ///     arguments of the program.
-    ///   - variables: the values of variables by name. They override the environment that the program inherits.
+    ///   - variables: the values of environment variables by name, which override the inherited values.
     package init(_ arguments: [String], variables: [String: String]) throws(SystemError) {
         let argumentPointers = arguments.map { strdup($0.systemBytes) } + [nil]
         let environment = EnvironmentVariables.copiedDefinitions(with: variables) + [nil]

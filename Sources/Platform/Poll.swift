@@ -26,7 +26,7 @@ package struct PollSet {
         entries.removeAll(keepingCapacity: true)
     }
 
-    /// Waits until a descriptor is ready. Returns false if the deadline passes or a signal arrives before.
+    /// Waits until a descriptor is ready. Returns false if the deadline passes or a signal arrives first.
     ///
     /// - Parameter deadline: nil to wait without a limit.
     package mutating func wait(until deadline: ContinuousClock.Instant?) -> Bool {
@@ -66,16 +66,16 @@ package struct PollSet {
 
 /// Wakes a thread that waits on a descriptor: other threads make the descriptor readable. Thread-safe.
 package final class Waker: Sendable {
-    private let owned: Descriptor
+    private let eventDescriptor: Descriptor
 
     package init() throws(SystemError) {
         let descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         guard descriptor >= 0 else { throw SystemError(call: "eventfd") }
-        owned = Descriptor(descriptor)
+        eventDescriptor = Descriptor(descriptor)
     }
 
     /// The descriptor to wait on. Owned by the waker.
-    package var descriptor: Int32 { owned.number }
+    package var descriptor: Int32 { eventDescriptor.number }
 
     /// Makes the descriptor readable.
     package func wake() {
