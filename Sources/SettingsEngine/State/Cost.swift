@@ -71,14 +71,15 @@ extension Cost {
         Cost(microseconds: Double(bytes) * 0.001, bytes: bytes)
     }
 
-    /// The cost of undoing commits of this size in memory on a copy of a suite, which gives an earlier state of the
-    /// suite. The earlier state shares the values of the commits, so the undo copies no values.
+    /// The cost of undoing commits that take the given number of bytes in memory. Undoing the commits on a copy of a
+    /// suite gives an earlier state of the suite. The earlier state shares the values of the commits, so the undo
+    /// copies no values.
     package static func readingPast(commitBytes bytes: Int) -> Cost {
         Cost(microseconds: Double(bytes) * 0.001, bytes: bytes / 8)
     }
 
-    /// The cost of deciding a write that undoes commits of this size in memory. The decision compares and copies the
-    /// values of the commits.
+    /// The cost of deciding a write that undoes commits that take the given number of bytes in memory. The decision
+    /// compares and copies the values of the commits.
     package static func undoing(commitBytes bytes: Int) -> Cost {
         Cost(microseconds: Double(bytes) * 0.0075, bytes: 2 * bytes)
     }

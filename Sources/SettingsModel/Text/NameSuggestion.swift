@@ -79,7 +79,7 @@ package enum NameSuggestion {
 
     /// The maximum number of names around the misspelt name that are compared.
     private static let maximumNeighbours = 512
-    /// The number of these names that are compared before the likely corrections.
+    /// The number of names around the misspelt name that are compared before the names around likely corrections.
     private static let neighboursComparedFirst = 64
     /// The number of names around each likely correction that are compared.
     private static let neighboursPerCorrection = 2
