@@ -1,7 +1,7 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Storing values and schemas of the past again: for an undo, for a restore, and for a revert at a deadline. A draft is
+/// Stores values and schemas of the past again: for an undo, for a restore, and for a revert at a deadline. A draft is
 /// a write that is being decided: checked against the staged state (the newest state, with the commits that are not
 /// durable yet), to compute its commit or its refusal. A suite is a named set of settings.
 extension WriteDraft {

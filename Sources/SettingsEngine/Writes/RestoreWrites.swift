@@ -37,7 +37,7 @@ extension WriteDraft {
     /// Returns the suite as it was at the moment of a restore.
     private func past(of name: SuiteName, _ restore: RestoreRequest) throws(Problem) -> Suite {
         // If the history in memory lacks the commits, the suite was read from past files (files with older commits)
-        // before the write was queued. The schema may have declared further keys secret since.
+        // before the write was queued. Since then, a schema may have declared further keys secret.
         if var past = request.pastFileData?.suite {
             state.recentPast.markSecrets(in: &past)
             return past

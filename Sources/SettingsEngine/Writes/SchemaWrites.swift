@@ -101,7 +101,7 @@ extension WriteDraft {
             let change = Change(
                 from: record, of: suite, to: stored, schema: schema, revision: revision, time: time, steps: &steps)
             if let change { changes.append(change) }
-            // Without steps, the calling code refuses the write.
+            // If no validation steps remain, the calling code refuses the write.
             return steps > 0
         }
         for listed in schema?.keys ?? [] where listed.defaultValue != nil {
