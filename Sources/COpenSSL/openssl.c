@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 // The functions of OpenSSL that this file uses. Their types are declared here, so that a build does not need the headers of
-// OpenSSL. The types are those of OpenSSL 3.
+// OpenSSL. The types match OpenSSL 3.
 typedef struct ssl_st SSL;
 typedef struct ssl_ctx_st SSL_CTX;
 typedef struct bio_st BIO;

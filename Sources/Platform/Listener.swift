@@ -9,7 +9,7 @@ package final class Listener: Sendable {
     package enum Failure: Error, Equatable {
         case system(SystemError)
         /// There is a file at the path of the Unix domain socket, and the listener must not replace the file. The text
-        /// says why.
+        /// gives the reason.
         case occupied(String)
     }
 
@@ -155,8 +155,8 @@ private final class SocketFile: Sendable {
         guard path.utf8.count <= SocketAddress.maximumPathLength else {
             throw .system(SystemError(call: "bind", code: ENAMETOOLONG))
         }
-        // `bind` gives the file the mode of the socket. Set the mode before, so that a user whom the mode excludes
-        // cannot connect between `bind` and the `chmod` below.
+        // `bind` gives the file the mode of the socket. Set the mode of the socket first, so that a user whom the mode
+        // excludes cannot connect between `bind` and the `chmod` below.
         guard fchmod(descriptor, mode) == 0 else { throw .system(SystemError(call: "fchmod")) }
         let address = SocketAddress.unix(path: path)
         if address.withSocketAddress({ bind(descriptor, $0, $1) }) != 0 {

@@ -65,7 +65,8 @@ package enum ProcessSignal: CaseIterable, Sendable {
         Glibc.kill(process.identifier, number) == 0
     }
 
-    /// Blocks signals for the calling thread, and for threads that this thread starts later. A blocked signal stays pending.
+    /// Blocks signals for the calling thread, and for threads that this thread starts later. A blocked signal stays
+    /// pending.
     package static func block(_ signals: [ProcessSignal]) {
         changeMask(by: SIG_BLOCK, signals)
     }
