@@ -34,8 +34,8 @@ package final class MemoryBudget: Sendable {
 
     /// Reserves memory. Returns nil if too little of the budget is free.
     ///
-    /// The budget can never admit work that needs more than ``capacity``: the caller must reject the request with 413
-    /// instead of trying again.
+    /// The budget can never admit work that needs more than ``capacity``: the calling code must refuse the request
+    /// with 413 instead of trying again.
     ///
     /// - Parameter maximumUse: the maximum of ``usedBytes`` after the reservation; nil for the whole capacity. With a
     ///   smaller value, less important work leaves memory for other work.

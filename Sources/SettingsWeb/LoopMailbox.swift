@@ -5,7 +5,8 @@ internal import SettingsStorage
 /// Runs functions on an event loop: other threads use the mailbox to deliver the results of writes and of background
 /// work, and to report that a new state is published. Thread-safe.
 ///
-/// `@unchecked`: `handler` is set and read only on the thread of the event loop.
+/// `@unchecked`: `handler` is set and read only on the dispatch queue of the event loop. The loop occupies this queue
+/// until it stops; later work then runs on the queue one after the other.
 final class LoopMailbox: WriteReceiver, PublicationListener, @unchecked Sendable {
     private let loop: EventLoop
     /// The handler of the loop; nil if the loop has stopped.
@@ -26,8 +27,7 @@ final class LoopMailbox: WriteReceiver, PublicationListener, @unchecked Sendable
         }
     }
 
-    /// Calls the body with the handler, on the event loop. If the loop has stopped, calls the body with nil, on the
-    /// dispatch queue of the loop.
+    /// Calls the body with the handler, on the event loop. If the loop has stopped, calls the body with nil.
     func runEvenIfStopped(_ body: @escaping @Sendable (APIHandler?) -> Void) {
         loop.run { body(self.handler) }
     }

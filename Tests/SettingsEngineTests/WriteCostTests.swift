@@ -78,8 +78,9 @@ struct WriteCostTests {
 
     @Test("A change of a schema is refused if matching the keys with patterns of secrets would exceed the step budget")
     mutating func secretsOfSchema() throws {
-        // `steps` is the budget of a request for matching and validation. Matching the first pattern takes a few hundred
-        // steps for each letter. For the 50 names, 20,000 steps do not suffice, and 100,000 steps suffice.
+        // `steps` is the budget of a request for matching and validation. To find the secrets of the old schema, the
+        // engine matches each name with all its patterns, also with the first pattern, which is expensive. For the 50
+        // names, 20,000 steps do not suffice, and 100,000 steps suffice.
         let document: JSONValue = [
             "type": "object", "additionalProperties": false,
             "patternProperties": ["^(?:a{0,10}){10}b?$": [:], "^secret[.]": ["writeOnly": true]],

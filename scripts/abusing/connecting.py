@@ -59,7 +59,7 @@ def one_byte_chunks(scale: Scale) -> Abuse:
 
 
 def closed_uploads(scale: Scale) -> Abuse:
-    """200 clients that announce a body of 2 MB and reset the connection, while 20 uploads use the memory for bodies"""
+    """200 clients that announce a body of 2 MB and reset the connection, while 20 uploads use up the memory for bodies"""
     start, part = head("PUT", setting(SUITE, "key"), 2_000_000), b" " * 100_000
 
     def upload() -> Script:

@@ -72,7 +72,7 @@ export function changedLines(before, after) {
   });
   const lines = [];
   // The numbers of changed lines of the old and of the new text.
-  const shown = [0, 0];
+  const counts = [0, 0];
   let hidden = 0;
   for (let index = 0; index < all.length; index += 1) {
     if (!isNear[index]) {
@@ -90,8 +90,8 @@ export function changedLines(before, after) {
     }) : [];
     for (const [kind, mark, side, group] of [["del", "−", 0, removed], ["ins", "+", 1, added]]) {
       group.forEach((text, line) => {
-        shown[side] += 1;
-        if (shown[side] > maxLines) hidden += 1;
+        counts[side] += 1;
+        if (counts[side] > maxLines) hidden += 1;
         else lines.push(el(`${kind}.line`, `${mark} `, marked[line]?.[side] || shortened(text), "\n"));
       });
     }

@@ -166,7 +166,8 @@ extension KeyedAccess {
         try await reference(key: key).set(value)
     }
 
-    /// Stores a value that the daemon reverts at the deadline, or schedules a write of the value at the deadline.
+    /// Stores a value that the daemon reverts at the deadline (with `.confirm`, unless the program confirms the change),
+    /// or schedules a write of the value at the deadline.
     ///
     ///     let pending = try await Defaults.set(\.volume, 0.8, .confirm(within: .seconds(120)))
     ///     try await pending?.confirm()
@@ -178,7 +179,8 @@ extension KeyedAccess {
     ///   - path: the path of the key.
     ///   - value: the value.
     ///   - deadline: the time at which the daemon reverts the change or makes the change.
-    /// - Returns: the pending action. Nil if the value is already stored, so that there is nothing to revert.
+    /// - Returns: the pending action. Nil if the value is stored already, so that the daemon has nothing to revert. A
+    ///   scheduled write always has an action.
     @discardableResult
     public nonisolated(nonsending) func set<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ value: Value, _ deadline: DefaultsDeadline
@@ -192,7 +194,8 @@ extension KeyedAccess {
     ///   - key: the key.
     ///   - value: the value.
     ///   - deadline: the time at which the daemon reverts the change or makes the change.
-    /// - Returns: the pending action. Nil if the value is already stored, so that there is nothing to revert.
+    /// - Returns: the pending action. Nil if the value is stored already, so that the daemon has nothing to revert. A
+    ///   scheduled write always has an action.
     @discardableResult
     public nonisolated(nonsending) func set<Value>(
         key: DefaultsKey<Value>, _ value: Value, _ deadline: DefaultsDeadline
@@ -331,7 +334,8 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
         return DefaultsReference(core: core, resolved: core.keys.resolve(key), defaultValue: key.defaultValue)
     }
 
-    /// Reads the value of a key, and caches it for the next read with the same key path.
+    /// Reads the value of a key, and caches the reading for the next read with the same key path. A change of the value
+    /// invalidates the cached reading (``CachedReading``).
     func readAndCache<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
         let reference = reference(path)
         let value = reference.value
@@ -343,7 +347,7 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
     }
 
     /// Returns the scope of a nested store. The method consumes this scope, because a copy would change a reference
-    /// count, which would take about half as long as a read.
+    /// count. The change would cost about half the time of a read.
     consuming func nestedScope<Inner: DefaultsKeyStore>(_ path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
         if MemoryLayout<Inner>.size == 0 {
             assertHasPrefix(Inner.self)

@@ -3,11 +3,12 @@ package import SettingsAPI
 /// An estimate of the present time, from which the daemon computes the ages of commits. The daemon does not compute the
 /// ages from the system clock, because a clock that runs ahead would make recent commits look old.
 ///
-/// The time of the first commit is the candidate. If a later commit has an earlier time, its time becomes the
-/// candidate. If the time of a later commit is at least a day after the candidate, the candidate becomes the agreed
-/// time, and the time of this commit becomes the new candidate. If the clock jumps years ahead and is corrected
-/// within a day, the history in memory therefore evicts (removes) no commits. If the clock is set back, the agreed
-/// time goes back too, so the history keeps commits longer.
+/// The time of the first commit is the candidate. If a following commit has an earlier time, its time becomes the
+/// candidate. If the time of a following commit is at least a day after the candidate, the candidate becomes the agreed
+/// time, and the time of this commit becomes the new candidate. If the clock jumps years ahead, the time of the jump is
+/// therefore only the candidate. If the clock is corrected within a day, the history in memory evicts (removes) no
+/// commits because of the jump. If the clock is set back, the agreed time goes back too, so the history keeps commits
+/// longer.
 package struct AgreedTime: Sendable {
     /// A day in milliseconds.
     private static let day: Int64 = 86_400_000

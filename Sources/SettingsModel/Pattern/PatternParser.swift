@@ -241,8 +241,8 @@ extension PatternNode {
         return PatternNode(.sequence(terms), size: terms.reduce(0) { min(ceiling, $0 + $1.size) })
     }
 
-    /// Returns a node for one of several alternatives. The size includes one state for each alternative, because even
-    /// an empty alternative needs an edge.
+    /// Returns a node for one of several alternatives. The size counts one more state for each alternative, because the
+    /// search must also enter an empty alternative.
     static func choosing(_ alternatives: [PatternNode]) -> PatternNode {
         if let alternative = alternatives.first, alternatives.count == 1 { return alternative }
         return PatternNode(

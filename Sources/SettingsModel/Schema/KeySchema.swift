@@ -84,7 +84,7 @@ public struct KeySchema: Sendable {
         return allows
     }
 
-    /// Returns whether the value is valid without normalisation; nil if the validation takes more than `steps`.
+    /// Returns whether the value is valid and already normalised; nil if the validation takes more than `steps`.
     package func allows(_ value: JSONValue, within steps: Int) -> Bool? {
         let steps = min(steps, SchemaValidator.budget(for: value))
         guard let isNormal = SchemaNormalizer.isNormal(value, under: roots, in: nodes, steps: steps) else { return nil }

@@ -157,8 +157,11 @@ extension Option {
     }
 
     private static let storage: [Option] = [
-        .word("durability", \.durability, "when the daemon acknowledges a write")
-            .onCommandLine(Durability.allCases.map(\.rawValue).joined(separator: "|")),
+        .word(
+            "durability", \.durability,
+            "acknowledge a write after a sync (always), before a sync at an interval, or before a snapshot"
+        )
+        .onCommandLine(Durability.allCases.map(\.rawValue).joined(separator: "|")),
         .integer(
             "syncIntervalMilliseconds", 1...3_600_000, \.syncInterval, "how often to sync with durability `interval`"),
         .integer(
@@ -207,7 +210,7 @@ extension Option {
         ).reloadable(),
         .seconds(
             "clients.forgetSeconds", 1...86_400, \.clientForgetTime,
-            "a client is `gone` if it has sent no report and has had no watch for this time"
+            "the time without a report and a watch after which a client is `gone`, and is no longer counted"
         ).reloadable(),
     ]
 

@@ -43,9 +43,9 @@ struct JournalWriter {
     /// Begins a new file for the commits after a revision. `commits` are the first of these commits.
     mutating func beginFile(after revision: Revision, with commits: [Commit] = []) throws(FileError) {
         var next = head
-        // `predecessor` is the last valid commit in older files. It is lower than `revision` if the file begins an
-        // epoch, because a new epoch skips revisions. A file with the revision of the current file replaces that file
-        // and keeps its predecessor.
+        // `predecessor` is the last valid commit in older files. A file with the revision of the head replaces the file
+        // of the head and keeps its predecessor, which is lower than `revision` if the file begins an epoch, because a
+        // new epoch skips revisions.
         if revision != head.revision {
             next.revision = revision
             next.predecessor = revision

@@ -24,7 +24,7 @@ package final class TokenUsage: Sendable {
         times = Mutex(Self.read(directory))
     }
 
-    /// Returns the time of the last use by the digest of the token. A token without a recorded use has no entry.
+    /// Returns a dictionary from the digest of a token to the time of its last recorded use.
     package static func read(_ directory: DataDirectory) -> [SHA256: Timestamp] {
         let file = try? OpenFile(directory.path(of: DataDirectory.tokenUseName), .reading, in: directory.fileSystem)
         guard let bytes = try? file?.readAll(), let members = (try? JSONValue(parsing: bytes))?["lastUsed"]?.object

@@ -49,7 +49,7 @@ struct Route {
         }
     }
 
-    /// The name in the path of a client, which may be invalid.
+    /// The decoded `{name}` in `/v1/suites/{suite}/clients/{name}`, which may be invalid.
     func clientName(in bytes: Span<UInt8>) throws(Problem) -> String { try Self.decoded(key ?? 0..<0, in: bytes) }
 
     private static func decoded(_ range: Range<Int>, in bytes: Span<UInt8>) throws(Problem) -> String {

@@ -9,7 +9,7 @@ enum GetCommand {
             Each value is a line: a text without quotes, any other value as JSON. KEY[0] prints an element of a list, and
             KEY[name] a member of an object; see 'settings help set'.
             With --prefix, the command prints a line for each setting that has a value: the key, a tab and the value, with the
-            escapes of 'settings list --format tsv'. With --prefix and --json, it prints one JSON object of keys.
+            escapes of 'settings list --format tsv'. With --prefix and --json, it prints one JSON object with the keys and values.
             """,
         options: [
             Command.Option("json", nil, "print JSON, so that texts have quotes"),

@@ -137,7 +137,7 @@ extension WriteReport {
             let seconds = Int((end - .now).components.seconds) + 1
             let time = "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
             try Terminal.replaceLastLine(
-                by: "reverted in \(time); press Enter to keep the change, Ctrl-C to decide later")
+                by: "the daemon reverts the change in \(time); press Enter to keep the change, or Ctrl-C to leave")
             guard Terminal.awaitInput(until: min(end, .now + .seconds(1))) else { continue }
             guard readLine() != nil else { break }
             try Terminal.replaceLastLine(by: "")

@@ -8,7 +8,8 @@ import Testing
 ///
 /// If `usesRequestKeys` is true, the client connects again after a lost connection. The client then repeats a read, or
 /// a write that has an idempotency key; the outcome of an interrupted write without an idempotency key is unknown. If
-/// `usesRequestKeys` is false, a lost connection is an error.
+/// `usesRequestKeys` is false, a lost connection is an error. If `requestsFreshReads` is true, each read has the header
+/// `Settings-Fresh`, so that its answer includes all commits that any daemon has acknowledged before the read.
 final class HistoryClient {
     /// The maximum number of lost connections for one call.
     private static let maximumRepeats = 20

@@ -54,7 +54,8 @@ struct PendingWritesInReplicaTests {
     @Test("An increment is applied to the confirmed value, even if the confirmed value arrives later")
     mutating func laterConfirmedValue() throws {
         state.beginWrite(first, [operation(.change(.add(1)))])
-        // Without a confirmed value, the sum is unknown. The key is known because the program has written it.
+        // Without a confirmed value, the sum is unknown. Readers need not load the suite, because the program has written
+        // the key (`isKnown`).
         #expect(value == nil && state.isKnown(key))
         state.beginWrite(second, [operation(.change(.add(10)))])
         state.adopt(try observed(5, [key: 5]))
@@ -115,7 +116,7 @@ struct PendingWritesInReplicaTests {
         #expect(value == "a" && state.visible(other).value == "b")
     }
 
-    @Test("A removeAll that changed nothing hides the old values until the replica has the removal by another program")
+    @Test("A removeAll after a removal by another program hides the old values until the replica has that removal")
     mutating func unchangedRemovalOfAll() throws {
         state.adopt(try observed(5, [key: "a"]))
         state.beginRemovalOfAll(first)

@@ -19,7 +19,7 @@ struct PagingTests {
     private func server(_ next: [String]) throws -> ScriptedServer {
         try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {
-                // The count spans all connections because a task may continue on another connection.
+                // The count spans all connections because the async client may use several connections.
                 let number = log.count("request of a page")
                 log.add("request of a page")
                 let list = request.contains("/keys") ? #""suite":"app","keys":[]"# : #""suites":[]"#

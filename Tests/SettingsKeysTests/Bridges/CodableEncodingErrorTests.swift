@@ -6,8 +6,9 @@ import Testing
 /// Tests of the errors of encoding `Codable` types. `Script` (`CodingSupport.swift`) is a value that a closure encodes,
 /// and `encodingOutcome` returns the description of the error; without an error, `encoded: ` and the JSON.
 struct CodableEncodingErrorTests {
-    /// Encoding calls that cause an error, and the description of the error. The error is reported even if the closure
-    /// ignores it with `try?`.
+    /// Encoding calls that cause an error, and the description of the error. If a closure uses one encoder incorrectly,
+    /// for example for two kinds of values, the error is reported even if the closure ignores it with `try?`. A closure
+    /// can catch the error of a part of the value.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let error: String

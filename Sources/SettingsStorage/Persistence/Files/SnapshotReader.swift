@@ -163,7 +163,7 @@ package struct SnapshotReader {
         else { throw damage("the checksum is missing") }
         let digits = bytes.extracting(prefix..<(prefix + 8))
         guard checksum.matches(hexDigits: digits) else { throw damage("the checksum does not match") }
-        if mustEndFile, try nextLine() != nil { throw damage("the file does not end after the snapshot") }
+        if mustEndFile, try nextLine() != nil { throw damage("the file has further lines after the snapshot") }
     }
 
     private mutating func suite() throws(RecoveryError) -> Suite {
