@@ -12,8 +12,8 @@ let commonSettings: [SwiftSetting] = [
 
 /// The linker flags of the programs in release builds. With the static runtime, a write takes the daemon a sixth less
 /// processor time, and the programs run on machines without Swift. Packed relocations save half a megabyte of memory.
-/// With `relro` and `now`, the dynamic linker resolves all symbols at the start of the program, and then makes the table of
-/// their addresses read-only.
+/// With `relro` and `now`, the dynamic linker resolves all symbols at the start of the program, and then makes the
+/// table of their addresses read-only.
 let programLinkerFlags = [
     "-static-stdlib", "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "-z", "-Xlinker",
     "relro", "-Xlinker", "-z", "-Xlinker", "now",
@@ -108,8 +108,8 @@ let package = Package(
             dependencies: ["ClientCostKeys", "SettingsClient", "SettingsClientTesting", "SettingsHTTP"],
             path: "Tools/ClientCost",
             swiftSettings: commonSettings),
-        // The example has its own Package.swift, which a user would write. This target differs from it only in that warnings
-        // are errors.
+        // The example has its own Package.swift, which a user would write. This target differs from it only in that
+        // warnings are errors.
         .executableTarget(
             name: "music-player", dependencies: ["SettingsClient"], path: "Examples/MusicPlayer/Sources",
             swiftSettings: [.treatAllWarnings(as: .error)]),

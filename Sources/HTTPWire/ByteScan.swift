@@ -1,7 +1,8 @@
 /// Searches for delimiters, eight bytes at a time. Most bytes of a head are not delimiters.
 ///
-/// The searches use the SWAR technique (SIMD within a register). The subtraction in `below` can borrow from the next higher
-/// byte and mark that byte wrongly, but only if the lower byte is marked, too. So the lowest marked byte is always right.
+/// The searches use the SWAR technique (SIMD within a register). The subtraction in `below` can borrow from the next
+/// higher byte and mark that byte wrongly, but only if the lower byte is marked, too. So the lowest marked byte is
+/// always right.
 extension Span<UInt8> {
     private static var ones: UInt64 { 0x0101_0101_0101_0101 }
     private static var highBits: UInt64 { 0x8080_8080_8080_8080 }

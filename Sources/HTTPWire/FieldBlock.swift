@@ -28,8 +28,8 @@ package struct FieldBlock: Equatable, Sendable {
         append(name, upTo: value.count) { $0.append(replacingControlsIn: value) }
     }
 
-    /// Appends a field whose value is an integer between texts, such as the cursor `k3v9x2ab.17` or the entity tag `"17"`.
-    /// Allocates no string.
+    /// Appends a field whose value is an integer between texts, such as the cursor `k3v9x2ab.17` or the entity tag
+    /// `"17"`. Allocates no string.
     package mutating func append(
         _ name: StaticString, _ prefix: String, _ separator: StaticString = "", integer: Int,
         _ suffix: StaticString = ""

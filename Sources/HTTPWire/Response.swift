@@ -14,8 +14,8 @@ package struct Response: Sendable {
     /// The number of the error code in the body (`ErrorCode.number` in SettingsWeb), from 1; 0 if the body has no error
     /// code. Metrics count responses by this number. It is not sent to the client.
     package var errorCodeNumber: UInt8 = 0
-    /// An object whose release returns the memory of the body to the memory budget of the server. The connection retains
-    /// the object until the body is sent.
+    /// An object whose release returns the memory of the body to the memory budget of the server. The connection
+    /// retains the object until the body is sent.
     package var bodyOwner: (any AnyObject & Sendable)?
 
     package init(

@@ -272,8 +272,8 @@ package final class EtcdLog: StorageLog {
         // As in `flush`, the batches after a diverged batch are not needed.
         case .overtaken(let entries): for entry in entries where inbox.add(entry) == .diverged { break }
         case .failed(let error):
-            // If the writer has no unresolved batch after the error, it knows that etcd has not stored the batch, so this
-            // flush may proceed.
+            // If the writer has no unresolved batch after the error, it knows that etcd has not stored the batch, so
+            // this flush may proceed.
             guard !writer.hasUnresolvedBatch else {
                 throw CommitLogError(.notDone, error.cause, error.description, reason: error.reason)
             }
@@ -343,8 +343,8 @@ package final class EtcdLog: StorageLog {
 
     // MARK: Closing
 
-    /// Stops following the log, waits at most `bound` nanoseconds for the end of a running snapshot, and copies the state
-    /// to the data directory. Later flushes fail.
+    /// Stops following the log, waits at most `bound` nanoseconds for the end of a running snapshot, and copies the
+    /// state to the data directory. Later flushes fail.
     package func close(within bound: UInt64) throws(FileError) {
         defer { cache.release() }
         exchange.withLock { $0 }?.stop()

@@ -14,8 +14,8 @@ extension Endpoint where Output == ClientListing {
 
 extension Endpoint where Output == Convergence {
     /// The number of clients of a suite that have applied a state. The daemon answers when the given share of the
-    /// present clients has applied the state, when a client could not apply the state, or when the wait is over. A client
-    /// is present unless the daemon has not seen it for some time (status `gone`).
+    /// present clients has applied the state, when a client could not apply the state, or when the wait is over. A
+    /// client is present unless the daemon has not seen it for some time (status `gone`).
     ///
     /// - Parameters:
     ///   - target: the state, for example the cursor of a write.

@@ -69,8 +69,8 @@ package final class ConnectionPool: Sendable {
     /// connection.
     func removeConnection(at now: ContinuousClock.Instant = .now) -> Connection? {
         while true {
-            // The expired connections are released, and so closed, after the closure, so that the lock is not held during the
-            // system calls.
+            // The expired connections are released, and so closed, after the closure, so that the lock is not held
+            // during the system calls.
             let (connection, expired) = state.withLock { state in
                 let expired = removeExpired(&state, at: now)
                 return (state.idle.popLast()?.connection, expired)

@@ -7,8 +7,8 @@ internal import SettingsModel
 /// `AnswerReader`.
 ///
 /// The server may close an idle connection while the client sends a request over the connection. Therefore, if no byte
-/// of an answer has arrived and a repetition is safe (`Request.isRepeatable`: a read, or a write with an idempotency key),
-/// the exchange sends the request once more over a new connection.
+/// of an answer has arrived and a repetition is safe (`Request.isRepeatable`: a read, or a write with an idempotency
+/// key), the exchange sends the request once more over a new connection.
 final class Exchange {
     /// The size in bytes of the receive buffer that a driver provides. One call seldom receives more bytes.
     static let bufferSize = 65_536
@@ -24,7 +24,8 @@ final class Exchange {
         case finished(Result<Reply, SettingsError>)
     }
 
-    /// The wait of an exchange. The wait ends at one of the events of a descriptor or at a moment, whichever comes first.
+    /// The wait of an exchange. The wait ends at one of the events of a descriptor or at a moment, whichever comes
+    /// first.
     struct Wait {
         /// Negative if the exchange waits for no descriptor.
         var descriptor: Int32 = -1
@@ -154,8 +155,8 @@ final class Exchange {
         phase = .connecting(Connector(addresses, securedFor: pool.address.secureHost))
     }
 
-    /// Releases the connection. This closes the connection, unless it is back in the pool. Do not use the exchange after
-    /// this call.
+    /// Releases the connection. This closes the connection, unless it is back in the pool. Do not use the exchange
+    /// after this call.
     func close() {
         pendingRead?.cancel()
         phase = .needsConnection

@@ -122,7 +122,8 @@ public struct WriteOptions: Equatable, Sendable {
     package var confirm: PendingTime?
     /// The daemon reverts the write at this time.
     package var until: PendingTime?
-    /// The daemon carries out the write at this time. The answer is then a ``WriteSummary``, even for a write of one setting.
+    /// The daemon carries out the write at this time. The answer is then a ``WriteSummary``, even for a write of one
+    /// setting.
     package var effective: PendingTime?
 
     /// The header fields of the request for `confirm`, `until` and `effective`.

@@ -73,7 +73,8 @@ extension APIHandler {
     /// daemon stops.
     func backUp(_ request: APIRequest, _ exchange: Exchange) throws(Problem) -> Handling {
         let state = service.store.state
-        // The cursor is valid only for the same `restrictedGrants`: the grants of a caller that may not read everything.
+        // The cursor is valid only for the same `restrictedGrants`: the grants of a caller that may not read
+        // everything.
         let cursor = state.cursor.withGrantsDigest(of: request.caller?.restrictedGrants)
         var head = Response(status: 200, contentType: .json, fields: FieldBlock(cursor: cursor, tag: nil))
         head.fields.append("Content-Disposition", text: "attachment; filename=\"settingsd-\(state.cursor).json\"")

@@ -7,8 +7,8 @@ package import SettingsStorage
 /// Makes a reader of the history: of the recent commits in memory, and of the past files, which have the older commits.
 package typealias PastSource = @Sendable (State) -> any PastReading
 
-/// Reads of past versions of settings and suites, and of the list of commits. `restrictedGrants` are the grants of a caller
-/// that may not read everything; nil if the caller may read everything. `request` contains ranges of `bytes`.
+/// Reads of past versions of settings and suites, and of the list of commits. `restrictedGrants` are the grants of a
+/// caller that may not read everything; nil if the caller may read everything. `request` contains ranges of `bytes`.
 /// `recentPast` reads only the history in memory. `isUpperBound` means that most answers take far less memory than
 /// estimated.
 extension State {

@@ -85,8 +85,9 @@ extension APIHandler {
         }
         let seconds = request.query.count(.wait) ?? 0
         let mayWait = seconds > 0 && !isStopping
-        // `readStateAndSubscribe` also subscribes to the publication of the next state. `restrictedGrants` are the grants of
-        // a caller that may not read everything. Their digest in the cursor makes the cursor invalid with other grants.
+        // `readStateAndSubscribe` also subscribes to the publication of the next state. `restrictedGrants` are the
+        // grants of a caller that may not read everything. Their digest in the cursor makes the cursor invalid with
+        // other grants.
         let state =
             mayWait ? notifier.readStateAndSubscribe().withGrantsDigest(of: request.caller?.restrictedGrants) : state
         let clientWatch = try clientParameters.flatMap { parameters throws(Problem) in

@@ -115,8 +115,8 @@ extension Service {
         return Response(json: description.jsonBytes(), cursor: cursor)
     }
 
-    /// Answers `/v1/caller` with the name and the grants of the caller. Without access control, `caller` is nil, and the
-    /// answer has the user of the Unix domain socket, if the connection has one, and all rights.
+    /// Answers `/v1/caller` with the name and the grants of the caller. Without access control, `caller` is nil, and
+    /// the answer has the user of the Unix domain socket, if the connection has one, and all rights.
     func caller(_ caller: Caller?, _ user: PeerUser?, at cursor: Cursor) -> Response {
         let state =
             caller?.state

@@ -13,7 +13,8 @@ struct ArticleCodeTests {
         sources = try files.map { try String(contentsOf: $0, encoding: .utf8) }.joined(separator: "\n")
     }
 
-    /// The last argument of a case is the minimum number of blocks, so that the test fails if it does not find the blocks.
+    /// The last argument of a case is the minimum number of blocks, so that the test fails if it does not find the
+    /// blocks.
     @Test(
         "Every Swift block of an article is compiled in this target",
         arguments: [

@@ -72,8 +72,8 @@ struct PageExampleTests {
 
     @Test("An example gets the address of the daemon, and its process in the background ends with the run of the page")
     func background() throws {
-        // `PageRun` waits until no process has the output of the script open. `tail` would keep the output open forever.
-        // The example gets the address `http://here:1` in place of the address in the text.
+        // `PageRun` waits until no process has the output of the script open. `tail` would keep the output open
+        // forever. The example gets the address `http://here:1` in place of the address in the text.
         let page = ["# Title", "```sh", "tail -f /dev/null &", "echo http://127.0.0.1:7070 $SETTINGS_URL", "```"]
         let run = try PageRun("page.md", CodeBlock.blocks(in: page), in: try TemporaryDirectory(), url: "http://here:1")
         #expect(run.failure == nil && run.output.hasSuffix("http://here:1 http://here:1\n"))
@@ -98,7 +98,8 @@ private struct PageRun {
         _ = try directory.file("home/.curlrc", "silent\nshow-error\nmax-time = 60\n")
         let failed = directory.path + "/failed"
         // Each command has the line in the script that it has on the page, so that the shell reports lines of the page.
-        // A form feed, printed in the line of the opening fence, separates the output of a block from the output before.
+        // A form feed, printed in the line of the opening fence, separates the output of a block from the output
+        // before.
         var lines = Array(repeating: "", count: blocks.last.map { $0.firstLine + $0.lines.count } ?? 0)
         for block in blocks {
             lines[block.firstLine - 2] = "printf '\\f'"

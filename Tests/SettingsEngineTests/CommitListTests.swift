@@ -31,8 +31,8 @@ struct CommitListTests {
             var list = CommitList()
             var model: [Revision] = []
             var copies: [(list: CommitList, model: [Revision])] = []
-            // The mean number of appends among four changes. In some phases, most changes are removals, so that the list
-            // becomes empty.
+            // The mean number of appends among four changes. In some phases, most changes are removals, so that the
+            // list becomes empty.
             var appendsOfFour = 3
             for number in 1...1_500 {
                 if random.chance(oneIn: 100) { appendsOfFour = random.pick([1, 2, 3, 4]) }

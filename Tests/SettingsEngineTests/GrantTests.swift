@@ -34,8 +34,8 @@ struct GrantTests {
         #expect { try Grant(text) } throws: { "\($0)".contains(hint) }
     }
 
-    // The scope `some` stands for at least one key of the suite, and `all` for the suite and all of its keys. The rights
-    // `write`, `schema`, `secrets` and `override` include `read`, and `admin` includes `metrics` and `reload`.
+    // The scope `some` stands for at least one key of the suite, and `all` for the suite and all of its keys. The
+    // rights `write`, `schema`, `secrets` and `override` include `read`, and `admin` includes `metrics` and `reload`.
     static let matching: [(grants: [String], right: Rights, suite: String, scope: Grants.Scope, isAllowed: Bool)] = [
         (["app:read"], .read, "app", .all, true), (["app:read"], .read, "app.x", .some, false),
         (["app.*:read"], .read, "app.x", .all, true), (["app.*:read"], .read, "app", .some, false),

@@ -5,8 +5,8 @@ import SettingsModel
 /// A simple model of `History`: one array, in which every query searches linearly.
 ///
 /// Each suite has a log: the commits that change the suite and are later than the revision `evictedThrough` of the log.
-/// Each suite protects its newest commits from eviction (removal). An eviction removes a commit from the logs of suites.
-/// The history removes a commit that is in no log.
+/// Each suite protects its newest commits from eviction (removal). An eviction removes a commit from the logs of
+/// suites. The history removes a commit that is in no log.
 struct HistoryModel {
     struct Entry {
         let commit: RetainedCommit
@@ -107,7 +107,8 @@ struct HistoryModel {
         }
         entries = entries.filter { entry in !entry.isInOlderList || isInLog(entry) }
         if exceeds(limits.commits, limits.bytes) {
-            // As in `History.Limits.slightlyReduced`, an eviction continues until the history is 1/1024 below its limits.
+            // As in `History.Limits.slightlyReduced`, an eviction continues until the history is 1/1024 below its
+            // limits.
             while exceeds(limits.commits - limits.commits / 1024, limits.bytes - limits.bytes / 1024) { evictOldest() }
         }
         for (suite, log) in logs where entriesInLog(of: suite).isEmpty {

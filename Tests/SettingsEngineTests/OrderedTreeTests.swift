@@ -56,8 +56,8 @@ struct OrderedTreeTests {
             var tree = OrderedTree<Item>()
             var items: [Item] = []
             var copies: [(tree: OrderedTree<Item>, items: [Item])] = []
-            // The mean number of insertions among ten changes. In some phases, most changes are removals, so that leaves
-            // of the tree become empty and are joined.
+            // The mean number of insertions among ten changes. In some phases, most changes are removals, so that
+            // leaves of the tree become empty and are joined.
             var insertionsOfTen = 3
             let letters = 2 + random.below(4)
             for step in 0..<2_000 {

@@ -194,7 +194,8 @@ struct PastTests {
         for random in FuzzBudget.generators(shareOfRounds: 0.02) {
             var limits = History.Limits()
             limits.age = 20_000
-            // The protection of the newest commits of a suite (here, none or the default) has no effect on the age limit.
+            // The protection of the newest commits of a suite (here, none or the default) has no effect on the age
+            // limit.
             limits.suiteCommits = random.seed % 2 == 0 ? 0 : 256
             let run = try Run(random, commits: 80, limits: limits)
             var time = AgreedTime()
@@ -331,7 +332,8 @@ struct PastTests {
                     guard case .success = try copy.write(.undo(UndoRequest(revision), of: nil, onConflict: .keep))
                     else { continue }
                     let redone = copy.pastStates.last?.suites.mapValues(\.stored)
-                    // An undo keeps a suite that the undone commit created, so `redone` may have additional empty suites.
+                    // An undo keeps a suite that the undone commit created, so `redone` may have additional empty
+                    // suites.
                     for (name, stored) in run.pastStates.last?.suites.mapValues(\.stored) ?? [:] {
                         try #require(redone?[name] == stored, copy.context)
                     }

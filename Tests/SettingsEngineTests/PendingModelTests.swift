@@ -50,8 +50,8 @@ struct PendingModelTests {
 
         mutating func count(_ event: String) { counts[event, default: 0] += 1 }
 
-        /// Makes a write in the state and in the model, and compares the results. `deadlines` is nil for a write without
-        /// deadlines.
+        /// Makes a write in the state and in the model, and compares the results. `deadlines` is nil for a write
+        /// without deadlines.
         mutating func write(_ command: WriteCommand, _ deadlines: WriteRequest.Deadlines?) throws {
             var request = WriteRequest(command)
             request.deadlines = deadlines
@@ -95,7 +95,8 @@ struct PendingModelTests {
             }
         }
 
-        /// As in `StagedState`: if the clock was set back by at most a minute, a commit has the time of the last commit.
+        /// As in `StagedState`: if the clock was set back by at most a minute, a commit has the time of the last
+        /// commit.
         private var commitTime: Int64 {
             let lastTime = staged.state.time.milliseconds
             return clock < lastTime && lastTime - clock <= 60_000 ? lastTime : clock

@@ -111,8 +111,8 @@ private struct WatchedState {
         try poll(random.below(watchers.count))
     }
 
-    /// Gives a watcher the changes after its cursor, or the whole state. Compares the values of the watcher with the state
-    /// at its new cursor.
+    /// Gives a watcher the changes after its cursor, or the whole state. Compares the values of the watcher with the
+    /// state at its new cursor.
     mutating func poll(_ index: Int) throws {
         let watcher = watchers[index]
         let limit = random.chance(oneIn: 2) ? 1 + random.below(4) : nil

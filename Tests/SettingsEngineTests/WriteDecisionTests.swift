@@ -159,8 +159,8 @@ struct WriteDecisionTests {
                         #expect(problem?.code == .historyGone && problem?.oldest == oldest, context)
                         continue
                     }
-                    // If a later commit dropped the suite, a read may not know the revisions of unset keys. If the commit
-                    // that gave the suite its revision was evicted, a read may not know this revision either.
+                    // If a later commit dropped the suite, a read may not know the revisions of unset keys. If the
+                    // commit that gave the suite its revision was evicted, a read may not know this revision either.
                     let isDropped = finalState.history.commits(after: revision).contains { retained in
                         retained.commit.suiteChanges.contains { $0.suite == suite && $0.kind == .dropped }
                     }
@@ -185,8 +185,8 @@ struct WriteDecisionTests {
         let first = try #require(try run.write(.setting(operation)))
         let next = try #require(Revision(2))
         let time = Timestamp(milliseconds: 0)
-        // In this order: the revision of `first` is not higher, the suite `app` exists, the suite `net` does not exist, a
-        // schema must have `additionalProperties`, and a value needs a suite.
+        // In this order: the revision of `first` is not higher, the suite `app` exists, the suite `net` does not exist,
+        // a schema must have `additionalProperties`, and a value needs a suite.
         let commits = [
             first, Commit(revision: next, time: time, suiteChanges: [SuiteChange(suite: app, kind: .created)]),
             Commit(

@@ -4,9 +4,9 @@ import Testing
 
 @testable import settings
 
-/// Tests of clients that report which state of a suite they have applied: the command `clients` and the option `--wait-for`.
-/// `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1.
-/// In transcripts, `! ` begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
+/// Tests of clients that report which state of a suite they have applied: the command `clients` and the option
+/// `--wait-for`. `Shell` applies the schema in `Shell.swift` to the suite `app`, in commit 1. In transcripts, `! `
+/// begins a line of standard error, and `=> ` an exit code that is not 0: see `Shell`.
 @Suite(.ownThread)
 struct ClientTests {
     private let shell: Shell
@@ -29,7 +29,8 @@ struct ClientTests {
         #"{"failed":"\#(cursor)","reason":"\#(reason)"}"#
     }
 
-    /// Starts a command line that writes, and waits until the daemon has made its commit. Returns the cursor of the commit.
+    /// Starts a command line that writes, and waits until the daemon has made its commit. Returns the cursor of the
+    /// commit.
     private func startWrite(_ line: String) throws -> (command: ChildProcess, cursor: String) {
         let before = try shell.cursor()
         let command = try shell.start(line)
@@ -205,7 +206,8 @@ struct ClientTests {
             try shell.stop()
             try eventually { shell.text("warnings").split(separator: "\n").count == count }
             try shell.startAgain()
-            // The client reports revision 1, the state before the change, so that the next request of the command waits.
+            // The client reports revision 1, the state before the change, so that the next request of the command
+            // waits.
             try report("web1", success("\(cursor.prefix { $0 != "." }).1"))
         }
         try report("web1", success(cursor))

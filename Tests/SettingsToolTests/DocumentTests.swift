@@ -196,8 +196,8 @@ struct DocumentTests {
     @Test("A conflict while an unset key is open names a command that shows the change of the other caller")
     func editUnsetKeyConflict() throws {
         let settings = ChildProcess.built("settings")
-        // When the editor starts, the suite does not exist: first at revision 0 of the daemon, then at revision 1. The key
-        // `a=b` must be quoted in the command.
+        // When the editor starts, the suite does not exist: first at revision 0 of the daemon, then at revision 1. The
+        // key `a=b` must be quoted in the command.
         for suite in ["app", "later"] {
             let script = "'\(settings)' set \(suite) '[\"a=b\"]' 7 --quiet; echo 8 >\"$1\""
             let editor = try shell.directory.file("editor", script)

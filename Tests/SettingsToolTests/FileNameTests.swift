@@ -102,7 +102,8 @@ struct FileNameTests {
         _ = try shell.directory.file("t", "{{ app.theme }}\n")
         let end = try shell.run(Self.withNames("set -e; \(line) >&2; cat \"$n\""))
         #expect(end.code == 0 && end.output == "light\n", "\(end)")
-        // The program represents a byte that is not UTF-8 by a zero character, whose escape `\u{0}` must not be visible.
+        // The program represents a byte that is not UTF-8 by a zero character, whose escape `\u{0}` must not be
+        // visible.
         #expect(end.errors.hasPrefix("wrote ") && !end.errors.contains("u{"), "\(end)")
     }
 

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Tests of the program at a terminal: keys such as Ctrl-C (`\003`), editors, and messages about progress. The exit code
-/// -2 says that SIGINT has ended the program, 4 that the suite does not exist, 5 that the change was refused, and
+/// Tests of the program at a terminal: keys such as Ctrl-C (`\003`), editors, and messages about progress. The exit
+/// code -2 says that SIGINT has ended the program, 4 that the suite does not exist, 5 that the change was refused, and
 /// 8 that nobody has confirmed the change in time. The home directory is the directory of the test, so `TMPDIR=$HOME`
 /// puts the edited files there.
 @Suite(.ownThread)

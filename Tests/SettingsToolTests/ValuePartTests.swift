@@ -10,8 +10,8 @@ struct ValuePartTests {
 
     @Test("set changes elements and members, get prints them, and unset removes them")
     func parts() throws {
-        // `settings list --json | grep …` prints the revision of the suite. `--if-revision` needs one key, which several
-        // arguments may name.
+        // `settings list --json | grep …` prints the revision of the suite. `--if-revision` needs one key, which
+        // several arguments may name.
         try Shell([Self.servers], hasSchema: false).runTranscript(
             #"""
             $ settings set app 'servers[0].port=8080'

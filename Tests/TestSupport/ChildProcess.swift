@@ -85,8 +85,8 @@ package final class ChildProcess {
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         var variables = environment.map { strdup($0) } + [nil]
         defer { for text in words + variables { free(text) } }
-        // Without these attributes, the child would inherit ignored signals from the shell that runs the tests, and blocked
-        // signals from the threads of Dispatch.
+        // Without these attributes, the child would inherit ignored signals from the shell that runs the tests, and
+        // blocked signals from the threads of Dispatch.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

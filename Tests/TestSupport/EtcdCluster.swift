@@ -105,7 +105,8 @@ package final class EtcdCluster: Sendable {
         }
     }
 
-    /// Sends a JSON body to the path `/v3/PATH` of the first member, for example `call("auth/enable", "{}")`. Returns the answer.
+    /// Sends a JSON body to the path `/v3/PATH` of the first member, for example `call("auth/enable", "{}")`. Returns
+    /// the answer.
     @discardableResult
     package func call(_ path: String, _ body: String) throws -> RawResponse {
         try RawClient(port: ports[0]).exchange(

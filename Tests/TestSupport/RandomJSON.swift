@@ -29,8 +29,8 @@ package struct RandomJSON {
         return .array((0..<generator.below(5)).map { _ in value(levels: levels - 1) })
     }
 
-    /// A random object whose values have at most this many levels. Some objects of the wide vocabulary are so large that
-    /// `JSONObject` finds their members with an index.
+    /// A random object whose values have at most this many levels. Some objects of the wide vocabulary are so large
+    /// that `JSONObject` finds their members with an index.
     package mutating func object(levels: Int) -> JSONObject {
         var object = JSONObject()
         let isLarge = vocabulary == .wide && generator.chance(oneIn: 20)

@@ -236,8 +236,8 @@ extension RawClient {
     }
 
     /// Reads a chunked body through the next delimiter, regardless of chunk boundaries. The default delimiter is the
-    /// empty line that ends a server-sent event. Returns nil at the end of the body; throws `malformed` if data without a
-    /// delimiter remains.
+    /// empty line that ends a server-sent event. Returns nil at the end of the body; throws `malformed` if data without
+    /// a delimiter remains.
     package func readPiece(through delimiter: String = "\n\n") throws -> String? {
         while true {
             if let piece = decoded.remove(through: delimiter) { return String(decoding: piece, as: UTF8.self) }

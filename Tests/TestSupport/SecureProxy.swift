@@ -73,8 +73,8 @@ package final class SecureProxy {
         throw ChildProcess.Failure(description: "no port for nginx: \(failure)")
     }
 
-    /// nginx must not refuse or end a request that the daemon accepts: bodies have up to 16 MiB, long polls wait up to 300
-    /// s, and event streams must not be buffered.
+    /// nginx must not refuse or end a request that the daemon accepts: bodies have up to 16 MiB, long polls wait up to
+    /// 300 s, and event streams must not be buffered.
     private static func configuration(_ folder: String, _ servers: String) -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "\($0)_temp_path \(folder)/\($0);" }.joined(separator: "\n")

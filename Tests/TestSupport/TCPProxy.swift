@@ -96,7 +96,8 @@ package final class TCPProxy: Sendable {
                 close(server)
                 continue
             }
-            // The mode or the target may have changed since the connect. `set` and `redirect` close only sockets in `open`.
+            // The mode or the target may have changed since the connect. `set` and `redirect` close only sockets in
+            // `open`.
             let isCurrent = state.withLock { state in
                 guard !state.mode.isCut, state.target == target else { return false }
                 state.open.formUnion([client, server])

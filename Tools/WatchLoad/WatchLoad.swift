@@ -62,8 +62,8 @@ final class WatchLoad {
     private var waiting = 0
     /// The number of answers to the watchers since all of them began to wait.
     private var answers = 0
-    /// The last stored value. Each PUT stores the next number. All values have eight digits, so that all requests have the
-    /// same size.
+    /// The last stored value. Each PUT stores the next number. All values have eight digits, so that all requests have
+    /// the same size.
     private var value = 10_000_000
 
     /// The key that was changed and whose watchers have no answer yet; nil while the program does not measure.
@@ -162,8 +162,8 @@ final class WatchLoad {
         let put = nextPut(key)
         let watchersOfKey = stride(from: key, to: plan.watchers, by: plan.keys)
         for index in watchersOfKey {
-            // On the loopback interface, `send` of the server also runs the kernel's code of the receiver. Without epoll
-            // and with a delayed acknowledgement, this code takes the server less time.
+            // On the loopback interface, `send` of the server also runs the kernel's code of the receiver. Without
+            // epoll and with a delayed acknowledgement, this code takes the server less time.
             readiness.remove(watchers[index].channel.socket)
             delayAcknowledgement(watchers[index].channel.socket)
         }

@@ -35,7 +35,8 @@ enum MusicPlayer {
         print(isNewSchema ? "The daemon has a new schema." : "The daemon knows the schema.")
     }
 
-    /// Reads and writes settings like properties (`Defaults.launchCount`), or with a key path (`Defaults[\.launchCount]`).
+    /// Reads and writes settings like properties (`Defaults.launchCount`), or with a key path
+    /// (`Defaults[\.launchCount]`).
     static func greet() async throws {
         Defaults.launchCount += 1
         if let listener = Defaults.listener {

@@ -66,13 +66,15 @@ public struct SuiteListing: Equatable, Sendable {
         public var suite: SuiteName
         /// The number of keys that have a stored value or that the schema lists.
         public var keyCount: Int64
-        /// The number of keys with a stored value that the schema does not allow; 0 if an older daemon sent the listing.
+        /// The number of keys with a stored value that the schema does not allow; 0 if an older daemon sent the
+        /// listing.
         public var invalidCount: Int64
         /// The last commit that changed the suite or its schema.
         public var revision: Revision
         /// True if the suite has a schema.
         public var hasSchema: Bool
-        /// True if the suite was dropped. The daemon still has commits of the suite, and `revision` is the last of them.
+        /// True if the suite was dropped. The daemon still has commits of the suite, and `revision` is the last of
+        /// them.
         public var isDropped: Bool
 
         package init(

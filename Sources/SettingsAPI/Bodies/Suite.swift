@@ -1,6 +1,7 @@
 public import SettingsModel
 
-/// The contents of a suite for one caller: the values that the caller may read, and the keys whose values are not shown.
+/// The contents of a suite for one caller: the values that the caller may read, and the keys whose values are not
+/// shown.
 public struct SuiteContents: Equatable, Sendable {
     /// A key with its effective value.
     public struct Entry: Equatable, Sendable {

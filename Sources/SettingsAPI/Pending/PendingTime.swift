@@ -48,7 +48,8 @@ package enum PendingTime: Hashable, Sendable {
     package func instant(from start: Timestamp) -> Timestamp {
         switch self {
         case .after(let milliseconds):
-            // The daemon refuses a longer duration than `maximumDistance`. The bound only prevents an overflow of the sum.
+            // The daemon refuses a longer duration than `maximumDistance`. The bound only prevents an overflow of the
+            // sum.
             Timestamp(milliseconds: start.milliseconds + min(milliseconds, 2 * Self.maximumDistance))
         case .at(let instant): instant
         }

@@ -166,8 +166,8 @@ extension KeyedAccess {
         try await reference(key: key).set(value)
     }
 
-    /// Stores a value that the daemon reverts at the deadline (with `.confirm`, unless the program confirms the change),
-    /// or schedules a write of the value at the deadline.
+    /// Stores a value that the daemon reverts at the deadline (with `.confirm`, unless the program confirms the
+    /// change), or schedules a write of the value at the deadline.
     ///
     ///     let pending = try await Defaults.set(\.volume, 0.8, .confirm(within: .seconds(120)))
     ///     try await pending?.confirm()
@@ -262,16 +262,16 @@ extension KeyedAccess where KeyStore: DefaultsKeyStore {
         try await reference(key: key).unset()
     }
 
-    /// Returns true if a value is stored for a key. Unlike ``isSet(_:)``, loads the suite without blocking the thread, and
-    /// throws an error if the suite cannot be loaded.
+    /// Returns true if a value is stored for a key. Unlike ``isSet(_:)``, loads the suite without blocking the thread,
+    /// and throws an error if the suite cannot be loaded.
     public nonisolated(nonsending) func isStored<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) async throws(DefaultsError) -> Bool {
         try await reference(path).isStored()
     }
 
-    /// Returns true if a value is stored for a key. Unlike ``isSet(_:)``, loads the suite without blocking the thread, and
-    /// throws an error if the suite cannot be loaded.
+    /// Returns true if a value is stored for a key. Unlike ``isSet(_:)``, loads the suite without blocking the thread,
+    /// and throws an error if the suite cannot be loaded.
     public nonisolated(nonsending) func isStored<Value>(
         _: Void = (), key: DefaultsKey<Value>
     ) async throws(DefaultsError) -> Bool {
@@ -279,8 +279,8 @@ extension KeyedAccess where KeyStore: DefaultsKeyStore {
     }
 
     /// Returns true if a key has a value on the command line of the program, a stored value or a default of
-    /// ``DefaultsAdapter/register(defaults:)``. Ignores the defaults of the key and of the schema. Unlike ``hasKey(_:)``,
-    /// loads the suite without blocking the thread, and throws an error if the suite cannot be loaded.
+    /// ``DefaultsAdapter/register(defaults:)``. Ignores the defaults of the key and of the schema. Unlike
+    /// ``hasKey(_:)``, loads the suite without blocking the thread, and throws an error if the suite cannot be loaded.
     public nonisolated(nonsending) func hasValue<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) async throws(DefaultsError) -> Bool {
@@ -288,8 +288,8 @@ extension KeyedAccess where KeyStore: DefaultsKeyStore {
     }
 
     /// Returns true if a key has a value on the command line of the program, a stored value or a default of
-    /// ``DefaultsAdapter/register(defaults:)``. Ignores the defaults of the key and of the schema. Unlike ``hasKey(_:)``,
-    /// loads the suite without blocking the thread, and throws an error if the suite cannot be loaded.
+    /// ``DefaultsAdapter/register(defaults:)``. Ignores the defaults of the key and of the schema. Unlike
+    /// ``hasKey(_:)``, loads the suite without blocking the thread, and throws an error if the suite cannot be loaded.
     public nonisolated(nonsending) func hasValue<Value>(
         _: Void = (), key: DefaultsKey<Value>
     ) async throws(DefaultsError) -> Bool {
@@ -360,8 +360,8 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
         return DefaultsScope<Inner>(core: core, instance: inner)
     }
 
-    /// Stops a debug build if the nested store has no prefix for the names of its keys, because its keys could then have
-    /// the names of keys of the outer store.
+    /// Stops a debug build if the nested store has no prefix for the names of its keys, because its keys could then
+    /// have the names of keys of the outer store.
     private func assertHasPrefix(_ inner: any DefaultsKeyStore.Type) {
         assert(prefixProblem(inner) == nil, prefixProblem(inner) ?? "")
     }

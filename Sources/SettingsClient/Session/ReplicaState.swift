@@ -59,8 +59,8 @@ struct ReplicaState: Sendable {
     }
 
     /// Replaces the contents of the replica by a state, unless the replica is as new or newer. Epochs have no order, so
-    /// a state of another history replaces the contents only if it has the flag `isReset`. If the settings are in a daemon
-    /// and not in memory, only a state that the ``RemoteFollower`` delivers has this flag.
+    /// a state of another history replaces the contents only if it has the flag `isReset`. If the settings are in a
+    /// daemon and not in memory, only a state that the ``RemoteFollower`` delivers has this flag.
     mutating func adopt(_ state: ObservedState) {
         let isSameHistory = cursor.map { $0.epoch == state.cursor.epoch } ?? true
         if isSameHistory, let cursor, state.cursor.revision <= cursor.revision { return }

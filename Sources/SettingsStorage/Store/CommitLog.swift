@@ -36,8 +36,8 @@ package protocol CommitLog: AnyObject, Sendable {
     /// ignore commits with an unknown outcome. Thread-safe.
     var hasUnresolvedBatch: Bool { get }
 
-    /// Applies new commits of other daemons to the state. Returns the resulting state with a list of the new commits; nil
-    /// if there are no new commits. Called while no commit is staged.
+    /// Applies new commits of other daemons to the state. Returns the resulting state with a list of the new commits;
+    /// nil if there are no new commits. Called while no commit is staged.
     func follow(from state: State) -> FollowedState?
 
     /// Performs periodic maintenance, such as snapshots, syncs at intervals, or a new attempt after a failed write.
@@ -70,8 +70,8 @@ package struct CommitLogError: Error, Hashable, CustomStringConvertible {
     package enum Outcome: Sendable {
         /// The commits are not stored.
         case notDone
-        /// The commits may be stored or not. With journals, the next successful flush makes recovery ignore the commits.
-        /// With etcd, ``CommitLog/follow(from:)`` returns the commits if etcd has stored them.
+        /// The commits may be stored or not. With journals, the next successful flush makes recovery ignore the
+        /// commits. With etcd, ``CommitLog/follow(from:)`` returns the commits if etcd has stored them.
         case unknown
         /// The commits are not stored, because other daemons added commits first. The writes must be decided again.
         case overtaken

@@ -101,7 +101,8 @@ final class DecideStage: @unchecked Sendable {
     }
 
     private func prepareState(for slice: Slice, _ limits: WriteLimits) {
-        // If `createsSuites` is true, a write may create its suite. `commitKeys` is the maximum number of keys of a write.
+        // If `createsSuites` is true, a write may create its suite. `commitKeys` is the maximum number of keys of a
+        // write.
         (staged.createsSuites, staged.commitKeys) = (limits.createsSuites, limits.commitKeys)
         staged.quotas = limits.quotas
         if let restart = slice.restart {

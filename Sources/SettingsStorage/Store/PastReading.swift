@@ -16,8 +16,8 @@ package protocol PastReading: Sendable {
     /// Returns dropped suites of which commits are kept, each with the revision of its last commit: the first suites of
     /// the query in the order of names, possibly more than fit on the page.
     func droppedSuites(_ query: SuiteListQuery) throws(Problem) -> [SuiteName: Revision]
-    /// Returns the net changes of a suite from one moment to another, which may be earlier. `grants` are the grants of a
-    /// caller that may not read everything; nil if the caller may read everything.
+    /// Returns the net changes of a suite from one moment to another, which may be earlier. `grants` are the grants of
+    /// a caller that may not read everything; nil if the caller may read everything.
     func difference(
         of name: SuiteName, from: Moment, to: Moment, for grants: Grants?
     ) throws(Problem) -> SuiteDifference

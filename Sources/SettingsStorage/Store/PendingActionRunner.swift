@@ -14,9 +14,9 @@ internal import Synchronization
 /// commit log and each daemon queues the write.
 ///
 /// A `confirm` action reverts a commit unless a client confirms the commit before the deadline. The runner measures
-/// this deadline with the monotonic clock, from the publication of the commit that set the deadline. The runner compares
-/// other deadlines with the wall clock, at least once a second, because the wall clock may be set. After a restart, the
-/// wall clock also determines the remaining time of a `confirm` action.
+/// this deadline with the monotonic clock, from the publication of the commit that set the deadline. The runner
+/// compares other deadlines with the wall clock, at least once a second, because the wall clock may be set. After a
+/// restart, the wall clock also determines the remaining time of a `confirm` action.
 ///
 /// Thread-safe. A mutex protects the contents. The deadlines thread, which is the serial queue of the runner, checks
 /// the deadlines and handles the results.
@@ -199,7 +199,8 @@ extension PendingActionRunner {
     private func handle(_ results: [WriteResult]) {
         guard !results.isEmpty else { return }
         for result in results { handle(result) }
-        // The check may queue further writes. The check runs before `leave()`, so that `start` also waits for these writes.
+        // The check may queue further writes. The check runs before `leave()`, so that `start` also waits for these
+        // writes.
         check()
         for _ in results { writes.leave() }
     }

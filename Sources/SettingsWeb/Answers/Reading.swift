@@ -6,9 +6,9 @@ internal import SettingsModel
 /// The parameters of a GET of a setting or a suite. A GET with `wait` repeats the read after each commit that may
 /// change the result.
 ///
-/// The value labelled `for` (`restrictedGrants`) has the grants of a caller that may not read everything; otherwise nil.
-/// `isRaw` is true to answer with a value only, without its revision and its other metadata. `shown` leaves out the
-/// keys and the values that the caller may not read.
+/// The value labelled `for` (`restrictedGrants`) has the grants of a caller that may not read everything; otherwise
+/// nil. `isRaw` is true to answer with a value only, without its revision and its other metadata. `shown` leaves out
+/// the keys and the values that the caller may not read.
 enum Reading: Hashable, Sendable {
     case setting(SuiteName, KeyName, isRaw: Bool, for: Grants?)
     case suite(SuiteName, SuiteView, prefix: UTF8Text, isRaw: Bool, for: Grants?)

@@ -54,8 +54,8 @@ enum WebPage {
         return files
     }()
 
-    /// Removes the indentation of each line, and the text of lines that begin with `//`, so that comments do not make the
-    /// page slower. Keeps the line breaks, so that a browser reports errors with the line numbers of the source.
+    /// Removes the indentation of each line, and the text of lines that begin with `//`, so that comments do not make
+    /// the page slower. Keeps the line breaks, so that a browser reports errors with the line numbers of the source.
     private static func withoutIndentationAndComments(_ source: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         for line in source.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {

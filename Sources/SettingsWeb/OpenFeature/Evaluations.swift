@@ -9,7 +9,8 @@ internal import SettingsModel
 ///
 /// An evaluation is a read, although the client sends it with POST: it requires the right to read, waits for earlier
 /// writes of its connection, and uses the caches. The context in the body has no effect: all users share the settings.
-/// A parameter `restrictedGrants` is the grants of a caller that may not read everything; nil if it may read everything.
+/// A parameter `restrictedGrants` is the grants of a caller that may not read everything; nil if it may read
+/// everything.
 extension APIHandler {
     /// Answers the most frequent kind of evaluation with little parsing: the request has no query and no preconditions,
     /// and `findPlain` finds a small stored value. Returns nil for any other request; `evaluate` then answers it.

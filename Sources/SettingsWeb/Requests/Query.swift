@@ -99,7 +99,8 @@ struct Query {
     /// A share of 1, in the unit of `share(_:)`.
     static let wholeShare = 1_000_000_000
 
-    /// Parses a decimal number from 0 to 1, such as `0.95`. Returns billionths, so that a product with a count is exact.
+    /// Parses a decimal number from 0 to 1, such as `0.95`. Returns billionths, so that a product with a count is
+    /// exact.
     private static func parseShare(_ text: String) -> Int? {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let whole = parts.first.flatMap(parseNumber), !text.hasPrefix("."), !text.hasSuffix(".") else {

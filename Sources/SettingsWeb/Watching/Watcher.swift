@@ -65,8 +65,8 @@ final class Watcher {
     }
 
     /// Raises the revision to `comparedRevision`, up to which all commits were compared with all topics, so that
-    /// watchers with equal revisions can share an answer. Does nothing if the watcher needs an evaluation or catches up,
-    /// because a skipped commit may then match its topic.
+    /// watchers with equal revisions can share an answer. Does nothing if the watcher needs an evaluation or catches
+    /// up, because a skipped commit may then match its topic.
     func advance(to comparedRevision: Revision) {
         if !needsEvaluation, !isCatchingUp { revision = max(revision, comparedRevision) }
     }

@@ -116,8 +116,8 @@ extension WatchNotifier {
     }
 }
 
-/// Shared answers: requests with the same answer key get the same response. An answer key is the subject and the kind of
-/// the answer.
+/// Shared answers: requests with the same answer key get the same response. An answer key is the subject and the kind
+/// of the answer.
 extension WatchNotifier {
     /// Answers a request from the cache, or renders the answer: on the event loop if that is cheap, otherwise in the
     /// background. The client knows all commits up to `revision`, which is zero if the answer does not depend on it.

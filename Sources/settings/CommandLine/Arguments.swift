@@ -9,8 +9,8 @@ struct Arguments: Sendable {
     private(set) var program: [String] = []
     private var options: [String: [String]] = [:]
 
-    /// True if a word is a negative number, not an option. `Double` also reads `-inf` and `-nan`, which are no numbers in
-    /// JSON, so a digit must follow the sign.
+    /// True if a word is a negative number, not an option. `Double` also reads `-inf` and `-nan`, which are no numbers
+    /// in JSON, so a digit must follow the sign.
     private static func isNegativeNumber(_ word: String) -> Bool {
         Double(word) != nil && word.dropFirst().first?.isNumber ?? false
     }

@@ -169,7 +169,8 @@ struct ConvergenceWait {
         return ToolError(.timedOut, lines.joined(separator: "\n"))
     }
 
-    /// The line of the message of a timeout about clients that were present only at the start; nil without such clients.
+    /// The line of the message of a timeout about clients that were present only at the start; nil without such
+    /// clients.
     static func absence(ofClients count: Int64) -> String? {
         guard count > 0 else { return nil }
         return count == 1

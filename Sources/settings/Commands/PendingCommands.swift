@@ -201,7 +201,8 @@ extension PendingDescription {
                     continue
                 }
                 // The pending action may have ended before this request: the daemon has reverted the change at the
-                // deadline, or another caller has ended the action. An end with the outcome of this request is no error.
+                // deadline, or another caller has ended the action. An end with the outcome of this request is no
+                // error.
                 let outcome = error.problem?.pending?.end?.outcome
                 guard error.code == .pendingEnded, outcome == (failure == nil ? .confirmed : .reverted) else {
                     let cause = ToolError(describing: error)

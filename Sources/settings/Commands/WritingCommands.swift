@@ -228,9 +228,9 @@ enum WritingCommands {
     }
 
     /// Sends operations. One operation, or several patches of one value, become a request for the setting, whose guards
-    /// concern the setting. Several operations become a transaction. A write with conditions becomes a transaction, too,
-    /// because only a transaction has conditions. A write with `--effective` also becomes a transaction, because the
-    /// daemon answers this write with a `WriteSummary`, as it answers a transaction, and not with the state of the
+    /// concern the setting. Several operations become a transaction. A write with conditions becomes a transaction,
+    /// too, because only a transaction has conditions. A write with `--effective` also becomes a transaction, because
+    /// the daemon answers this write with a `WriteSummary`, as it answers a transaction, and not with the state of the
     /// setting.
     static func write(
         _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = [], in suite: SuiteName,

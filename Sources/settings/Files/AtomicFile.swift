@@ -88,7 +88,8 @@ struct AtomicFile: Sendable {
     /// new file is removed. In both cases, throws ``CommandFailure`` with the output of the command.
     func update(to content: [UInt8]) throws -> Bool {
         do {
-            // A file that already has the content needs no lock, and so no permission to create a file in its directory.
+            // A file that already has the content needs no lock, and so no permission to create a file in its
+            // directory.
             if leftovers.isEmpty, try hasContent(content) { return false }
             let lock = try lock()
             defer { withExtendedLifetime(lock) { try? Self.fileSystem.remove(lockPath) } }

@@ -4,8 +4,8 @@ import SettingsModel
 /// The format of `dconf dump` and `dconf load`: groups of lines `key=value`, with values in the text form of GVariant.
 ///
 /// The key `c` in the group `[a/b]` is the setting `a/b/c`. A key in the group `[/]` is a setting without a slash in
-/// its name. The schema of a key may have the keyword `x-gvariant` with a type, such as `u` or `(ss)`. A value is written
-/// with this type if the value fits the type, otherwise with the most similar type.
+/// its name. The schema of a key may have the keyword `x-gvariant` with a type, such as `u` or `(ss)`. A value is
+/// written with this type if the value fits the type, otherwise with the most similar type.
 enum Keyfile {
     /// Reads the settings of a file. Throws if a key occurs twice.
     static func settings(of bytes: [UInt8]) throws(ToolError) -> [StoredSetting] {

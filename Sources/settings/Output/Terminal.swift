@@ -16,8 +16,8 @@ enum Terminal {
         return OutputDescriptor.standardOutput.terminalWidth ?? 80
     }()
 
-    /// Prints a message to standard error, after all text that was printed before. The message may contain file names with
-    /// escaped bytes.
+    /// Prints a message to standard error, after all text that was printed before. The message may contain file names
+    /// with escaped bytes.
     static func warn(_ message: String) {
         try? write("settings: \(message.withVisibleBytes)\n", to: .standardError)
     }

@@ -225,8 +225,8 @@ struct LoopBoundTests {
         let request: Request
     }
 
-    /// Rules in which each of 17 levels refers twice to the next level, so that validation follows 2^17 paths. `last` is
-    /// the rule at the end of each path.
+    /// Rules in which each of 17 levels refers twice to the next level, so that validation follows 2^17 paths. `last`
+    /// is the rule at the end of each path.
     private static func levels(_ keyword: String, _ last: String) -> String {
         let levels = (0..<17).map {
             ##""l\##($0)":{"\##(keyword)":[{"$ref":"#/$defs/l\##($0 + 1)"},{"$ref":"#/$defs/l\##($0 + 1)"}]}"##

@@ -6,9 +6,9 @@ import Testing
 /// Two kinds of requests that the daemon refuses: reports of clients, and requests for the clients of a suite. Some
 /// rows are similar requests that the daemon accepts. `e.1` and `other.1` are cursors of epochs that the daemon does
 /// not have. The parameter `for` asks whether the clients have applied the state at a cursor, `share` is the share of
-/// the clients that must have applied the state, and `behind` lists the clients that have not applied the state at a cursor. In a row,
-/// `"*"` stands for any value, and `"*a*b*"` for a text with `a` and then `b`. A target such as `app/keys/a` is
-/// relative to `/v1/suites/`.
+/// the clients that must have applied the state, and `behind` lists the clients that have not applied the state at a
+/// cursor. In a row, `"*"` stands for any value, and `"*a*b*"` for a text with `a` and then `b`. A target such as
+/// `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct ClientRefusalTests {
     /// Creates the suite.

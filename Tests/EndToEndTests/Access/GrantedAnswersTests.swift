@@ -284,8 +284,8 @@ struct GrantedAnswersTests {
     // MARK: Callers without access
 
     /// Requests without access to the suite, or whose answers never have a cursor. The token `none` has no grants. It
-    /// gets 401 from a resource of a suite, and from a resource that every caller with a grant may read. It gets 403 from
-    /// a resource, such as `/metrics`, that needs a right on the whole service.
+    /// gets 401 from a resource of a suite, and from a resource that every caller with a grant may read. It gets 403
+    /// from a resource, such as `/metrics`, that needs a right on the whole service.
     static let requestsWithoutCursor: [(request: Request, name: String?, status: Int)] = [
         ("GET app", nil, 401), ("GET app", "wrong", 401), ("GET /v1", nil, 401), ("GET /nothing", nil, 401),
         ("PUT app/keys/a 1", nil, 401), ("GET app/observe", "expired", 401), ("GET /metrics", "none", 403),

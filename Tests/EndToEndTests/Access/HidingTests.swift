@@ -203,8 +203,8 @@ struct HidingTests {
         }
     }
 
-    /// Requests of a caller that may write the suite and may not read secrets. A schema, an undo or a restore that would
-    /// reveal a secret or depend on its value is refused.
+    /// Requests of a caller that may write the suite and may not read secrets. A schema, an undo or a restore that
+    /// would reveal a secret or depend on its value is refused.
     static let withoutSecrets: [(request: Request, status: Int)] = [
         ("GET vault/keys/password?raw", 403), (#"PATCH vault/keys/counter {"op":"add","by":1}"#, 403),
         (#"POST /v1/transaction {"do":[{"op":"add","suite":"vault","key":"counter","by":1}]}"#, 403),

@@ -41,7 +41,8 @@ struct FileLocationTests {
 
     @Test("Each server address has its own directory name")
     func names() {
-        // Besides addresses: names with a special meaning, texts that look encoded, and texts near the limit of 200 bytes.
+        // Besides addresses: names with a special meaning, texts that look encoded, and texts near the limit of 200
+        // bytes.
         let long = "unix:/" + String(repeating: "ä", count: 50)
         let texts = [
             "http://127.0.0.1:7070", "http://127.0.0.1:70", "http://[::1]:7070", "unix:/run/settingsd.sock", ".", "..",

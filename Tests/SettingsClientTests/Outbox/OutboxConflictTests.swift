@@ -8,8 +8,8 @@ import Testing
 @testable import SettingsClientCompatibility
 
 /// Conflicts of kept writes. A kept write is a write that waits in the outbox for an answer of the daemon. `link` is
-/// the connection of a program to the server, and `fixture.stored(KEY)` is the value on the server. The programs use the
-/// keys `ClientKeys`, where the default of `loginTries` is 1.
+/// the connection of a program to the server, and `fixture.stored(KEY)` is the value on the server. The programs use
+/// the keys `ClientKeys`, where the default of `loginTries` is 1.
 @Suite(.ownThread)
 struct OutboxConflictTests {
     private let fixture: OutboxFixture
@@ -58,9 +58,9 @@ struct OutboxConflictTests {
         mine["text"] = "a"
         try await theirs.synchronize()
         one.link.disconnect()
-        // In `ClientKeys`, `visits`, `meters`, `recent` and `tags` have merge rules, and `launchCount` has none. Untyped
-        // settings, such as `mine["text"]`, merge additions. The client tries to send only the first of these writes,
-        // because it sends one write at a time.
+        // In `ClientKeys`, `visits`, `meters`, `recent` and `tags` have merge rules, and `launchCount` has none.
+        // Untyped settings, such as `mine["text"]`, merge additions. The client tries to send only the first of these
+        // writes, because it sends one write at a time.
         mine.visits += 1
         mine.visits += 1
         mine.meters += 2.5

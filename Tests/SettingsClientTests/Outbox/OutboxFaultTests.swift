@@ -52,7 +52,8 @@ struct OutboxFaultTests {
         let name = try #require(names.first)
         var bytes = try harness.bytes(name)
         let lineEnds = bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }
-        // The first line is the head of the file, so the third line has the second write. The changed byte is near its end.
+        // The first line is the head of the file, so the third line has the second write. The changed byte is near its
+        // end.
         bytes[try #require(lineEnds.dropFirst(2).first) - 5] ^= 1
         try harness.write(bytes, to: name)
         // Writes fail with ENOSPC, so `failing` cannot copy the writes to its own file.

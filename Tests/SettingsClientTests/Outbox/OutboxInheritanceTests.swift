@@ -5,10 +5,10 @@ import Testing
 @testable import SettingsClient
 
 /// A program adopts the outbox files of programs that have ended. A kept write is a write that waits in an outbox file.
-/// `program.defaults` is the adapter, with which the program reads and writes settings. `fixture.end(&program)` releases
-/// the adapter, and returns true if the adapter was deallocated. `link` is the connection of a program to the server,
-/// and `fixture.stored(KEY)` is the value on the server. The programs use the keys `ClientKeys`, where the default of
-/// `loginTries` is 1.
+/// `program.defaults` is the adapter, with which the program reads and writes settings. `fixture.end(&program)`
+/// releases the adapter, and returns true if the adapter was deallocated. `link` is the connection of a program to the
+/// server, and `fixture.stored(KEY)` is the value on the server. The programs use the keys `ClientKeys`, where the
+/// default of `loginTries` is 1.
 @Suite(.ownThread)
 struct OutboxInheritanceTests {
     private let fixture: OutboxFixture

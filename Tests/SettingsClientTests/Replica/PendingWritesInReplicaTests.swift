@@ -54,8 +54,8 @@ struct PendingWritesInReplicaTests {
     @Test("An increment is applied to the confirmed value, even if the confirmed value arrives later")
     mutating func laterConfirmedValue() throws {
         state.beginWrite(first, [operation(.change(.add(1)))])
-        // Without a confirmed value, the sum is unknown. Readers need not load the suite, because the program has written
-        // the key (`isKnown`).
+        // Without a confirmed value, the sum is unknown. Readers need not load the suite, because the program has
+        // written the key (`isKnown`).
         #expect(value == nil && state.isKnown(key))
         state.beginWrite(second, [operation(.change(.add(10)))])
         state.adopt(try observed(5, [key: 5]))

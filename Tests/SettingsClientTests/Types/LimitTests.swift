@@ -21,7 +21,8 @@ struct LimitTests {
         var theme: DefaultsKey<Theme> { .init("theme", defaultValue: .light, allowed: [.light]) }
     }
 
-    /// A key with a valid value (`good`), an invalid value (`bad`), and the reason for the refusal of the invalid value.
+    /// A key with a valid value (`good`), an invalid value (`bad`), and the reason for the refusal of the invalid
+    /// value.
     struct Row: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let refusal: String

@@ -4,8 +4,8 @@ import Testing
 @testable import SettingsKeys
 
 /// Tests of the errors of decoding `Codable` types. `decodingOutcome` returns the description of the error. The types
-/// `Point`, `Theme`, `Level`, `Shape` and `Dog` are in `Specimens.swift`. `Dog` is a class that encodes its superclass in
-/// the member `super`.
+/// `Point`, `Theme`, `Level`, `Shape` and `Dog` are in `Specimens.swift`. `Dog` is a class that encodes its superclass
+/// in the member `super`.
 struct CodableDecodingErrorTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String

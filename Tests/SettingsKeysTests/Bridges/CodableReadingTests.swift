@@ -2,8 +2,8 @@ import Testing
 
 @testable import SettingsKeys
 
-/// Tests of the containers from which a `Codable` type decodes itself. `AnyKey` (`CodingSupport.swift`) is a coding key of
-/// any name.
+/// Tests of the containers from which a `Codable` type decodes itself. `AnyKey` (`CodingSupport.swift`) is a coding key
+/// of any name.
 struct CodableReadingTests {
     /// The decoder that a type receives for JSON text.
     private func decoder(_ text: String) throws -> any Decoder {

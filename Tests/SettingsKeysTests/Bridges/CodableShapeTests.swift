@@ -3,8 +3,8 @@ import Testing
 
 @testable import SettingsKeys
 
-/// Tests of the JSON that encoding calls produce. `Script` (`CodingSupport.swift`) is a value that a closure encodes, and
-/// `AnyKey` is a coding key of any name.
+/// Tests of the JSON that encoding calls produce. `Script` (`CodingSupport.swift`) is a value that a closure encodes,
+/// and `AnyKey` is a coding key of any name.
 struct CodableShapeTests {
     /// The encoding calls of a closure, and the compact JSON text that they produce.
     struct Case: Sendable, CustomTestStringConvertible {

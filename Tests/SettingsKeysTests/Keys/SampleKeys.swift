@@ -1,7 +1,7 @@
 import SettingsKeys
 
-/// A key store with every kind of key. It is separate from `DefaultsKeys`, which other tests extend. `Fruit` and `Window`
-/// are in `BridgedTypes.swift`.
+/// A key store with every kind of key. It is separate from `DefaultsKeys`, which other tests extend. `Fruit` and
+/// `Window` are in `BridgedTypes.swift`.
 struct SampleKeys: DefaultsKeyStore {
     var username: DefaultsKey<String?> { .init("username") }
     var nickname: DefaultsKey<String?> { .init("nickname", defaultValue: "anonymous") }

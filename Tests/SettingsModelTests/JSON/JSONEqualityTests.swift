@@ -4,8 +4,8 @@ import Testing
 @testable import SettingsModel
 
 /// In the random tests, the vocabulary `narrow` has few values and names, so that two random values are often equal.
-/// The vocabulary `wide` has all values of Int64 and all finite doubles. The `==` of `MathematicalJSON`, which contains a
-/// value, is mathematical equality.
+/// The vocabulary `wide` has all values of Int64 and all finite doubles. The `==` of `MathematicalJSON`, which contains
+/// a value, is mathematical equality.
 struct JSONEqualityTests {
     /// Two values, and whether they are equal: exactly, and mathematically (the integer 1 equals the double 1.0).
     struct Pair: Sendable, CustomTestStringConvertible {

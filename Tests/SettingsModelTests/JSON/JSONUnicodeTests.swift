@@ -126,8 +126,9 @@ struct JSONStringScanTests {
     func everyPosition() throws {
         for length in 0..<40 {
             for position in 0...length {
-                // The parser searches eight bytes at once for a quotation mark, a backslash or a control character. These
-                // texts contain bytes with neighbouring values, which the parser must not mistake for such a byte.
+                // The parser searches eight bytes at once for a quotation mark, a backslash or a control character.
+                // These texts contain bytes with neighbouring values, which the parser must not mistake for such a
+                // byte.
                 let before = String(repeating: "!\u{7F}]#", count: 10).prefix(position)
                 let after = String(repeating: "[ é~", count: 10).prefix(length - position)
                 #expect(try JSONValue(parsing: "\"\(before)\(after)\"").string == "\(before)\(after)")

@@ -3,7 +3,8 @@ import Testing
 
 @testable import SettingsModel
 
-/// Limits of lists, numbers and documents, stored schemas that would be refused as new schemas, and secrets in messages.
+/// Limits of lists, numbers and documents, stored schemas that would be refused as new schemas, and secrets in
+/// messages.
 @Suite(.ownThread)
 struct SchemaBoundsTests {
     @Test

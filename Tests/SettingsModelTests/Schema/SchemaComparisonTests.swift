@@ -135,8 +135,8 @@ struct SchemaComparisonTests {
         #"{"additionalProperties":\#(additionalProperties),"properties":{\#(properties)}}"#
     }
 
-    /// Each change as a text: the key (`-` for the suite as a whole), the keyword or `added` or `removed`, and the effect.
-    /// `old` is empty for a suite without a schema.
+    /// Each change as a text: the key (`-` for the suite as a whole), the keyword or `added` or `removed`, and the
+    /// effect. `old` is empty for a suite without a schema.
     private static func difference(_ old: String, _ new: String) throws -> [String] {
         let old = old.isEmpty ? nil : try Schema(JSONValue(parsing: old))
         return SchemaComparison(from: old, to: try Schema(JSONValue(parsing: new))).changes.map { change in

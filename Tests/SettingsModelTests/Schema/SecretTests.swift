@@ -53,7 +53,8 @@ struct SecretTests {
         Case(##"{"$ref": "#/$defs/rule"}"##, #""§""#, #"{"a": "§"}"#),
     ]
 
-    /// The ways in which a schema can make the key `password` a secret. Each function gets a rule for the value of the key.
+    /// The ways in which a schema can make the key `password` a secret. Each function gets a rule for the value of the
+    /// key.
     static let declarations: [@Sendable (JSONValue) -> JSONValue] = [
         { ["properties": ["password": ["writeOnly": true, "allOf": [$0]]]] },
         { ["properties": ["password": ["$ref": "#/$defs/secret", "allOf": [$0]]]] },

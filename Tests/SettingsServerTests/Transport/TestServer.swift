@@ -57,8 +57,8 @@ final class TestServer {
         server.awaitLoops()
     }
 
-    /// Blocks the first loop until the returned semaphore is signalled. Returns when the loop is blocked. After the signal,
-    /// one iteration handles everything that has arrived meanwhile.
+    /// Blocks the first loop until the returned semaphore is signalled. Returns when the loop is blocked. After the
+    /// signal, one iteration handles everything that has arrived meanwhile.
     func blockLoop() -> DispatchSemaphore {
         let isBlocked = DispatchSemaphore(value: 0)
         let gate = DispatchSemaphore(value: 0)

@@ -13,8 +13,8 @@ struct RenderServiceTests {
         _ = try shell.directory.file("t", "{{ app.theme }} {{ app.launchCount }}\n")
     }
 
-    /// Starts `settings render --watch` for the template `t` and the file `out`. Its output goes to standard error, which
-    /// `ChildProcess.line(containing:)` reads.
+    /// Starts `settings render --watch` for the template `t` and the file `out`. Its output goes to standard error,
+    /// which `ChildProcess.line(containing:)` reads.
     private func start(_ options: String) throws -> ChildProcess {
         try shell.start("exec settings render t --to out --watch --settle 0 \(options) >&2")
     }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import settings
 
-/// Tests of the decisions of `settings run`, without processes and with a simulated clock. The exit code of a program that
-/// a signal ended is 128 plus the number of the signal: 130 for SIGINT, 137 for SIGKILL, 143 for SIGTERM.
+/// Tests of the decisions of `settings run`, without processes and with a simulated clock. The exit code of a program
+/// that a signal ended is 128 plus the number of the signal: 130 for SIGINT, 137 for SIGKILL, 143 for SIGTERM.
 struct ProgramSupervisionTests {
     private typealias Action = ProgramSupervision.Action
 

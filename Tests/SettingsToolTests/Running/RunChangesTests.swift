@@ -243,7 +243,8 @@ struct RunChangesTests {
         let shell = try Shell()
         #expect(try shell.run("settings run app --cache cache -- true; echo '{' >damaged").code == 0)
         try shell.stop()
-        // Each message is the warning about the cache. The file `none` does not exist, which is no reason for a warning.
+        // Each message is the warning about the cache. The file `none` does not exist, which is no reason for a
+        // warning.
         for (options, message) in [
             ("", nil), ("--cache none", nil), ("--cache damaged", "cannot use the cache damaged: not valid JSON"),
             ("--cache cache --prefix a", "cannot use the cache cache: it was written for other suites or options"),

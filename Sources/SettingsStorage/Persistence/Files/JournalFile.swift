@@ -124,9 +124,9 @@ struct JournalFile: Sendable {
     /// The bytes that one preallocation adds: enough for about a thousand commits, and quick to allocate.
     private static let preallocatedBytes = 256 << 10
 
-    /// If the next write, of `count` bytes, does not fit into the preallocated space, preallocates the space that follows
-    /// the end of this write. The sync of a later write then need not allocate blocks, which halves the time of a sync
-    /// under load.
+    /// If the next write, of `count` bytes, does not fit into the preallocated space, preallocates the space that
+    /// follows the end of this write. The sync of a later write then need not allocate blocks, which halves the time of
+    /// a sync under load.
     private mutating func preallocate(for count: Int) {
         let needed = end.offset + count
         guard needed > allocatedEnd else { return }

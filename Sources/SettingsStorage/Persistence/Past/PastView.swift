@@ -197,8 +197,8 @@ package struct PastView: PastReading {
         return dropped
     }
 
-    /// Returns the net changes of a suite between two moments. `from` may be later than `to`. `grants` are the grants of
-    /// a caller that may not read everything; nil if the caller may read everything.
+    /// Returns the net changes of a suite between two moments. `from` may be later than `to`. `grants` are the grants
+    /// of a caller that may not read everything; nil if the caller may read everything.
     package func difference(
         of name: SuiteName, from: Moment, to: Moment, for grants: Grants?
     ) throws(Problem) -> SuiteDifference {

@@ -7,8 +7,8 @@ internal import SettingsModel
 /// ``PastFile``. The commits are grouped by suite (a named set of settings) into fragments. Most fragments also contain
 /// a base: the state of the suite after the last commit of the fragment.
 struct PastWriter {
-    /// The approximate minimum size in memory of the commits of a fragment. Only the earliest fragment of a suite in the
-    /// file may be smaller. Reading a fragment of this size takes some milliseconds.
+    /// The approximate minimum size in memory of the commits of a fragment. Only the earliest fragment of a suite in
+    /// the file may be smaller. Reading a fragment of this size takes some milliseconds.
     private static let minimumFragmentBytes = 512 << 10
 
     private let state: State
@@ -18,7 +18,8 @@ struct PastWriter {
     private var json = JSONWriter()
 
     /// Writes the commits of a state after a revision durably into a past file. Returns the line that locates the
-    /// index of the file; nil if there are no such commits. The history of the state must have all commits after the revision.
+    /// index of the file; nil if there are no such commits. The history of the state must have all commits after the
+    /// revision.
     ///
     /// - Parameters:
     ///   - fromTime: the time of commit `from`; nil if it is not known.

@@ -281,7 +281,8 @@ struct ObservationTests {
         let setting = Setting(\.launchCount, in: defaults)
         changes.track { _ = setting.value }
         for number in 0...KeyTable.capacity { _ = defaults[key: DefaultsKey<Int>("name \(number)", defaultValue: 0)] }
-        // A full table removes its keys and announces a change of each key, so that observers read and track them again.
+        // A full table removes its keys and announces a change of each key, so that observers read and track them
+        // again.
         try eventually { changes.value == 1 }
         changes.track { _ = setting.value }
         defaults.launchCount = 1
