@@ -49,8 +49,8 @@ package struct ClusterTool {
 
     /// Reads the head of the last batch in the log; nil if there is no log.
     private mutating func readEnd() throws -> LogHead? {
-        // No batch has a number this high, so the read returns only the head of the log. `readLog` adds 1 to the
-        // number.
+        // No batch has a number this high, so the read returns only the head of the log. The number is not `.max`,
+        // because `readLog` adds 1 to it.
         try client.readLog(after: .max - 1, keys, by: deadline).head
     }
 
@@ -92,7 +92,8 @@ package struct ClusterTool {
                 remedy: "give the path of the data directory of a daemon")
         }
         // If the directory may have lost commits, begin a new epoch, because clients may have cursors of these commits.
-        if recovery.mustBeginEpoch { recovery = try recovery.beginningEpoch(Epoch.random(), in: directory) }
+        let beginsEpoch = recovery.mustBeginEpoch
+        if beginsEpoch { recovery = try recovery.beginningEpoch(Epoch.random(), in: directory) }
         for note in recovery.notes { printLine(note.description) }
         let state = recovery.state
         let head = LogHead.beginning(state.epoch, at: state.revision, writer: "import")
@@ -103,7 +104,7 @@ package struct ClusterTool {
             (client, part) throws(EtcdError) in
             _ = try client.call(EtcdTransaction(success: [part]), isRepeatable: true, by: deadline)
         }
-        // The conditions have no values: the keys must not exist. `lines` is empty, because the batch has no commits.
+        // A condition without a value holds if its key does not exist. `lines` is empty, because the batch has no commits.
         let begin = EtcdTransaction(
             conditions: [.init(key: keys.head), .init(key: keys.snapshotPointer)],
             success: [
@@ -116,7 +117,10 @@ package struct ClusterTool {
                 remedy: "stop the daemon, and choose another prefix with --etcd.prefix")
         }
         printLine("imported: \(state.summary), at \(state.cursor)")
-        printLine("start daemons with --etcd.endpoints and new data directories; clients can resume from their cursors")
+        printLine(
+            "start daemons with --etcd.endpoints and new data directories; "
+                + (beginsEpoch
+                    ? "the epoch is new, so clients load all settings again" : "clients can resume from their cursors"))
     }
 
     /// Creates the data directory of a daemon without etcd from the log in etcd.

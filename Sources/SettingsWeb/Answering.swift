@@ -7,8 +7,8 @@ internal import SettingsEngine
 /// Recording and answering unfinished requests, which are requests that are not answered at once. A ticket is the
 /// identifier of an unanswered request on its event loop.
 extension APIHandler {
-    /// Records what a request waits for. Either the handler is processing the request, or the table of unfinished
-    /// requests has an entry for it.
+    /// Records what a request waits for. The handler is processing the request, or the request is in the table of
+    /// unfinished requests. A request whose connection has closed is no longer in the table.
     ///
     /// - Returns: false if the connection of the request has closed.
     @discardableResult
@@ -73,7 +73,8 @@ extension APIHandler {
     ///   - client: the client in whose queue background work waits; nil for the queue of the daemon itself.
     ///   - key: identifies the answer for requests that share it; nil if the answer is not shared.
     ///   - mustAnswer: true if rendering must not be refused, because the answer reports a completed write.
-    ///   - input: the reservation of the memory of the rendered data; nil if the data is part of the stored state.
+    ///   - input: the memory reservation of the data from which the answer is rendered; nil if the data is part of the stored
+    ///     state.
     ///   - scheduler: renders a costly answer; nil for `service.renderingScheduler`.
     func renderAnswer(
         _ rendering: Rendering, to id: Ticket, for client: ClientKey?, as key: BackgroundAnswers.Key? = nil,

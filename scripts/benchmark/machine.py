@@ -17,28 +17,28 @@ PACKAGES = {
 VERSIONS = (["nginx", "-v"], ["redis-server", "--version"], ["etcd", "--version"], ["wrk", "-v"])
 
 
-class PeersMissing(Exception):
+class ProgramsMissing(Exception):
     """A program that the benchmarks need is missing, and this script cannot install it."""
 
 
 def install_missing():
-    """Installs the missing programs. If the user is not root, raises PeersMissing with the command for the installation."""
+    """Installs the missing programs. If the user is not root, raises ProgramsMissing with the command for the installation."""
     packages = sorted({package for program, package in PACKAGES.items() if shutil.which(program) is None})
     if not packages:
         return
     command = ["apt-get", "install", "--yes", "--no-install-recommends", *packages]
     remedy = "install them with:  sudo " + " ".join(command)
     if shutil.which("apt-get") is None:
-        raise PeersMissing(f"these packages are missing (names of Debian): {' '.join(packages)}")
+        raise ProgramsMissing(f"these packages are missing (names of Debian): {' '.join(packages)}")
     if os.geteuid() != 0:
-        raise PeersMissing(f"these packages are missing: {' '.join(packages)}; {remedy}")
+        raise ProgramsMissing(f"these packages are missing: {' '.join(packages)}; {remedy}")
     print(f"installing {' '.join(packages)} (the benchmarks do not use the services that Debian may start for them)")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for step in (command, ["apt-get", "update"], command):
         run = subprocess.run(step, env=environment, capture_output=True, text=True)
         if step is command and run.returncode == 0:
             return
-    raise PeersMissing(f"apt-get failed; {remedy}\n{run.stdout[-600:]}{run.stderr[-600:]}")
+    raise ProgramsMissing(f"apt-get failed; {remedy}\n{run.stdout[-600:]}{run.stderr[-600:]}")
 
 
 def allow_open_files():

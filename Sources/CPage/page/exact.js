@@ -1,5 +1,5 @@
 // JSON without loss: 9007199254740993 and 1.0 keep their spelling, and members keep their order, although JavaScript
-// would sort the members of {"b": 1, "10": 2}. A text that the daemon could not store exactly is refused.
+// would sort the members of {"b": 1, "10": 2}. A text that the daemon would refuse is refused.
 
 import { texts } from "./texts.js";
 
@@ -61,8 +61,8 @@ const literals = { true: true, false: false, null: null };
 
 const failure = (at, message) => Object.assign(new Error(message), { at });
 
-// Parses JSON. Throws an error with the offset `at` of the mistake if the daemon would not accept the text. An answer of
-// the daemon has no limit of depth, because an answer has more levels than the deepest value in it. `places` is a map from a
+// Parses JSON. Throws an error with the offset `at` of the mistake if the daemon would not accept the text. By default,
+// there is no limit of depth, because an answer has levels around a value, which may have the maximum depth. `places` is a map from a
 // JSON pointer to an offset: `parse` adds the offset at which each member and element begins.
 export function parse(text, depthLimit = Infinity, places) {
   let at = 0;

@@ -51,7 +51,7 @@ package final class InMemoryBackend: SuiteBackend {
         self.suite = suite
         self.now = now
         guard let epoch = Epoch(String(UInt64.random(in: .min ... .max), radix: 36)) else {
-            preconditionFailure("digits in base 36 are an epoch")
+            preconditionFailure("a number in base 36 must be a valid epoch")
         }
         shared = Mutex(Shared(staged: StagedState(State(epoch: epoch))))
         if let schema {

@@ -46,7 +46,7 @@ extension DefaultsSerializable where Self: FixedWidthInteger & Codable {
     }
 }
 
-// `StandardForm`: an integer inside of a `Codable` value has the JSON form of its bridge, too.
+// With `StandardForm`, an integer in a `Codable` value has the JSON form of its bridge.
 extension Int: NumericSetting, StandardForm {}
 extension Int8: NumericSetting, StandardForm {}
 extension Int16: NumericSetting, StandardForm {}

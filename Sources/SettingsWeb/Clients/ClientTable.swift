@@ -92,7 +92,7 @@ extension ClientTable {
     /// Records a report for each of the suites. If a present client with another credential uses the name in one of the
     /// suites, throws and records nothing.
     ///
-    /// - Parameter startsWatch: true if a watch sends the report. The client then stays present until the caller calls
+    /// - Parameter startsWatch: true if a watch sends the report. The client then stays present until the calling code calls
     ///   `endWatch` of each element of the result.
     mutating func record(
         _ received: ReceivedReport, of names: [SuiteName], startsWatch: Bool, on state: State, at now: Time
@@ -155,7 +155,7 @@ extension ClientTable {
 
     /// Forgets the states that clients have reported to this daemon, if `state` belongs to another epoch.
     mutating func adoptEpoch(of state: State) {
-        // `baseCursor` is the cursor without a digest of grants.
+        // The cursors of a caller with restricted grants contain a digest of the grants. `baseCursor` contains none.
         let newEpoch = state.baseCursor.epoch
         guard epoch != newEpoch else { return }
         epoch = newEpoch
@@ -199,7 +199,7 @@ extension ClientTable {
     }
 
     /// Begins to measure how long the clients of a suite take to apply its last commit, if the commit is not measured
-    /// yet. Called before each report is recorded.
+    /// yet, and the measurement of an earlier commit may be replaced. Called before each report is recorded.
     private mutating func beginMeasurementIfDue(of name: SuiteName, on state: State, at now: Time) {
         guard let target = state.suite(name)?.revision, let index = suites.index(forKey: name),
             suites.values[index].progress?.target != target,

@@ -91,7 +91,7 @@ struct Command: Sendable {
             short: "s"),
         Option(
             "token-file", "FILE",
-            "a file with a token, or - for standard input (default: SETTINGS_TOKEN_FILE, otherwise SETTINGS_TOKEN)"),
+            "a file with a token, or - for standard input (default: the file in SETTINGS_TOKEN_FILE)"),
         Option("help", nil, "print this help", short: "h"),
     ]
 

@@ -104,7 +104,7 @@ struct PendingTests {
                 #"{"commits":[{"kept":[{"key":"pool","reason":"changed at revision $3"}]}]}"#),
             Step("GET app/keys/pool", 200, #"{"value":300}"#)),
         Story(
-            "A deadline is extended to a time from now, and a past, too late, malformed or missing deadline is refused",
+            "The new deadline counts from now, and a past, too late, malformed or missing deadline is refused",
             Step(put, 201),
             Step(Request("PUT app/keys/pool 200", "Settings-Until: 2h"), 200, #"{"pending":{"kind":"until"}}"#),
             Step(

@@ -108,8 +108,8 @@ struct EventStreamTests {
             "commit", dropped, #"{"dropped":true,"changes":[{"key":"a","old":1,"new":null,"source":"unset"}]}"#)
         try daemon.sendOK("PUT app/keys/b 3")
         let created = try daemon.sendOK("PUT app/keys/a 4").cursorText
-        // All watchers of a suite receive a change of the suite itself. The creation of the suite changes no watched
-        // key, so its event may have no changes.
+        // The commit of `b` creates the suite, and changes no watched key. The daemon sends an event without changes for
+        // this commit, or combines the commit with the next event.
         var event = try stream.commit()
         if event.changes.isEmpty { event = try stream.commit() }
         #expect(event.id == created)
@@ -132,7 +132,7 @@ struct EventStreamTests {
     }
 
     @Test(
-        "The Accept field is evaluated with q-values; a stream is sent if it is preferred to JSON",
+        "The Accept field is evaluated with q-values; a stream is sent unless JSON has a higher q-value",
         arguments: [
             ("text/event-stream", true), ("text/html, text/event-stream;q=0.5", true), ("TEXT/Event-Stream", true),
             ("*/*", false), ("application/json", false), ("text/event-stream;q=0", false),

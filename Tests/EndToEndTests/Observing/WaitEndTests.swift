@@ -61,7 +61,7 @@ struct WaitEndTests {
         #expect(answer.field("Settings-Cursor") == cursor)
     }
 
-    @Test("A watcher of a rarely changed key gets no reset after more other commits than the history keeps")
+    @Test("A watcher of a rarely changed key gets no reset, although the commits after its cursor were evicted")
     func rare() throws {
         let daemon = try TestDaemon {
             $0.history.commits = 100
@@ -119,7 +119,7 @@ struct WaitEndTests {
         let peers = try (0..<5).map { _ in try WaitingClient(daemon, wait.request(at: cursor, seconds: 300)) }
         for peer in peers { peer.client.reset() }
         try daemon.awaitWatchers(0)
-        // These writes would wake the disconnected clients.
+        // These writes would wake the clients if their waits had not ended. The writes must succeed.
         try daemon.sendOK("PUT zz/keys/a 1")
         try daemon.sendOK("PUT app/keys/zz 1")
     }

@@ -3,7 +3,9 @@ import Testing
 @testable import SettingsModel
 
 struct ReferenceTests {
-    /// The location of a problem as a JSON Pointer, the keyword, and a part of the message.
+    /// The location of a problem as a JSON Pointer, the keyword, a part of the message, and whether the problem is a
+    /// feature of JSON Schema that settingsd does not support. Any fragment that is not a JSON Pointer counts as an
+    /// anchor, which is not supported.
     typealias Problem = BadSchema.Problem
 
     /// Returns a schema with a reference, and the problem of this reference.
