@@ -104,7 +104,8 @@ package struct ClusterTool {
             (client, part) throws(EtcdError) in
             _ = try client.call(EtcdTransaction(success: [part]), isRepeatable: true, by: deadline)
         }
-        // A condition without a value holds if its key does not exist. `lines` is empty, because the batch has no commits.
+        // A condition without a value holds if its key does not exist. `lines` is empty, because the batch has no
+        // commits.
         let begin = EtcdTransaction(
             conditions: [.init(key: keys.head), .init(key: keys.snapshotPointer)],
             success: [

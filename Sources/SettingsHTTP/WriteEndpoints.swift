@@ -161,7 +161,8 @@ public struct WriteOptions: Equatable, Sendable {
     /// Options without conditions.
     public static let plain = WriteOptions()
 
-    /// Options for a write that takes effect only if its resource has not changed since this revision.
+    /// Options for a write that takes effect only if this is the revision of the last change of its resource. A later
+    /// revision, such as the revision of a cursor, does not match.
     public static func ifUnchanged(since revision: Revision) -> WriteOptions {
         WriteOptions(ifMatch: .tag(EntityTag(revision)))
     }

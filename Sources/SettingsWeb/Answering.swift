@@ -73,8 +73,8 @@ extension APIHandler {
     ///   - client: the client in whose queue background work waits; nil for the queue of the daemon itself.
     ///   - key: identifies the answer for requests that share it; nil if the answer is not shared.
     ///   - mustAnswer: true if rendering must not be refused, because the answer reports a completed write.
-    ///   - input: the memory reservation of the data from which the answer is rendered; nil if the data is part of the stored
-    ///     state.
+    ///   - input: the memory reservation of the data from which the answer is rendered; nil if the data is part of the
+    ///     stored state.
     ///   - scheduler: renders a costly answer; nil for `service.renderingScheduler`.
     func renderAnswer(
         _ rendering: Rendering, to id: Ticket, for client: ClientKey?, as key: BackgroundAnswers.Key? = nil,

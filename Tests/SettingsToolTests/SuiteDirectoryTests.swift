@@ -118,7 +118,7 @@ struct SuiteDirectoryTests {
         try Shell(Self.stored).runTranscript(
             #"""
             $ mkdir empty bad; echo '{}' >'bad/a b.json'; echo '[1]' >wrong.json; settings plan empty
-            ! settings: cannot read empty/: the directory has no file SUITE.json
+            ! settings: cannot read empty/: it has no file of a suite, such as app.json
             => 1
             $ settings plan bad
             ! settings: cannot read bad/a b.json: the name before .json is not a valid name of a suite

@@ -47,7 +47,7 @@ def filters(trial, person):
     person.until("location.hash === '#/filters?search=player.&show=stored'", "the address has the filters")
     address = person.evaluate("location.hash")
     person.visit(trial.origin, address)
-    # The sample suite has 15 keys in its schema, and feature.lyrics.
+    # The sample suite has 16 settings: 15 keys of its schema, and feature.lyrics, which the schema does not list.
     person.sees("2 of 16 settings", ".count")
     person.click("volume", ".row .name", "main")
     person.sees("player.volume", ".panel h2")

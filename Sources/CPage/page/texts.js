@@ -123,7 +123,7 @@ export const texts = {
     otherSuites: others => `The commit also changed ${others.join(", ")}.`,
     onlyHere: suite => `Undo only in ${suite}`, allSuites: number => `Undo in all ${number} suites`,
     stay: "The schema does not allow the earlier values of these settings, so they stay as they are:",
-    nothing: "This changes nothing: the earlier state is in force already.", willChange: "These changes are made:",
+    nothing: "This changes nothing: the earlier state is in force already.", willChange: "These changes will be made:",
     cannotUndo: reason => `Cannot undo this commit: ${reason}`,
     cannotUndoAll: reason => `Cannot undo this commit in all suites: ${reason}. Undo the commit in each suite by itself.`,
     cannotGoBack: reason => `Cannot go back: ${reason}`,

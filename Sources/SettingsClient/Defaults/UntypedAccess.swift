@@ -106,8 +106,10 @@ extension AdapterCore {
             let value = registered.flatMap { try? operation.applied(to: $0) } ?? initialValue
             let plan = PendingChange.MergePlan(
                 base: nil, new: value, delta: MergeDelta(operation), valueIfUnset: registered)
-            // If the suite is not loaded, the client assumes that the daemon has a value. If the daemon has no value,
-            // it refuses the operation, and the client then stores `plan.new`.
+            // If the source is unknown (the suite is not loaded), and no default is registered, the client assumes that
+            // the daemon has a value, and sends the operation. If the daemon has no value, it refuses the operation,
+            // and the client then stores `plan.new`. With a registered default, the client stores `plan.new`, on the
+            // condition that nothing is stored.
             let mayHaveValue =
                 visible.source?.isStored ?? (registered == nil && (visible.value != nil || !session.isLoaded))
             try submit(

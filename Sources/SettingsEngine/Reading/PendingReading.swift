@@ -181,7 +181,8 @@ extension PendingScope {
 }
 
 extension [PendingScope] {
-    /// True if a caller may read at least one of the keys in the scopes.
+    /// True if a caller may see at least one of the scopes: may read one of its listed keys or, for a prefix or a whole
+    /// suite, any key of the suite.
     func isVisible(to restrictedGrants: Grants?) -> Bool {
         guard let restrictedGrants else { return true }
         return contains { $0.shown(to: restrictedGrants) != nil }

@@ -57,7 +57,7 @@ struct SuiteDirectory {
         let suites = try suites()
         // Without this error, a wrong path would look like a directory whose suites need no change.
         guard !suites.isEmpty else {
-            throw ToolError(.failed, "cannot read \(path): the directory has no file SUITE\(Self.ending)")
+            throw ToolError(.failed, "cannot read \(path): it has no file of a suite, such as app\(Self.ending)")
         }
         return try suites.map { suite in
             let file = file(of: suite)

@@ -26,7 +26,8 @@ enum RenderCommand {
             Command.Option("to", "FILE", "the file to write"),
             Command.Option("check", "COMMAND", "keep the old file if this command fails; {} is the new file"),
             Command.Option("reload", "COMMAND", "run this command after the file has changed"),
-            Command.Option("command-timeout", "TIME", "stop --check or --reload after this time (default: 30s)"),
+            Command.Option(
+                "command-timeout", "TIME", "stop the command of --check or --reload after this time (default: 30s)"),
             Command.Option("mode", "MODE", "the mode of a new file (default: 0644, with --secrets 0600)"),
             Command.Option("config", "FILE", "a JSON file that lists templates, each with the file to write"),
             Command.Option("once", nil, "render once; this is the default"),

@@ -2,7 +2,8 @@ import Platform
 import SettingsHTTP
 import SettingsModel
 
-/// A file with the last known variables, with which the program starts if the daemon does not answer.
+/// The file of `settings run --cache`: the last known environment variables, with which the program of the command
+/// starts if the daemon does not answer.
 struct VariableCache {
     let path: String
     /// The suites and the options that determine the variables. The file contains the options, so that ``load()``

@@ -108,8 +108,8 @@ struct EventStreamTests {
             "commit", dropped, #"{"dropped":true,"changes":[{"key":"a","old":1,"new":null,"source":"unset"}]}"#)
         try daemon.sendOK("PUT app/keys/b 3")
         let created = try daemon.sendOK("PUT app/keys/a 4").cursorText
-        // The commit of `b` creates the suite, and changes no watched key. The daemon sends an event without changes for
-        // this commit, or combines the commit with the next event.
+        // The commit of `b` creates the suite, and changes no watched key. The daemon sends an event without changes
+        // for this commit, or combines the commit with the next event.
         var event = try stream.commit()
         if event.changes.isEmpty { event = try stream.commit() }
         #expect(event.id == created)

@@ -7,7 +7,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The memory in bytes that a log charges for commits that are no longer in memory and not yet in a past file.
+/// The memory in bytes that a log charges for commits that the history has evicted, and that stay in memory until they
+/// are in a past file.
 final class PastCharge: Sendable {
     let bytes = Mutex(0)
 }

@@ -89,7 +89,8 @@ struct PastSchedule {
     /// Begins to write the next file, unless the queue is empty, a file is being written, or a retry is not due yet.
     mutating func beginNextFile(now: UInt64) {
         guard !queuedStates.isEmpty, !task.isBusy, now >= earliestRetry else { return }
-        // The last state that has all unwritten commits also has the commits of the states before it.
+        // Write the last state that still has all unwritten commits, because it has the commits of the states before
+        // it, too. If no state has all of them, write the first state; the missing commits are lost.
         let fileEnd = files.newest?.to ?? .zero
         let index = queuedStates.lastIndex { $0.history.oldestAvailable <= fileEnd } ?? 0
         let state = queuedStates[index]
