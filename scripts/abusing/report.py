@@ -55,7 +55,8 @@ def milliseconds(seconds: float) -> str:
 
 
 def format_answers(counts: Counter[str]) -> str:
-    """Returns the number of answers of each status, and the numbers of closed and open connections, such as `200×31 503×2, 4 closed, 1 open`."""
+    """Returns the number of answers of each status, and the numbers of closed and open connections, such as
+    `200×31 503×2, 4 closed, 1 open`."""
     answers = " ".join(f"{status}×{count}" for status, count in sorted(counts.items()) if status.isdecimal())
     connections = [f"{counts[state]} {state}" for state in ("closed", "open") if counts[state]]
     return ", ".join([answers or "none", *connections])

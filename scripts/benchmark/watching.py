@@ -13,8 +13,9 @@ SETUP = ("watch-load: one thread for all watchers and for the PUTs that notify t
 
 
 class Watchers:
-    """`count` connections to a server ("settingsd" or "etcd"). The connections are distributed evenly over `keys` keys. Each
-    connection waits up to `wait` seconds for a change of its key. `watch` opens the connections, and the end of the `with` block closes them."""
+    """`count` connections to a server ("settingsd" or "etcd"). The connections are distributed evenly over `keys` keys.
+    Each connection waits up to `wait` seconds for a change of its key. `watch` opens the connections, and the end of
+    the `with` block closes them."""
 
     def __init__(self, bench, server, port, count, keys=1, wait=300):
         bench.setups["watch-load"] = SETUP

@@ -131,8 +131,8 @@ export async function retryRead(read, fail, isGone) {
 
 export const get = (target, query, options) => send("GET", target, { query, ...options });
 
-// Reads all pages of a list. `member`: the name of the member with the elements in each body. Returns the elements, and the first and the
-// last answer. A stream from the cursor of the first answer has all changes after each page was read.
+// Reads all pages of a list. `member`: the name of the member with the elements in each body. Returns the elements, and
+// the first and the last answer. A stream from the cursor of the first answer has all changes after each page was read.
 export async function getAll(target, member, query) {
   const all = [];
   let first, last, after;

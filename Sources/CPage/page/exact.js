@@ -62,8 +62,8 @@ const literals = { true: true, false: false, null: null };
 const failure = (at, message) => Object.assign(new Error(message), { at });
 
 // Parses JSON. Throws an error with the offset `at` of the mistake if the daemon would not accept the text. By default,
-// there is no limit of depth, because an answer has levels around a value, which may have the maximum depth. `places` is a map from a
-// JSON pointer to an offset: `parse` adds the offset at which each member and element begins.
+// there is no limit of depth, because an answer has levels around a value, which may have the maximum depth. `places`
+// is a map from a JSON pointer to an offset: `parse` adds the offset at which each member and element begins.
 export function parse(text, depthLimit = Infinity, places) {
   let at = 0;
   // Reads the text that the pattern matches at `at`, or returns null.

@@ -54,9 +54,9 @@ export function undoDialogs(app, suite, isGone, onDone) {
   }
 
   // A plan is an undo or a restore: the request (`kind`, `body`, `query`), the texts of the dialog (`title`, `label`),
-  // `notices` about what the person must agree to, and for an undo `schema` (the commit changed the schema), `others` (the
-  // other suites that the commit changed), and `isEverywhere` (the undo includes the other suites). Returns the plan for another try after a refusal, with a
-  // notice about what the person must agree to, or null.
+  // `notices` about what the person must agree to, and for an undo `schema` (the commit changed the schema), `others`
+  // (the other suites that the commit changed), and `isEverywhere` (the undo includes the other suites). Returns the
+  // plan for another try after a refusal, with a notice about what the person must agree to, or null.
   function planAfterRefusal(plan, problem) {
     const { kind, body, query, others = [], isEverywhere, notices = [] } = plan;
     const { changes = [], conflicts = [] } = problem.body || {};
