@@ -166,11 +166,11 @@ struct PlanTests {
             """
             $ settings plan large.json --hash
             ! settings: cannot apply the plan in one commit, with 101 operations and 1 condition: the write changes or checks more than 100 keys; split it into several writes, or raise limits.commitKeys
-            !   'settings apply' with a file for each part of the settings makes several commits, and other callers can see the state between the commits
+            !   split the settings into several files, and run 'settings apply' for each file; other callers can then see the state between the commits
             => 5
             $ settings apply large.json --quiet
             ! settings: cannot apply the plan in one commit, with 101 operations and 1 condition: the write changes or checks more than 100 keys; split it into several writes, or raise limits.commitKeys
-            !   'settings apply' with a file for each part of the settings makes several commits, and other callers can see the state between the commits
+            !   split the settings into several files, and run 'settings apply' for each file; other callers can then see the state between the commits
             => 5
             $ settings list
             $ settings apply small.json --quiet; settings apply large.json

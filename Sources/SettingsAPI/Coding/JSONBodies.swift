@@ -43,6 +43,11 @@ extension JSONWritable {
         return writer.bytes
     }
 
+    package var jsonValue: JSONValue {
+        // Parsing cannot fail, because the parser accepts all JSON that `jsonBytes` makes.
+        (try? JSONValue(parsing: jsonBytes())) ?? .null
+    }
+
     package func jsonText(style: JSONWriter.Style = .compact) -> String {
         String(decoding: jsonBytes(style: style), as: UTF8.self)
     }

@@ -83,7 +83,7 @@ extension State {
     private func visibleJSON(
         of operation: WriteCommand, since start: Revision, for restrictedGrants: Grants?
     ) -> JSONValue? {
-        var json = operation.jsonObject
+        var json = operation.jsonValue.object ?? [:]
         switch operation {
         case .setting(let operation):
             guard canRead(operation.suite, operation.key, restrictedGrants) else { return nil }
@@ -111,7 +111,7 @@ extension State {
     private func visibleJSON(
         of condition: Transaction.Condition, since start: Revision, for restrictedGrants: Grants?
     ) -> JSONValue? {
-        var json = condition.jsonObject
+        var json = condition.jsonValue.object ?? [:]
         switch condition {
         case .suite(let suite, _): guard restrictedGrants?.canRead(suite) ?? true else { return nil }
         case .setting(let suite, let key, _):
@@ -147,10 +147,6 @@ extension WriteCommand {
     fileprivate var conditions: [Transaction.Condition] {
         if case .transaction(let transaction) = self { transaction.conditions } else { [] }
     }
-}
-
-extension JSONWritable {
-    fileprivate var jsonObject: JSONObject { (try? JSONValue(parsing: jsonBytes()))?.object ?? [:] }
 }
 
 extension EntityTag {

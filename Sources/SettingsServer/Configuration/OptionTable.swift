@@ -47,7 +47,8 @@ extension Option {
         },
         path(
             "data", \.data, nullMeaning: "the default directory",
-            "the data directory, by default `$STATE_DIRECTORY`, `/var/lib/settingsd` or `~/.local/state/settingsd`"
+            "the data directory, by default `$STATE_DIRECTORY`, else `/var/lib/settingsd` (root) or "
+                + "`~/.local/state/settingsd`"
         ).onCommandLine("DIR"),
         path(
             "schemas", \.schemas, nullMeaning: "none",

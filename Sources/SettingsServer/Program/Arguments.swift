@@ -18,6 +18,16 @@ package struct Arguments: Sendable {
         case token(TokenCommand)
         /// Inspects, imports or exports a commit log in etcd, or begins a new epoch (history) in it.
         case cluster(ClusterCommand)
+
+        /// Returns whether the command accepts an option of the configuration.
+        fileprivate func accepts(_ option: String) -> Bool {
+            switch self {
+            case .serve, .help, .version, .checkConfiguration, .printConfiguration: true
+            case .check, .repair, .restore: option == "data"
+            case .token: ["data", "access.tokens"].contains(option)
+            case .cluster: ["etcd.endpoints", "etcd.prefix"].contains(option)
+            }
+        }
     }
 
     /// A command on a commit log in etcd. A property is nil until its word has been parsed.
@@ -111,7 +121,7 @@ extension Arguments {
             case .config: "a file with options in JSON; the environment and the command line override it"
             case .yes: "repair: perform the repair"
             case .grant:
-                "token create: suites and rights; app.* stands for names that begin with app. (repeatable)"
+                "token create: suites and rights, such as 'app.*:read', where * stands for any end (repeatable)"
             case .expires: "token create: the lifetime of the token, such as 90d or 12h"
             case .json: "print-config, token list: print JSON for programs"
             case .help: "print this help, also as -h"
@@ -148,11 +158,7 @@ extension Arguments {
             throw Self.usage("\(name) accepts no value, but has the value \(Self.quoted(value))", "omit the value")
         }
         guard flag != .openToNetwork else {
-            switch command {
-            case .check, .repair, .restore, .token, .cluster:
-                throw Self.usage("\(name) does not apply to this command", "omit it")
-            case .serve, .printConfiguration, .checkConfiguration, .help, .version: break
-            }
+            guard command.accepts("openToNetwork") else { throw Self.unsupportedOption(name) }
             guard values["openToNetwork"] == nil else { throw Self.duplicateOption(name) }
             values["openToNetwork"] = [.bool(true)]
             return
@@ -182,15 +188,10 @@ extension Arguments {
         guard !elements.isEmpty else {
             throw Self.usage("\(option.flag) is an empty list", "give it a value, or omit it")
         }
+        guard command.accepts(option.name) else { throw Self.unsupportedOption(option.flag) }
         switch command {
         case .check, .repair, .restore:
-            guard option.name == "data" else {
-                throw Self.usage("\(option.flag) does not apply to this command", "omit it")
-            }
             guard values[option.name] == nil else { throw Self.duplicateDirectory }
-        case .token where !Self.tokenOptions.contains(option.name),
-            .cluster where !Self.clusterOptions.contains(option.name):
-            throw Self.usage("\(option.flag) does not apply to this command", "omit it")
         default:
             guard values[option.name] == nil || option.isList else { throw Self.duplicateOption(option.flag) }
         }
@@ -259,9 +260,6 @@ extension Arguments {
         }
     }
 
-    /// The options of the configuration that the command `token` accepts.
-    private static let tokenOptions = ["data", "access.tokens"]
-
     /// Adds the next word to the command `token`: first the verb, then the name.
     private static func add(_ word: String, to token: TokenCommand) throws(ProgramError) -> TokenCommand {
         var token = token
@@ -281,9 +279,6 @@ extension Arguments {
         token.name = word
         return token
     }
-
-    /// The options of the configuration that the command `cluster` accepts.
-    private static let clusterOptions = ["etcd.endpoints", "etcd.prefix"]
 
     /// Adds the next word to the command `cluster`: first the verb, then the directory.
     private static func add(_ word: String, to cluster: ClusterCommand) throws(ProgramError) -> ClusterCommand {
@@ -306,12 +301,9 @@ extension Arguments {
 
     /// Sets the command. Throws if an option before the command does not apply to it.
     private mutating func startCommand(_ command: Command) throws(ProgramError) {
-        var applicable = ["data"]
-        if case .token = command { applicable = Self.tokenOptions }
-        if case .cluster = command { applicable = Self.clusterOptions }
-        if let unsupported = Option.all.first(where: { values[$0.name] != nil && !applicable.contains($0.name) }) {
-            let flag = unsupported.name == "openToNetwork" ? Flag.openToNetwork.name : unsupported.flag
-            throw Self.usage("\(flag) does not apply to this command", "omit it")
+        if let unsupported = Option.all.first(where: { values[$0.name] != nil && !command.accepts($0.name) }) {
+            throw Self.unsupportedOption(
+                unsupported.name == "openToNetwork" ? Flag.openToNetwork.name : unsupported.flag)
         }
         self.command = command
     }
@@ -333,6 +325,10 @@ extension Arguments {
 
     private static var duplicateDirectory: ProgramError {
         usage("two data directories are given", "give one directory")
+    }
+
+    private static func unsupportedOption(_ name: String) -> ProgramError {
+        usage("\(name) does not apply to this command", "omit it")
     }
 
     private static func duplicateOption(_ name: String) -> ProgramError {

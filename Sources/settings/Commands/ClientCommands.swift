@@ -64,8 +64,7 @@ private struct ClientRow: ListRow {
         ]
     }
 
-    // Parsing cannot fail, because the parser accepts all JSON that `jsonBytes` makes.
-    func json(showsSecrets: Bool) -> JSONValue { (try? JSONValue(parsing: client.jsonBytes())) ?? .null }
+    func json(showsSecrets: Bool) -> JSONValue { client.jsonValue }
 
     /// The address of the client, or its Unix user.
     private var sender: String { client.address ?? client.user.map { "user \($0)" } ?? "" }

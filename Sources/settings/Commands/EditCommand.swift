@@ -8,10 +8,11 @@ enum EditCommand {
         name: "edit", forms: [[.suite, Command.Operand("KEY", .optional)]],
         summary: "Change the stored values of a suite, or one value, with an editor.",
         details: """
-            The editor is $VISUAL, $EDITOR or vi. It opens the stored values as JSON; with KEY, it opens one value: a text
-            without quotes, any other value as JSON. The command makes one commit of the changes, but only if no other caller changed the
-            suite, or the setting, meanwhile. If the text is not valid or the daemon refuses it, the command asks at a terminal
-            whether to edit it again. The command keeps the edited file if the text was changed but not stored.
+            The editor is $VISUAL, $EDITOR or vi. It opens the stored values as JSON; with KEY, it opens one value: a
+            text without quotes, any other value as JSON. The command makes one commit of the changes, but only if no
+            other caller changed the suite, or the setting, meanwhile. If the text is not valid or the daemon refuses
+            it, the command asks at a terminal whether to edit it again. The command keeps the edited file if the text
+            was changed but not stored.
             """,
         options: Command.writing,
         examples: ["settings edit app --note 'louder at night'", "settings edit app theme"]

@@ -6,10 +6,11 @@ enum GetCommand {
     static let get = Command(
         name: "get", forms: [[.suite, .someKeys], .init([.suite], with: "prefix")], summary: "Print values.",
         details: """
-            Each value is a line: a text without quotes, any other value as JSON. KEY[0] prints an element of a list, and
-            KEY[name] a member of an object; see 'settings help set'.
-            With --prefix, the command prints a line for each setting that has a value: the key, a tab and the value, with the
-            escapes of 'settings list --format tsv'. With --prefix and --json, it prints one JSON object with the keys and values.
+            Each value is a line: a text without quotes, any other value as JSON. KEY[0] prints an element of a list,
+            and KEY[name] a member of an object; see 'settings help set'.
+            With --prefix, the command prints a line for each setting that has a value: the key, a tab and the value,
+            with the escapes of 'settings list --format tsv'. With --prefix and --json, it prints one JSON object with
+            the keys and values.
             """,
         options: [
             Command.Option("json", nil, "print JSON, so that texts have quotes"),

@@ -211,8 +211,6 @@ extension CommitHistory.SuiteCommit {
 
     /// The bodies as a JSON array; nil if there are none.
     private static func array(_ bodies: [some JSONBody]) -> JSONValue? {
-        guard !bodies.isEmpty else { return nil }
-        // Parsing cannot fail, because the parser accepts all JSON that `jsonBytes` makes.
-        return .array(bodies.map { (try? JSONValue(parsing: $0.jsonBytes())) ?? .null })
+        bodies.isEmpty ? nil : .array(bodies.map(\.jsonValue))
     }
 }

@@ -227,7 +227,7 @@ extension SettingsError {
         return ToolError(
             .refused,
             "cannot apply the plan in one commit, with \(count) operations and \(conditionCount) \(conditionCount == 1 ? "condition" : "conditions"): \(problem.detail)\n"
-                + "  'settings apply' with a file for each part of the settings makes several commits, and other callers can "
+                + "  split the settings into several files, and run 'settings apply' for each file; other callers can then "
                 + "see the state between the commits")
     }
 }

@@ -54,17 +54,22 @@ extension KeptSetting {
     }
 }
 
+extension PendingAction.Kind {
+    /// What the daemon does at the deadline of the action.
+    fileprivate var effect: String {
+        switch self {
+        case .confirm: "revert unless confirmed"
+        case .until: "revert"
+        case .effective: "write"
+        }
+    }
+}
+
 extension PendingHistoryEvent {
     /// The line of the event in the history: what the daemon does at the deadline, or how the action ended.
     var line: String {
         guard let deadline else { return "pending \(id) ended: \(event.replacing("_", with: " "))" }
-        let action =
-            switch kind {
-            case .confirm: "revert unless confirmed"
-            case .until: "revert"
-            case .effective: "write"
-            }
-        return "pending \(id): \(action) at \(deadline.short)"
+        return "pending \(id): \(kind.effect) at \(deadline.short)"
     }
 }
 
@@ -79,7 +84,7 @@ struct PendingRow: ListRow {
         let left = Duration.milliseconds((action.deadline?.milliseconds ?? 0) - now.milliseconds).short
         return [
             Table.Cell("\(action.id)", .strong), Table.Cell(action.deadline?.short ?? ""), Table.Cell("in \(left)"),
-            Table.Cell(verb), Table.Cell(subject), Table.Cell(action.origin?.by ?? "", .faint),
+            Table.Cell(effect), Table.Cell(subject), Table.Cell(action.origin?.by ?? "", .faint),
             Table.Cell(action.origin?.note ?? "", .faint),
         ]
     }
@@ -87,21 +92,15 @@ struct PendingRow: ListRow {
     var fields: [String] {
         let left = max(0, (action.deadline?.milliseconds ?? 0) - now.milliseconds) / 1000
         return [
-            "\(action.id)", action.deadline?.description ?? "", "\(left)", verb, subject, action.origin?.by ?? "",
+            "\(action.id)", action.deadline?.description ?? "", "\(left)", effect, subject, action.origin?.by ?? "",
             action.origin?.note ?? "",
         ]
     }
 
-    // Parsing cannot fail, because the parser accepts all JSON that `jsonBytes` makes.
-    func json(showsSecrets: Bool) -> JSONValue { (try? JSONValue(parsing: action.jsonBytes())) ?? .null }
+    func json(showsSecrets: Bool) -> JSONValue { action.jsonValue }
 
-    private var verb: String {
-        switch action.kind {
-        case .confirm: "revert unless confirmed"
-        case .until: "revert"
-        case .effective: action.until == nil ? "write" : "write until \(action.until?.short ?? "")"
-        }
-    }
+    /// What the daemon does at the deadline and, for a write with an end, when it reverts the write.
+    private var effect: String { action.kind.effect + (action.until.map { " until \($0.short)" } ?? "") }
 
     /// The settings that the action concerns.
     private var subject: String {
