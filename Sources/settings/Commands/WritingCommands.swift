@@ -202,7 +202,8 @@ enum WritingCommands {
         // The commits have a condition on the revision of the suite instead of the guard.
         var options = options
         options.ifMatch = nil
-        let keys = (stored.settings.map(\.key) + stored.secrets).filter { $0.text.hasPrefix(arguments["prefix"] ?? "") }
+        let prefix = arguments["prefix"] ?? ""
+        let keys = (stored.settings.map(\.key) + stored.secrets).filter { $0.text.hasBytePrefix(prefix) }
         let operations = keys.map { Transaction.Operation(suite: suite, key: $0, .delete) }
         let parts = SplitCommit(suite: suite, operations: operations, client: client)
         guard arguments.has("drop") else { return try parts.commitAndPrint(options, from: stored.revision, arguments) }

@@ -35,7 +35,7 @@ struct Completion {
     static func printCandidates(for words: [String], among commands: [Command]) -> ExitCode {
         let typed = words.last ?? ""
         for candidate in candidatesInTime(words, commands)
-        where candidate.word.hasPrefix(typed) || candidate.meaning == files.meaning {
+        where candidate.word.hasBytePrefix(typed) || candidate.meaning == files.meaning {
             guard !candidate.word.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
                 continue
             }
