@@ -210,7 +210,8 @@ def service(trial, person):
     person.until("[...document.querySelectorAll('li')].some(each => each.innerText === '– audit: off')", "a part that is off has no check mark")
 
 
-# Texts that would run HACK or become elements if the page used them as markup or code.
+# Texts that would run HACK, become elements or change the prototype of objects if the page used them as markup, as code or as
+# names of members.
 HACK = "window.hacked = true"
 ATTACKS = [f"<img src=x onerror=\"{HACK}\">", f"\"><script>{HACK}</script>", f"' onmouseover='{HACK}' x='", f"javascript:{HACK}", "</textarea><b>", "{{7*7}}${7*7}", "__proto__", "constructor"]
 
@@ -230,8 +231,6 @@ def injection(trial, person):
         for text in ATTACKS:
             person.evaluate(f"location.hash = '#/{name}/' + encodeURIComponent({json.dumps(text)})")
             person.until(f"document.querySelector('.panel h2')?.textContent === {json.dumps(text)}", f"{text} is shown as it is")
-    if person.evaluate("!!document.querySelector('[data-act=reset]')"):
-        person.click("Reset to default", "button", ".panel")
     open_setting(person, "injection2", ATTACKS[0])
     person.choose("Value", "b", EDITOR)
     person.sees("edit", "#tray")

@@ -118,7 +118,10 @@ class Recovery:
         if revision < observed_revision or (value or 0) < (seen or 0):
             raise Broken(f"{name(setting)} is {value} of revision {revision}, but it was {seen} at revision {observed_revision}: "
                          f"acknowledged additions are lost")
-        if (revision == observed_revision) != (value == seen) or (value or 0) > (seen or 0) + unanswered:
+        if (revision == observed_revision) != (value == seen):
+            raise Broken(f"{name(setting)} is {value} of revision {revision}, but it was {seen} at revision {observed_revision}: "
+                         f"a new revision must have a new value")
+        if (value or 0) > (seen or 0) + unanswered:
             raise Broken(f"{name(setting)} is {value} of revision {revision}; it was {seen} at revision {observed_revision}, and "
                          f"only {unanswered} additions have no answer")
 
