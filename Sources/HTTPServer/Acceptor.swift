@@ -23,7 +23,7 @@ final class Acceptor: @unchecked Sendable {
     private static let maximumArrivals = 128
     /// The number of connections of one client beyond `TransportLimits.connectionsPerAddress` that get the answer 429.
     /// Further connections are closed without an answer. The number is small, so that one client uses few descriptors.
-    private static let refusedPerAddress = 16
+    private static let refusedPerClient = 16
     /// The time between two attempts to accept while no descriptor or memory is available.
     private static let retryInterval = DispatchTimeInterval.milliseconds(50)
 
@@ -97,7 +97,7 @@ final class Acceptor: @unchecked Sendable {
                 // Close the connection at once if `refusedConnections` connections already wait for an error answer.
                 guard total < limits.connections + limits.refusedConnections else { continue }
                 let user = peer.isUnix ? PeerUser.Identifiers(of: socket) : nil
-                let clientLimit = limits.connectionsPerAddress + Self.refusedPerAddress
+                let clientLimit = limits.connectionsPerAddress + Self.refusedPerClient
                 // `add` returns nil if the client already has `clientLimit` connections. The connection then closes.
                 guard let (client, count) = counts.add(ClientKey(peer, user?.id), upTo: clientLimit) else { continue }
                 let refusal = refusal(clientCount: count, total: total)

@@ -54,6 +54,12 @@ package struct ClusterTool {
         try client.readLog(after: .max - 1, keys, by: deadline).head
     }
 
+    /// Reads the records of the daemons that follow the log.
+    private mutating func readDaemons() throws -> [EtcdPair] {
+        let read = EtcdTransaction(success: [.range(EtcdRange(key: keys.daemons, end: keys.daemonsEnd))])
+        return try client.call(read, isRepeatable: true, by: deadline).ranges[0]
+    }
+
     /// Prints the end of the log, its snapshot, and the daemons that follow the log.
     package mutating func printStatus() throws {
         guard let end = try readEnd() else {
@@ -69,8 +75,7 @@ package struct ClusterTool {
         } else {
             printLine("no snapshot yet")
         }
-        let read = EtcdTransaction(success: [.range(EtcdRange(key: keys.daemons, end: keys.daemonsEnd))])
-        let daemons = try client.call(read, isRepeatable: true, by: deadline).ranges[0]
+        let daemons = try readDaemons()
         printLine("daemons: \(daemons.count)")
         for daemon in daemons { printLine("  " + String(decoding: daemon.value, as: UTF8.self)) }
     }
@@ -126,8 +131,7 @@ package struct ClusterTool {
 
     /// Creates the data directory of a daemon without etcd from the log in etcd.
     package mutating func exportData(_ directory: DataDirectory) throws {
-        let read = EtcdTransaction(success: [.range(EtcdRange(key: keys.daemons, end: keys.daemonsEnd))])
-        guard try client.call(read, isRepeatable: true, by: deadline).ranges[0].isEmpty else {
+        guard try readDaemons().isEmpty else {
             throw Failure(
                 .refused, "cannot export: daemons still follow this log and may change it; nothing was changed",
                 remedy: "stop the daemons; if a daemon was killed, wait \(DaemonRecord.leaseSeconds) seconds")

@@ -253,9 +253,7 @@ package final class EtcdLog: StorageLog {
             }
         case .overtaken(let entries):
             logMetrics.update { $0.lostAttempts += 1 }
-            // `diverged`: the batch does not follow the last batch that this daemon has, because etcd was restored from
-            // a backup. The later batches are then not needed, because the follower reads the whole state.
-            for entry in entries where inbox.add(entry) == .diverged { break }
+            addToInbox(entries)
             throw Self.overtaken
         case .failed(let error): throw error
         }
@@ -269,8 +267,7 @@ package final class EtcdLog: StorageLog {
         guard let (entry, outcome) = writer.determineOutcomeOfUnresolvedBatch(by: deadline) else { return }
         switch outcome {
         case .done: _ = inbox.add(entry)
-        // As in `flush`, the batches after a diverged batch are not needed.
-        case .overtaken(let entries): for entry in entries where inbox.add(entry) == .diverged { break }
+        case .overtaken(let entries): addToInbox(entries)
         case .failed(let error):
             // If the writer has no unresolved batch after the error, it knows that etcd has not stored the batch, so
             // this flush may proceed.
@@ -278,6 +275,13 @@ package final class EtcdLog: StorageLog {
                 throw CommitLogError(.notDone, error.cause, error.description, reason: error.reason)
             }
         }
+    }
+
+    /// Adds batches of other daemons to the inbox.
+    private func addToInbox(_ entries: [LogEntry]) {
+        // `diverged`: the batch does not follow the last batch that this daemon has, because etcd was restored from a
+        // backup. The later batches are then not needed, because the follower reads the whole state.
+        for entry in entries where inbox.add(entry) == .diverged { break }
     }
 
     private static var overtaken: CommitLogError {

@@ -19,7 +19,8 @@ final class StateSaver: Sendable {
         var copiedHead: LogHead?
         /// When the last copy began, or the log was opened, in monotonic nanoseconds.
         var copyTime: UInt64
-        /// The size of the log in bytes at which the next snapshot is due; 0 if the size is not known yet.
+        /// The size of all batches ever added to the log (`LogHead.logBytes`) at which the next snapshot is due; 0 if it
+        /// is not known yet.
         var nextSnapshotBytes: Int64 = 0
     }
 
@@ -73,8 +74,8 @@ final class StateSaver: Sendable {
 
     private func collectTaskResults() {
         if let copiedHead = copyTask.takeResult(), let copiedHead { latest.withLock { $0.copiedHead = copiedHead } }
-        // If the result is nil, `nextSnapshotBytes` keeps its value, so the next maintenance starts a task that
-        // computes the new value.
+        // If the result is nil, `nextSnapshotBytes` keeps its value, so the next call of `saveIfDue` starts a task
+        // that computes the new value.
         if let bytes = snapshotTask.takeResult(), let bytes { latest.withLock { $0.nextSnapshotBytes = bytes } }
     }
 
@@ -91,8 +92,8 @@ final class StateSaver: Sendable {
         }
     }
 
-    /// Puts a snapshot into etcd if the log has grown enough since the last snapshot. The result is the size of the log
-    /// at which to check again; nil if the task has put a snapshot or was cancelled.
+    /// Puts a snapshot into etcd if the log has grown enough since the last snapshot. The result is the value of
+    /// `LogHead.logBytes` at which to check again; nil if the task has put a snapshot or was cancelled.
     private func beginSnapshot(_ latest: PublishedState) {
         let (options, keys, directory, log, metrics) = (options, keys, directory, log, metrics)
         snapshotTask.begin { task in
@@ -124,7 +125,7 @@ final class StateSaver: Sendable {
     }
 
     /// Waits for the end of a running snapshot, at most `bound` nanoseconds or ``snapshotStopTimeout``, whichever is
-    /// shorter. Then copies the state to the data directory.
+    /// shorter. Then waits, without a limit, for the end of a running copy, and copies the state to the data directory.
     func close(within bound: UInt64) throws(FileError) {
         snapshotTask.cancelAndWait(atMost: min(bound, Self.snapshotStopTimeout))
         copyTask.wait()

@@ -63,8 +63,8 @@ export function commitRow(app, suite, commit, dialogs, { suiteLink, name, keys =
 }
 
 // `read(next, count)` returns `{ commits, next }`: the newest commits, or the commits before `next`; `count` is the number of
-// commits in the list. `none()` returns the text of an empty list, `waiting()` the number of newer commits. The list gets newer
-// commits only when the person presses the button `newer`, so that no row moves under the pointer.
+// commits in the list. `none()` returns the text of an empty list, `waiting()` the number of newer commits. A list that is not empty
+// gets newer commits only when the person presses the button `newer`, so that no row moves under the pointer.
 export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
   // The number of the newest call of `load`, and the number of the call that waits for its answer, or 0.
   let commits = [], next, newestLoad = 0, runningLoad = 0;

@@ -87,7 +87,7 @@ struct ReplicaState: Sendable {
         setSchema(to: contents.schemaRevision)
     }
 
-    /// Records the revision of the commit that has set the schema. If the schema has changed, invalidates the cached
+    /// Records the revision of the commit that set or removed the schema. If the schema has changed, invalidates the cached
     /// values of all keys.
     private mutating func setSchema(to revision: Revision) {
         guard let newSchema = cursor.map({ Cursor(epoch: $0.epoch, revision: revision) }), newSchema != schemaCursor
@@ -333,7 +333,7 @@ extension ReplicaState {
 }
 
 extension ObservedChanges {
-    /// The commit that set the schema of the observed suite.
+    /// The revision of the commit that set or removed the schema of the observed suite.
     fileprivate var schemaRevision: Revision {
         switch scope {
         case .one(let schema, _): schema.revision

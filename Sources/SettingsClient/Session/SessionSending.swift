@@ -21,16 +21,19 @@ extension SuiteSession {
     /// write that has to wait.
     func sendQueue() async {
         while true {
-            state.withLock { $0.sending.beginQueueRead() }
-            let nextNumber = state.withLock { $0.sending.nextNumber }
+            let nextNumber = state.withLock { state in
+                state.sending.beginQueueRead()
+                return state.sending.nextNumber
+            }
             // A write gets its number before it is added to the outbox. If the outbox does not contain the write with
             // the next number yet, the thread that adds it wakes this task.
             guard let write = outbox.withLock({ $0.first }), write.number == nextNumber else {
                 if state.withLock({ $0.sending.endTask() }) { return }
                 continue
             }
-            if let end = state.withLock({ $0.sending.hold(ofWrite: nextNumber) }) {
-                _ = await end.value()
+            // While the session loads the suite, this write may have to wait until the load ends.
+            if let loadEnd = state.withLock({ $0.sending.hold(ofWrite: nextNumber) }) {
+                _ = await loadEnd.value()
                 continue
             }
             guard case .pause(let delay) = await send(write) else { continue }
@@ -113,7 +116,8 @@ extension SuiteSession {
         }
         let isAwaited = state.withLock { $0.sending.isFirstWriteAwaited }
         if leavesValuesUnknown {
-            // A waiting caller may read the value next, so the replica is updated before the caller continues.
+            // A waiting caller may read the value next, so the replica is updated before the caller continues. If the
+            // update fails, the write is done all the same, and the next observation updates the replica.
             if isAwaited { _ = try? await catchUp() } else { refresh() }
         }
         end(write, .success(summary))
@@ -121,6 +125,7 @@ extension SuiteSession {
     }
 
     private func endRefusedWrite(_ write: QueuedWrite, _ problem: Problem) {
+        // The removal of values from a suite that does not exist has succeeded.
         if write.original.hasNothingToDo(after: problem) {
             let summary = WriteSummary(revision: .zero, changed: false, changes: [])
             return end(write, .success(summary))
@@ -143,8 +148,8 @@ extension SuiteSession {
         for flush in flushes { flush.fulfill(.success(())) }
     }
 
-    /// Replaces the change of a write after a conflict. If the merge plan of the write has no change for the current
-    /// value, ends the write as refused.
+    /// Replaces the change of a write after a conflict. Ends the write as refused if its merge plan has no change for
+    /// the current value, if the write does not change exactly one key, or after ``maxConflicts`` conflicts.
     private func resolveConflict(of write: QueuedWrite, after problem: Problem, _ current: SettingState?) async -> Step
     {
         guard write.conflicts < Self.maxConflicts, let key = write.change.key else {

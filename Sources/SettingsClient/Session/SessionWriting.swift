@@ -48,7 +48,8 @@ extension SuiteSession {
     /// - Parameters:
     ///   - waiter: a promise that is fulfilled with the result.
     ///   - waitsWithoutTimeout: true if an outage must not fulfill the promise. The promise is then fulfilled with the
-    ///     answer of the daemon, or when the adapter is released.
+    ///     answer of the daemon, or when the program releases the adapter (the object of the program that uses this
+    ///     session).
     func enqueueInBackground(
         _ change: PendingChange, waiter: Promise<WriteResult>, waitsWithoutTimeout: Bool = false
     ) throws(BackendError) {
@@ -245,8 +246,8 @@ extension SuiteSession {
     /// program may already have sent the write.
     func holdSending() async -> Bool {
         let (flush, pause) = state.withLock { state in
-            // If the daemon refuses writes at present, the load does not wait for the first write, because the daemon
-            // may have asked for a long pause.
+            // If the daemon has refused the last requests (for example with 503), the load does not wait for the first
+            // write, because the daemon may have asked for a long pause.
             let isRefusing = if case .refusing = state.availability.phase { true } else { false }
             return (state.sending.beginHold(afterFirst: !isRefusing), isRefusing ? nil : state.sending.pause)
         }

@@ -99,6 +99,8 @@ extension State {
             }
             json["values"] = .object(values)
         case .setSchema(let suite, let schema, _):
+            // The description has the schema as JSON instead of the text of the schema, and only for a caller that may
+            // read secrets, because the schema may contain the defaults of secrets.
             json["schemaText"] = nil
             json["schema"] = restrictedGrants?.allows(.secrets, on: suite.text, .all) ?? true ? schema.document : nil
         case .resetSuite, .dropSuite, .removeSchema, .transaction, .undo, .restore: break

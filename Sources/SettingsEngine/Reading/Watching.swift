@@ -181,13 +181,11 @@ extension [Change] {
     fileprivate var mergedByKey: [Change] {
         var firstChanges: [KeyAddress: Change] = [:]
         for change in self where firstChanges[change.address] == nil { firstChanges[change.address] = change }
-        var mergedKeys: Set<KeyAddress> = []
         var mergedChanges: [Change] = []
-        for change in reversed() where mergedKeys.insert(change.address).inserted {
-            // `merged(withEarlier:)` combines the first and the last change of the key into one change.
-            let first = firstChanges[change.address]
-            mergedChanges.append(
-                first.map { $0.revision == change.revision ? change : change.merged(withEarlier: $0) } ?? change)
+        // The first change of a key that this loop finds is the last change of the key.
+        for change in reversed() {
+            guard let first = firstChanges.removeValue(forKey: change.address) else { continue }
+            mergedChanges.append(first.revision == change.revision ? change : change.merged(withEarlier: first))
         }
         return mergedChanges.reversed()
     }

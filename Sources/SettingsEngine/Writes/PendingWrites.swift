@@ -72,7 +72,7 @@ extension WriteDraft {
         for suite in entry.suites where pending.count(of: suite) >= PendingActions.maximumCountPerSuite {
             throw tooManyActions("of suite \(suite)", limit: PendingActions.maximumCountPerSuite)
         }
-        guard state.size + entry.size <= max(quotas.totalBytes, state.size) else {
+        guard state.size + entry.size <= quotas.totalBytes else {
             throw problem(
                 "the data of the action would increase the stored data beyond quotas.totalBytes, "
                     + "\(quotas.totalBytes) bytes; end other pending actions, or raise quotas.totalBytes",

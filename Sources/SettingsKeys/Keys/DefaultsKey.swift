@@ -32,7 +32,7 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
             limits: limits, traits: traits, isLimitedToList: allowed != nil, formerType: migration?.conversion)
     }
 
-    /// The properties other than the type, the default and the limits.
+    /// The properties other than the type, the default, the limits and the allowed values.
     package var traits: KeyTraits {
         rules?.traits ?? KeyTraits()
     }
@@ -53,7 +53,8 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
         return KeyRules.areSame(rules, other.rules) && encodedAllowed == other.encodedAllowed
     }
 
-    /// The allowed values as JSON. Nil if they are not listed or have no JSON form.
+    /// The allowed values as JSON. Nil if the key does not list them or they have no JSON form. Two keys whose lists have
+    /// no JSON form count as the same, so that the client reports the unusable key only once.
     private var encodedAllowed: [JSONValue?]? {
         let bridge = bridge
         return try? allowed?.map { try bridge.encodeStored($0) }
@@ -64,7 +65,7 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
     }
 }
 
-/// The properties of a key other than the type, the default and the limits.
+/// The properties of a key other than its type, its default, its limits and its allowed values.
 package struct KeyTraits: Equatable, Sendable {
     /// The purpose of the setting, for users.
     package var description: String?
@@ -100,7 +101,7 @@ package struct KeyTraits: Equatable, Sendable {
 }
 
 extension KeyTraits {
-    /// Compares text by its bytes.
+    /// Compares the properties, and the text in them by its bytes.
     package static func == (one: KeyTraits, other: KeyTraits) -> Bool {
         one.isSecret == other.isSecret && one.allowsNonFinite == other.allowsNonFinite
             && one.dropsUnknownElements == other.dropsUnknownElements && one.merge == other.merge
@@ -118,22 +119,19 @@ package protocol AnyDefaultsKey: Sendable {
     var name: String { get }
     /// The type of the values.
     var valueType: any DefaultsSerializable.Type { get }
-    /// The properties other than the type, the default and the limits.
+    /// The properties other than the type, the default, the limits and the allowed values.
     var traits: KeyTraits { get }
 
-    /// Returns the schema of the key: its type, limits, default and description. Throws if the default or an allowed
-    /// value has no JSON form.
+    /// Returns the schema of the key: its type, limits, allowed values, default and description. Throws if the default
+    /// or an allowed value has no JSON form.
     func schemaDocument() throws(BridgeError) -> JSONObject
 }
 
 extension DefaultsKey: AnyDefaultsKey {
-    /// The type of the values.
     package var valueType: any DefaultsSerializable.Type {
         Value.self
     }
 
-    /// Returns the schema of the key: its type, limits, default and description. Throws if the default or an allowed
-    /// value has no JSON form.
     package func schemaDocument() throws(BridgeError) -> JSONObject {
         let bridge = bridge
         var document = bridge.storedSchema.document

@@ -208,11 +208,13 @@ extension Arguments {
         switch (flag, command) {
         case (.help, .help): throw Self.duplicateOption(flag.name)
         case (.help, _): command = .help
-        case (_, .help): break  // `--help` ignores the flags after it.
+        case (_, .help): break  // `--help` ignores the flags without a value after it.
         case (.version, .serve): command = .version
+        case (.version, .version), (.json, .printConfiguration(json: true)): throw Self.duplicateOption(flag.name)
         case (.printConfig, .serve): command = .printConfiguration(json: false)
         case (.json, .printConfiguration): command = .printConfiguration(json: true)
-        case (.json, .token(var token)) where token.verb == .list && !token.isJSON:
+        case (.json, .token(var token)) where token.verb == .list:
+            guard !token.isJSON else { throw Self.duplicateOption(flag.name) }
             token.isJSON = true
             command = .token(token)
         case (.json, _):
@@ -263,19 +265,11 @@ extension Arguments {
     /// Adds the next word to the command `token`: first the verb, then the name.
     private static func add(_ word: String, to token: TokenCommand) throws(ProgramError) -> TokenCommand {
         var token = token
-        guard token.verb != nil else {
-            token.verb = TokenCommand.Verb.allCases.first { word.hasSameBytes(as: $0.rawValue) }
-            if token.verb != nil { return token }
-            let verbs = TokenCommand.Verb.allCases.map(\.rawValue)
-            let nearest = NameSuggestion.nearest(to: word, among: verbs, limit: 1).first
-            throw usage(
-                "the command token has no subcommand \(quoted(word))",
-                nearest.map { "did you mean \($0)?" } ?? "it must be one of \(verbs.joined(separator: ", "))")
+        guard let verb = token.verb else {
+            token.verb = try parseVerb(word, of: "token")
+            return token
         }
-        guard token.name == nil, token.verb != .list else {
-            let verb = token.verb?.rawValue ?? ""
-            throw usage("unexpected word \(quoted(word))", "write settingsd token \(verb) \(token.name ?? "")")
-        }
+        guard token.name == nil, verb != .list else { throw usage("unexpected word \(quoted(word))", "omit it") }
         token.name = word
         return token
     }
@@ -284,19 +278,25 @@ extension Arguments {
     private static func add(_ word: String, to cluster: ClusterCommand) throws(ProgramError) -> ClusterCommand {
         var cluster = cluster
         guard let verb = cluster.verb else {
-            cluster.verb = ClusterCommand.Verb.allCases.first { word.hasSameBytes(as: $0.rawValue) }
-            if cluster.verb != nil { return cluster }
-            let verbs = ClusterCommand.Verb.allCases.map(\.rawValue)
-            let nearest = NameSuggestion.nearest(to: word, among: verbs, limit: 1).first
-            throw usage(
-                "the command cluster has no subcommand \(quoted(word))",
-                nearest.map { "did you mean \($0)?" } ?? "it must be one of \(verbs.joined(separator: ", "))")
+            cluster.verb = try parseVerb(word, of: "cluster")
+            return cluster
         }
         guard cluster.directory == nil, verb == .import || verb == .export else {
             throw usage("unexpected word \(quoted(word))", "omit it")
         }
         cluster.directory = word
         return cluster
+    }
+
+    private static func parseVerb<Verb: CaseIterable & RawRepresentable<String>>(
+        _ word: String, of command: String
+    ) throws(ProgramError) -> Verb {
+        if let verb = Verb.allCases.first(where: { word.hasSameBytes(as: $0.rawValue) }) { return verb }
+        let verbs = Verb.allCases.map(\.rawValue)
+        let nearest = NameSuggestion.nearest(to: word, among: verbs, limit: 1).first
+        throw usage(
+            "the command \(command) has no subcommand \(quoted(word))",
+            nearest.map { "did you mean \($0)?" } ?? "it must be one of \(verbs.joined(separator: ", "))")
     }
 
     /// Sets the command. Throws if an option before the command does not apply to it.

@@ -9,10 +9,12 @@ package struct WriteFailure: ~Copyable, Sendable {
         self.log = log
     }
 
-    /// The error of the last failed write or test; nil if the commit log accepts writes.
+    /// The error of the last failed write, or of the last failed attempt to find out whether the commit log accepts
+    /// writes; nil if it accepts writes.
     package var current: CommitLogError? { error.withLock { $0 } }
 
-    /// Records the error of a failed write or test; nil if the commit log accepts writes.
+    /// Records the error of a failed write or of a failed attempt to find out whether the commit log accepts writes;
+    /// nil if it accepts writes.
     package func record(_ error: CommitLogError?) {
         let before = self.error.withLock { current in
             defer { current = error }

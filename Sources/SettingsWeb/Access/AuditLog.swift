@@ -52,7 +52,8 @@ package final class AuditLog: Sendable {
 
     /// Opens the file, and adds the missing lines of commits that are still in the history (the recent commits in
     /// memory). A line is missing if the previous process ended before it wrote the line, or before it knew whether the
-    /// commit was durable. If neither the file nor the record has a commit, the file begins with the next commit.
+    /// commit was durable. If neither the file nor ``auditedRevisions`` has a commit, the file begins with the next
+    /// commit.
     ///
     /// - Parameters:
     ///   - state: the state at the start, with the history.
@@ -71,6 +72,8 @@ package final class AuditLog: Sendable {
         }
         queue.async {
             self.withOpenFile { file throws(FileError) in try self.addMissingLines(to: file, on: state) }
+            // A first start records the present revision, so that the next start knows that the earlier commits need no
+            // lines.
             if let audited = self.auditedRevisions, audited.initialRevisions.isEmpty { audited.add(state.revision) }
         }
     }
@@ -153,7 +156,12 @@ package final class AuditLog: Sendable {
         queue.async {
             // The next start trusts the record instead of reading the renamed file. Without this sync, a power failure
             // could lose lines of the renamed file whose revisions are in the record.
-            try? self.file.withLock { $0.take() }?.sync()
+            do throws(FileError) {
+                try self.file.withLock { $0.take() }?.sync()
+            } catch {
+                self.log.error(
+                    "cannot sync the renamed audit file: \(error); a power failure may lose its last lines")
+            }
         }
     }
 

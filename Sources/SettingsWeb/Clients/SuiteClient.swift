@@ -98,7 +98,8 @@ struct SuiteClient: Sendable {
         // The client may have no caller yet, if access control was off at its first report.
         if let sender = received.caller { caller = sender }
         presence.recordContact(startsWatch: startsWatch, at: now)
-        // A report without a watch names no keys, so the keys of the last watch stay.
+        // A report without a watch has no filter. It leaves the keys of the last watch. If there was no watch, the client
+        // counts as a client of all keys of the suite.
         guard received.filter != nil || subject == nil else { return }
         subject = ClientSubject(suite, received.filter ?? .everything, for: received.restrictedGrants)
     }

@@ -96,13 +96,17 @@ enum PastCommands {
         if hidden > 0 { print("  … and \(hidden) more \(hidden == 1 ? "change" : "changes"); --full shows all") }
     }
 
+    /// The forms of a point in the history, for the help.
+    private static let momentForms =
+        "a revision, an instant such as 2026-11-20T10:00:00Z, 2h (two hours ago) or yesterday (24 hours ago)"
+
     private static let diff = Command(
         name: "diff", forms: [[.suite, Command.Operand("FROM"), Command.Operand("TO", .optional)]],
         summary: "Show the changes between two revisions or times, or until now.",
         details:
             """
-            FROM and TO are each a revision, an instant such as 2026-11-20T10:00:00Z, 2h (two hours ago) or yesterday
-            (24 hours ago). The exit code is 2 if there are differences.
+            FROM and TO are each \(momentForms).
+            The exit code is 2 if there are differences.
             """,
         options: [Command.json, Command.secrets],
         examples: ["settings diff app yesterday", "settings diff app 17 23"]
@@ -149,7 +153,7 @@ enum PastCommands {
         summary: "Restore the values that settings had at an earlier time.",
         details:
             """
-            WHEN is a revision, an instant such as 2026-11-20T10:00:00Z, 2h (two hours ago) or yesterday (24 hours ago).
+            WHEN is \(momentForms).
             The present schema must allow the values.
             """,
         options: [

@@ -80,20 +80,23 @@ struct PendingRow: ListRow {
 
     static let columns = ["id", "deadline", "left", "action", "subject", "by", "note"]
 
+    private var timeLeft: Duration {
+        .milliseconds(max(0, (action.deadline?.milliseconds ?? 0) - now.milliseconds))
+    }
+
     var cells: [Table.Cell] {
-        let left = Duration.milliseconds((action.deadline?.milliseconds ?? 0) - now.milliseconds).short
-        return [
-            Table.Cell("\(action.id)", .strong), Table.Cell(action.deadline?.short ?? ""), Table.Cell("in \(left)"),
-            Table.Cell(effect), Table.Cell(subject), Table.Cell(action.origin?.by ?? "", .faint),
+        [
+            Table.Cell("\(action.id)", .strong), Table.Cell(action.deadline?.short ?? ""),
+            Table.Cell("in \(timeLeft.short)"), Table.Cell(effect), Table.Cell(subject),
+            Table.Cell(action.origin?.by ?? "", .faint),
             Table.Cell(action.origin?.note ?? "", .faint),
         ]
     }
 
     var fields: [String] {
-        let left = max(0, (action.deadline?.milliseconds ?? 0) - now.milliseconds) / 1000
-        return [
-            "\(action.id)", action.deadline?.description ?? "", "\(left)", effect, subject, action.origin?.by ?? "",
-            action.origin?.note ?? "",
+        [
+            "\(action.id)", action.deadline?.description ?? "", "\(timeLeft.components.seconds)", effect, subject,
+            action.origin?.by ?? "", action.origin?.note ?? "",
         ]
     }
 

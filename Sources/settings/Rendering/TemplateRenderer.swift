@@ -95,6 +95,7 @@ struct TemplateRenderer {
         let root: Lookup =
             switch reference.root {
             case .literal(let text): .value(.string(text))
+            // The parser has refused variables that no enclosing block defines, so the variable has a value.
             case .variable(let name): variables[name].map { .value($0) } ?? .absent(reason: "", .failed)
             case .setting(let suite, let key): try setting(key, in: suite, at: reference.offset)
             case .settings(let suite, let prefix): try object(of: suite, prefix, at: reference.offset)

@@ -107,7 +107,7 @@ struct OutboxStore: Sendable {
             throw failure.error
         }
         do throws(FileError) {
-            try rewriteAndRemoveAbandonedFiles(isSynced: false)
+            try rewriteAndRemoveAbandonedFiles()
             failure = nil
         } catch {
             failure = (error, .now)
@@ -115,16 +115,16 @@ struct OutboxStore: Sendable {
         }
     }
 
-    /// Replaces the change that is sent for the first write, and syncs the new change to the disk. Without the sync,
-    /// the program could, after a crash of the machine, merge the old change with a value that already contains the new
-    /// change. The rename of the file is synced, too, because the crash could restore the file that was replaced.
+    /// Replaces the change that is sent for the first write after a conflict, and syncs the new change to the disk.
+    /// Without the sync, the program could, after a crash of the machine, merge the old change with a value that
+    /// already contains the new change. The rename of the file is synced, too, because the crash could restore the file that was replaced.
     mutating func replaceFirst(by change: PendingChange) throws(FileError) {
         guard let first = queue.first else { return }
         let line = OutboxLine.write(first.number, change).bytes
         if directory != nil {
-            if !isFileUsable { try rewriteAndRemoveAbandonedFiles(isSynced: false) }
-            // An adopted file that could not be removed may still contain the old change. After a crash, both changes
-            // would be sent.
+            if !isFileUsable { try rewriteAndRemoveAbandonedFiles() }
+            // An adopted file that could not be removed may still contain the old change. After a crash, the next
+            // program would send both changes.
             _ = removeAbandonedFiles()
             if let abandonedFile = abandonedFiles.first(where: \.isAdopted) {
                 throw FileError(.remove, abandonedFile.file.path, code: SystemErrorCode.inputOutput)
@@ -153,11 +153,12 @@ struct OutboxStore: Sendable {
             if let file { try? files.remove(file.path) }
             file = nil
             isFileUsable = false
+            // An empty queue still retains its storage.
             queue = Deque()
             _ = removeAbandonedFiles()
         } else if fileSize > rewriteSize, fileSize / 2 > queueSize, queueSize <= Self.maxRewrittenQueueSize {
             do {
-                try rewriteAndRemoveAbandonedFiles(isSynced: false)
+                try rewriteAndRemoveAbandonedFiles()
             } catch {
                 rewriteSize = 2 * fileSize
             }
@@ -225,9 +226,9 @@ extension OutboxStore {
     }
 
     /// Writes the file again, and removes the abandoned files whose writes the file now contains.
-    private mutating func rewriteAndRemoveAbandonedFiles(isSynced: Bool) throws(FileError) {
+    private mutating func rewriteAndRemoveAbandonedFiles() throws(FileError) {
         guard let directory else { return }
-        try rewrite(in: directory, isSynced: isSynced || abandonedFiles.contains(where: \.isAdopted))
+        try rewrite(in: directory, isSynced: abandonedFiles.contains(where: \.isAdopted))
         _ = removeAbandonedFiles()
     }
 
@@ -346,12 +347,14 @@ extension OutboxStore {
                 isFileUsable = false
                 if let directory { try rewrite(in: directory, isSynced: true) }
             }
-            return isFileUsable || queue.isEmpty ? removeAbandonedFiles() : []
+            return isFileComplete ? removeAbandonedFiles() : []
         } catch {
             return abandonedFiles.compactMap { abandonedFile in
                 abandonedFile.damage.map {
                     FileProblem(
-                        path: abandonedFile.file.path, reason: "\($0); cannot rename the file: \(error)")
+                        path: abandonedFile.file.path,
+                        reason: "\($0); the file is kept, because the outbox file of this program cannot be written: "
+                            + "\(error)")
                 }
             }
         }

@@ -15,6 +15,7 @@ internal import Synchronization
 final class RemoteFollower: Sendable {
     /// The subscription of one session.
     final class Subscription: BackendSubscription {
+        /// The epoch of the observations that the handler has received.
         let history: DeliveredHistory
         fileprivate let handler: @Sendable (SettingsObservation) -> Void
         fileprivate let onFailure: @Sendable (SettingsError) -> Void
