@@ -290,8 +290,8 @@ struct LoopBoundTests {
         func threadTimes(_ body: () throws -> Void) throws -> [String: UInt64] {
             let before = try process.threadTimes()
             try body()
-            return try process.threadTimes().map { ($0.key, $0.value - (before[$0.key] ?? 0)) }
-                .reduce(into: [:]) { $0[$1.0] = $1.1 }
+            let times = try process.threadTimes().map { ($0.key, $0.value - (before[$0.key] ?? 0)) }
+            return Dictionary(uniqueKeysWithValues: times)
         }
         // The loop answers cheap requests, so its thread spends the most processor time on them.
         let cheap = try threadTimes {

@@ -13,6 +13,8 @@ import Testing
 struct ClientRefusalTests {
     /// Creates the suite.
     static let put: Request = "PUT app/keys/a 1"
+    private static let shareRange = #"{"detail":"*from 0 to 1*"}"#
+
     static let rows: [Row] = [
         Row("A suite without clients", given: [put], "GET app/clients", 200, body: #"{"suite":"app","clients":[]}"#),
         Row("The clients of a missing suite", "GET app/clients", 404, .unknownSuite),
@@ -75,13 +77,14 @@ struct ClientRefusalTests {
             .badRequest, body: #"{"detail":"*belongs to another history*"}"#),
         Row(
             "The parameter `behind` with a revision in place of a cursor", given: [put], "GET app/clients?behind=1",
-            400,
-            .badRequest),
-        Row("A share above 1", given: [put], "GET app/clients?for=e.1&share=1.01", 400, .badRequest),
+            400, .badRequest),
+        Row(
+            "A share above 1", given: [put], "GET app/clients?for=e.1&share=1.01", 400, .badRequest, body: shareRange),
         Row(
             "A share without a digit before the point", given: [put], "GET app/clients?for=e.1&share=.5", 400,
-            .badRequest),
-        Row("A negative share", given: [put], "GET app/clients?for=e.1&share=-1", 400, .badRequest),
+            .badRequest, body: shareRange),
+        Row(
+            "A negative share", given: [put], "GET app/clients?for=e.1&share=-1", 400, .badRequest, body: shareRange),
     ]
 
     @Test("A malformed report or request is refused; a report without a usable cursor is accepted", arguments: rows)

@@ -181,7 +181,7 @@ extension TranscriptCheck {
     }
 }
 
-/// Timing.
+/// The checks of the times of answers.
 extension TranscriptCheck {
     /// An answer without changes must not come before the end of the wait.
     mutating func checkWaitDuration(_ received: Received) {
@@ -218,11 +218,13 @@ extension TranscriptCheck {
     }
 
     private mutating func checkLoss(_ received: Received) {
-        let lifeHasEnded =
-            received.request.life < record.lives.count && received.at >= record.lives[received.request.life].endedAt
-        if received.request.isSlow, !lifeHasEnded { count("slow readers disconnected by the daemon") }
-        guard !received.request.isSlow, received.request.life < record.lives.count else { return }
-        let life = record.lives[received.request.life]
+        // Nil for the last life of the daemon, which the record lacks.
+        let life = received.request.life < record.lives.count ? record.lives[received.request.life] : nil
+        guard !received.request.isSlow else {
+            if life.map({ received.at < $0.endedAt }) ?? true { count("slow readers disconnected by the daemon") }
+            return
+        }
+        guard let life else { return }
         if received.at < life.endedAt {
             if case .stream = received.request.kind, waitingBytes(received) > 1 << 20 {
                 // The daemon may have disconnected the reader, because a reader that checks each event can fall behind.
@@ -270,7 +272,7 @@ extension TranscriptCheck {
         advanceAndCompare(to: cursor.revision)
     }
 
-    /// The violations, with the seed, and with up to `stepCount` steps that end with the first violation.
+    /// The first five violations, with the seed, and with up to `stepCount` steps that end with the first violation.
     func report(seed: UInt64, stepCount: Int = 12) -> String {
         let first = violations.first?.step ?? 0
         let steps = transcript.steps[..<min(first + 1, transcript.steps.count)].suffix(stepCount).map {

@@ -41,7 +41,7 @@ final class InterruptibleBackend: SuiteBackend {
 
     var counts: Counts { state.withLock { $0.counts } }
 
-    /// The schema that the backend returns instead of the schema of the suite. Nil: the schema of the suite.
+    /// The schema that the backend returns instead of the schema of the suite; nil to return the schema of the suite.
     var answeredSchema: JSONValue? {
         get { schemaOverride.withLock { $0 } }
         set { schemaOverride.withLock { $0 = newValue } }
@@ -62,13 +62,17 @@ final class InterruptibleBackend: SuiteBackend {
         if isUnreachable { throw .unreachable("nobody answers") }
     }
 
-    func load() async throws(BackendError) -> ObservedState {
+    private func requireServer() throws(BackendError) {
         if isServerUnreachable { throw .unreachable("nobody answers") }
+    }
+
+    func load() async throws(BackendError) -> ObservedState {
+        try requireServer()
         return try await backend.load()
     }
 
     func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation {
-        if isServerUnreachable { throw .unreachable("nobody answers") }
+        try requireServer()
         return try await backend.changes(since: cursor)
     }
 
@@ -78,7 +82,7 @@ final class InterruptibleBackend: SuiteBackend {
     }
 
     func send<Output>(_ call: DirectRequest<Output>) async throws(BackendError) -> Output {
-        if isServerUnreachable { throw .unreachable("nobody answers") }
+        try requireServer()
         return try await backend.send(call)
     }
 
@@ -94,9 +98,8 @@ final class InterruptibleBackend: SuiteBackend {
 
     func schema() async throws(BackendError) -> SchemaDocument? {
         try countRequest(\.schemaReads)
-        guard let document = try await backend.schema(), let answered = answeredSchema else {
-            return try await backend.schema()
-        }
+        let document = try await backend.schema()
+        guard let document, let answered = answeredSchema else { return document }
         return SchemaDocument(document: answered, revision: document.revision)
     }
 

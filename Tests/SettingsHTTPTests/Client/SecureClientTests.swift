@@ -110,8 +110,7 @@ struct SecureClientTests {
 
     /// Waits for the lines of requests in the log of nginx, which writes a line after it has sent the answer.
     private func waitForRequests(_ count: Int, _ daemon: SecureDaemon) throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while try daemon.requests().count < count, ContinuousClock.now < end { continue }
+        try eventually { try daemon.requests().count >= count }
     }
 
     @Test("An untrusted certificate is the reason of the error, and the write has the outcome notDone")

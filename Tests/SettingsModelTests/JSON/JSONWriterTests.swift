@@ -141,8 +141,6 @@ struct JSONWriterTests {
 }
 
 struct JSONWriterCallTests {
-    private static let styles: [JSONWriter.Style] = [.compact, .pretty, .canonical, .canonicalPretty]
-
     private static func text(_ writer: JSONWriter) -> String {
         String(decoding: writer.bytes, as: UTF8.self)
     }

@@ -86,14 +86,18 @@ struct LogWriterTests {
         #expect(try existingKeys(&client, from: keys.claim).isEmpty)
     }
 
+    /// Makes attempts to write an entry after an outdated end of the log. Each attempt is overtaken.
+    private func attemptOutdatedWrites(_ count: Int, _ writer: inout LogWriter) throws {
+        for _ in 0..<count { #expect(!isDone(writer.write(try entry(after: first), after: first, by: deadline()))) }
+    }
+
     @Test("A daemon deletes its claim when no write waits")
     func released() throws {
         var (client, writer) = (makeClient(), writer())
         let second = try entry(after: first)
         #expect(isDone(writer.write(second, after: first, by: deadline())))
-        // The entry follows an outdated end of the log, so each attempt is overtaken. After five such attempts, the
-        // sixth attempt makes a claim.
-        for _ in 0..<6 { #expect(!isDone(writer.write(try entry(after: first), after: first, by: deadline()))) }
+        // After five overtaken attempts, the sixth attempt makes a claim.
+        try attemptOutdatedWrites(6, &writer)
         #expect(try existingKeys(&client, from: keys.claim) == [keys.claim])
         // An empty batch: no write waits.
         #expect(isDone(writer.write(JournalBatch(), after: second.head, by: deadline())))
@@ -104,15 +108,12 @@ struct LogWriterTests {
     func madeAgain() throws {
         var (client, writer) = (makeClient(), writer())
         #expect(isDone(writer.write(try entry(after: first), after: first, by: deadline())))
-        func attemptOutdatedWrites(_ count: Int) throws {
-            for _ in 0..<count { #expect(!isDone(writer.write(try entry(after: first), after: first, by: deadline()))) }
-        }
         // After five overtaken attempts, the sixth attempt makes a claim.
-        try attemptOutdatedWrites(6)
+        try attemptOutdatedWrites(6, &writer)
         // Deletes the claim, as etcd does when a lease expires.
         _ = try client.call(EtcdTransaction(success: [.delete(keys.claim)]), by: deadline())
         try eventually {
-            try attemptOutdatedWrites(1)
+            try attemptOutdatedWrites(1, &writer)
             return try existingKeys(&client, from: keys.claim) == [keys.claim]
         }
     }

@@ -85,7 +85,10 @@ final class LogHarness {
 
     private func newEpoch() -> Epoch {
         epochs += 1
-        return Epoch("epoch\(epochs)x\(disk.calls)") ?? state.epoch
+        guard let epoch = Epoch("epoch\(epochs)x\(disk.calls)") else {
+            preconditionFailure("the epoch must consist of letters and digits")
+        }
+        return epoch
     }
 
     private func recordPublished(_ state: State) {
