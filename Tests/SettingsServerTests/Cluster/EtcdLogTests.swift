@@ -320,19 +320,22 @@ struct EtcdLogTests {
         first = nil
         let elsewhere = try node(0) { $0.etcd.prefix = "elsewhere" }
         #expect(elsewhere.store.state.revision == .zero)
+        let names = try FileManager.default.contentsOfDirectory(atPath: directories[0].path)
+        #expect(names.contains { $0.contains("aside") }, "\(names)")
 
-        let (recovered, localLog) = try LocalLog.open(
-            DataDirectory(directories[2].path), options: LocalLog.Options(durability: .always),
-            limits: History.Limits(), log: LogHarness.quiet, newEpoch: Epoch.random, clock: MonotonicClock.system.now
-        )
+        /// Opens the data directory as a daemon without etcd does.
+        func openLocalLog() throws -> (Recovery, LocalLog) {
+            try LocalLog.open(
+                DataDirectory(directories[2].path), options: LocalLog.Options(durability: .always),
+                limits: History.Limits(), log: LogHarness.quiet, newEpoch: Epoch.random,
+                clock: MonotonicClock.system.now)
+        }
+        let (recovered, localLog) = try openLocalLog()
         let epoch = recovered.state.epoch
         try localLog.close()
         let error = #expect(throws: RecoveryError.self) { _ = try node(2) }
         #expect(error?.description.contains("without etcd") ?? false)
-        let (recoveredAgain, localLogAgain) = try LocalLog.open(
-            DataDirectory(directories[2].path), options: LocalLog.Options(durability: .always),
-            limits: History.Limits(), log: LogHarness.quiet, newEpoch: Epoch.random, clock: MonotonicClock.system.now
-        )
+        let (recoveredAgain, localLogAgain) = try openLocalLog()
         #expect(recoveredAgain.state.epoch == epoch)
         try localLogAgain.close()
     }
