@@ -171,14 +171,14 @@ struct CommandLineTests {
                 let end = try shell.run("printf secret | settings \(command) --token-file \(token)")
                 #expect(end.code == 64 && end.output.isEmpty, "\(command): \(end)")
                 let message =
-                    "cannot read the value from standard input: standard input has the token (--token-file \(token))"
+                    "cannot read standard input twice: it also has the token (--token-file \(token))"
                 #expect(end.errors == "settings: \(message)\n", "\(command)")
             }
         }
         try shell.runTranscript(
             """
             $ printf secret | SETTINGS_TOKEN_FILE=- settings set app name -
-            ! settings: cannot read the value from standard input: standard input has the token (SETTINGS_TOKEN_FILE=-)
+            ! settings: cannot read standard input twice: it also has the token (SETTINGS_TOKEN_FILE=-)
             => 64
             $ settings get app name
             joe

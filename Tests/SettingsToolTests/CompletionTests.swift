@@ -185,6 +185,8 @@ extension CompletionTests {
     @Test("Completion does not read a token from standard input or a FIFO, and does not send a request to the daemon")
     func tokenInPipe() throws {
         let shell = try Self.shell()
+        // `cat` prints what completion has left in the pipe. If completion sent a request, the output would begin with
+        // the keys of `app`.
         #expect(try shell.run("printf secret | (settings complete get --token-file - app ''; cat)").output == "secret")
         #expect(
             try shell.run("printf secret | (SETTINGS_TOKEN_FILE=- settings complete descr; cat)").output.hasSuffix(

@@ -21,7 +21,7 @@ struct ConflictTests {
     }
 
     @Test(
-        "set and unset of an element end with exit code 5 if another caller has moved another element to its position",
+        "set and unset of an element end with exit code 5 if another caller has removed an earlier element meanwhile",
         arguments: ["set app 'l[1]' x", "unset app 'l[1]'", "unset app 'l[2]' 'l[1]'"])
     func movedElement(command: String) throws {
         let end = try run(command, ("PATCH", "settings unset app 'l[0]' --quiet"))

@@ -191,7 +191,7 @@ struct FormatTests {
         #expect(codes.output.split(separator: "\n").allSatisfy { ["0", "1"].contains($0) }, "\(codes.output)")
     }
 
-    @Test("import reads the GVariant texts that dconf prints")
+    @Test("import reads values in the text format of GVariant")
     func gvariant() throws {
         let rows: [(text: String, json: String)] = [
             ("true", "true"), ("-5", "-5"), ("010", "8"), ("0x1F", "31"), ("+3", "3"), ("byte 0x41", "65"),

@@ -317,6 +317,20 @@ struct ReadingTests {
             """)
     }
 
+    @Test("describe says that the schema does not allow a key")
+    func describeUnlistedKey() throws {
+        let shell = try Shell(hasSchema: false)
+        let schema = #"{"type":"object","additionalProperties":false,"properties":{"a":{}}}"#
+        _ = try shell.directory.file("app.json", schema)
+        try shell.runTranscript(
+            """
+            $ settings set app b=1 --quiet
+            $ settings schema apply app app.json --on-conflict keep --quiet
+            $ settings describe app b | grep writable
+              writable  no; the schema does not allow the key
+            """)
+    }
+
     @Test("--json prints secrets only with --secrets", arguments: ["list app", "history app", "diff app 1"])
     func secretsInJSON(command: String) throws {
         let shell = try Shell(["settings set app key hunter2 --quiet"])

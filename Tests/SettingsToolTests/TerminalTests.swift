@@ -75,7 +75,7 @@ struct TerminalTests {
         #expect(try shell.run("cat settings-app-*.json").output == "[]\n")
     }
 
-    @Test("get shows control characters as escapes at a terminal, and prints them unchanged elsewhere")
+    @Test("At a terminal, get escapes control characters except tabs and line ends; elsewhere, get escapes none")
     func controlCharacters() throws {
         try shell.runSettings("set", "app", "--json", #"text="a\u001b[31m\tb\nc\u202e""#)
         let (output, code) = try shell.atTerminal("settings get app text")

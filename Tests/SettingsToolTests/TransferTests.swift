@@ -154,7 +154,7 @@ struct TransferTests {
     }
 
     @Test(
-        "import refuses a malformed file with the position of the mistake, and stores nothing",
+        "import refuses a malformed file with a message that names the file and the mistake, and stores nothing",
         arguments: [
             ("a.env", "a=1\nb=two words\n", "line 2: a value with blanks needs quotes: b='…'"),
             ("a.env", "a=$HOME", "line 1: $ has a meaning in the shell; quote the value: a='…'"),

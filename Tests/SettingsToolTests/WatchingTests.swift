@@ -332,7 +332,7 @@ struct WatchingTests {
         #expect(end.errors == "settings: cannot write the output: No space left on device\n")
     }
 
-    @Test("watch reports that the history no longer has the changes after the cursor, and continues with new changes")
+    @Test("watch reports that the daemon cannot return the changes after the cursor, and continues with new changes")
     func reset() throws {
         let shell = try Shell()
         // No history has the epoch `aaaaaaaa`.
@@ -344,7 +344,7 @@ struct WatchingTests {
     }
 
     @Test(
-        "wait ends when all conditions hold, and ends with 8 at the timeout, also for a suite that does not exist yet")
+        "wait ends when all conditions hold, also for a suite that does not exist yet, and ends with 8 at the timeout")
     func wait() throws {
         let shell = try Shell()
         let wait = try shell.start("exec settings wait app theme=dark launchCount=2 name --timeout 100")

@@ -74,7 +74,7 @@ struct WritingTests {
     }
 
     @Test(
-        "Without a schema, set adds +2 to a stored number; without a stored number, set stores the string +2")
+        "Without a schema, set adds a word such as +2 to a stored number; without a number, set stores the string")
     func plusWithoutSchema() throws {
         try Shell().runTranscript(
             #"""

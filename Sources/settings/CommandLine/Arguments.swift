@@ -70,7 +70,8 @@ struct Arguments: Sendable {
             }.map(\.element))
     }
 
-    /// Throws if an argument that is not the name of a file has bytes that are not UTF-8.
+    /// Throws if a word has bytes that are not UTF-8. Does not recognize names of files, which may have such bytes: the
+    /// calling code omits them.
     static func requireUTF8(_ words: [String]) throws(ToolError) {
         guard let word = words.first(where: \.hasEscapedBytes) else { return }
         throw .usage("the argument '\(word)' is not UTF-8; only names of files and directories may have other bytes")

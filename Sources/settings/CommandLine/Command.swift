@@ -57,8 +57,8 @@ struct Command: Sendable {
         ["FILE", "FILE|DIRECTORY", "DIRECTORY"].contains(placeholder)
     }
 
-    /// Throws if two options exclude each other, if the command has no form with these operands, or if an operand or
-    /// the value of an option is not one of the allowed words.
+    /// Throws if two options exclude each other, if the program after `--` is missing, if the command has no form with
+    /// these operands, or if an operand or the value of an option is not one of the allowed words.
     func validate(_ arguments: Arguments) throws(ToolError) {
         for alternatives in exclusive {
             let given = alternatives.filter(arguments.has)

@@ -2,7 +2,7 @@ import Platform
 import SettingsAPI
 import SettingsHTTP
 
-// Options of writes that the daemon reverts or makes at a deadline.
+// Options of writes: deadlines at which the daemon reverts or makes the write, and the wait for clients of the suite.
 extension Command {
     static let deadlines = [
         Option("confirm", "TIME", "revert the change after this time, such as 2m, unless 'settings confirm' keeps it"),
@@ -35,6 +35,7 @@ extension Arguments {
             guard !has("timeout") else { throw .usage("--timeout needs --wait-for") }
             return
         }
+        // The value is used after the write. Check the value here, because a wrong value must not lead to a write.
         _ = try duration("timeout")
         for name in ["interactive", "check", "dry-run", "effective", "drop"] where has(name) {
             throw .usage("--wait-for and --\(name) exclude each other")

@@ -51,7 +51,7 @@ enum PendingCommands {
     ) { try perform(.confirm, $0) }
 
     private static let revert = Command(
-        name: "revert", forms: [[identifier]], summary: "Revert a change with a deadline now.",
+        name: "revert", forms: [[identifier]], summary: "Revert a change now, before its deadline.",
         details: """
             A setting that was changed again later keeps its value, and the command lists it. 'settings undo' reverts a change
             without a deadline.

@@ -141,7 +141,7 @@ private struct Plan {
         }
     }
 
-    /// Identifies the operations, the revisions of the suites, and whether the operations write locked keys.
+    /// Identifies the operations, the revisions of the suites, and whether the plan has the option `--override`.
     var hash: String {
         let override = overridesLocks ? "override\n" : ""
         let revisions = suites.map { "\($0.suite) \($0.revision)\n" }.joined()
@@ -149,13 +149,15 @@ private struct Plan {
             switch operation.action {
             case .set(let value):
                 "\(operation.suite) set \(operation.key) \(value.text(style: .canonical))\n"
+            // A plan has no operation with the action `change`.
             case .delete, .change: "\(operation.suite) delete \(operation.key)\n"
             }
         }.joined()
         return SHA256(Array((override + revisions + lines).utf8).span).hex
     }
 
-    /// Returns an error with all reasons why the daemon would refuse the operations; nil if it would accept them.
+    /// Returns an error with all reasons why the daemon would refuse the operations. Returns nil if the daemon would
+    /// accept them, or if it does not check them because the caller has no right to write.
     func refusal() -> ToolError? {
         let isLocked = { (operation: Transaction.Operation) in
             !overridesLocks && schemas[operation.suite]?.key(operation.key.text)?.isLocked ?? false

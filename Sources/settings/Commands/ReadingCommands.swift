@@ -21,7 +21,8 @@ enum ReadingCommands {
         examples: ["settings list", "settings list app player. --changed", "settings list app --format tsv --header"]
     ) { try listSettings($0) }
 
-    // Not in the closure above, because the optimizer of Swift 6.3.1 has crashed with long asynchronous closures.
+    // Not in the closure above, which is asynchronous (see `Command.run`): the optimizer of Swift 6.3.1 has crashed
+    // with long asynchronous closures.
     @inline(never)
     private static func listSettings(_ arguments: Arguments) throws -> ExitCode {
         let client = try arguments.client()
@@ -68,7 +69,10 @@ enum ReadingCommands {
             throw ToolError(.unknown, "\(suite) has no key \(key)")
         }
         let (setting, schema) = (entry.setting, entry.schema)
-        let isLocked = try !entry.isWritable && client.schema(of: suite)?.key(key.text)?.isLocked ?? false
+        let suiteSchema = entry.isWritable ? nil : try client.schema(of: suite)
+        let isLocked = suiteSchema?.key(key.text)?.isLocked ?? false
+        let isUnlisted = suiteSchema != nil && suiteSchema?.key(key.text) == nil
+        let obstacle = isUnlisted ? "the schema does not allow the key" : "this caller lacks the right"
         guard !arguments.has("json") else {
             let members = JSONValue.members([
                 "setting": setting.summary(showsSecrets: showsSecrets), "schema": schema,
@@ -85,7 +89,7 @@ enum ReadingCommands {
             ("allowed", ValueReader(key, schema).description), ("default", schema?["default"]?.text()),
             ("about", schema?["description"]?.string ?? schema?["title"]?.string),
             ("locked", isLocked ? "yes; --override writes locked keys" : nil),
-            ("writable", entry.isWritable || isLocked ? nil : "no; this caller lacks the right"),
+            ("writable", entry.isWritable || isLocked ? nil : "no; \(obstacle)"),
             ("secret", setting.isSecret ? "yes" : nil),
         ]
         if setting.source.isStored {
@@ -114,7 +118,8 @@ enum ReadingCommands {
         examples: ["settings find volume", "settings find dark --suite app"]
     ) { try findSettings($0) }
 
-    // Not in the closure above, because the optimizer of Swift 6.3.1 has crashed with long asynchronous closures.
+    // Not in the closure above, which is asynchronous (see `Command.run`): the optimizer of Swift 6.3.1 has crashed
+    // with long asynchronous closures.
     @inline(never)
     private static func findSettings(_ arguments: Arguments) throws -> ExitCode {
         let (client, text) = (try arguments.client(), arguments.operands[0].lowercased())
@@ -175,6 +180,7 @@ extension DaemonClient {
 
     /// Reads a setting with its schema; nil if the suite has no key with this name.
     func entry(of key: KeyName, in suite: SuiteName) throws(SettingsError) -> KeyListing.Entry? {
+        // Keys are listed in the order of their bytes, so the key itself comes before all longer keys with this prefix.
         let page = try blocking.send(.keys(of: suite, prefix: key.text, limit: 1))
         return page.keys.first { $0.setting.key == key }
     }

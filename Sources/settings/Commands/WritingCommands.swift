@@ -45,7 +45,8 @@ enum WritingCommands {
         ]
     ) { try setSettings($0) }
 
-    // Not in the closure above, because the optimizer of Swift 6.3.1 has crashed with long asynchronous closures.
+    // Not in the closure above, which is asynchronous: the optimizer of Swift 6.3.1 has crashed with long asynchronous
+    // closures.
     @inline(never)
     private static func setSettings(_ arguments: Arguments) throws -> ExitCode {
         let (suite, client) = (try arguments.suite(), try arguments.client())

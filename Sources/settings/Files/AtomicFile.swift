@@ -133,7 +133,7 @@ struct AtomicFile: Sendable {
         ((try? Self.fileSystem.list(directory)) ?? []).filter { name in
             guard name.utf8.starts(with: hiddenPrefix.utf8) else { return false }
             let ending = name.utf8.dropFirst(hiddenPrefix.utf8.count)
-            // Another ending belongs to the user, or to a file whose own name begins like `hiddenPrefix`.
+            // A file with another ending belongs to no replacement: its own name happens to begin like `hiddenPrefix`.
             return ["lock", "old", "first"].contains(Substring(ending)) || ending.starts(with: "new-".utf8)
         }
     }

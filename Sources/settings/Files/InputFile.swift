@@ -9,7 +9,7 @@ enum InputFile {
     static func bytes(of path: String, _ arguments: Arguments) throws(ToolError) -> [UInt8] {
         if standardInput.contains(path), let token = arguments.tokenPath, standardInput.contains(token) {
             let option = arguments.has("token-file") ? "--token-file \(token)" : "\(AccessToken.fileVariable)=\(token)"
-            throw .usage("cannot read the value from standard input: standard input has the token (\(option))")
+            throw .usage("cannot read standard input twice: it also has the token (\(option))")
         }
         guard path == "-" else { return try bytes(of: path) }
         do throws(SystemError) {

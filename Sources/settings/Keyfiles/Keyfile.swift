@@ -5,7 +5,8 @@ import SettingsModel
 ///
 /// The key `c` in the group `[a/b]` is the setting `a/b/c`. A key in the group `[/]` is a setting without a slash in
 /// its name. The schema of a key may have the keyword `x-gvariant` with a type, such as `u` or `(ss)`. A value is
-/// written with this type if the value fits the type, otherwise with the most similar type.
+/// written with this type if the value fits the type, otherwise with the GVariant type that is most similar to the JSON
+/// value (see ``GVariantWriter/text(of:)``).
 enum Keyfile {
     /// Reads the settings of a file. Throws if a key occurs twice.
     static func settings(of bytes: [UInt8]) throws(ToolError) -> [StoredSetting] {

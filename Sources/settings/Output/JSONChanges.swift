@@ -27,7 +27,8 @@ struct JSONChanges {
         }
     }
 
-    /// Makes the line for a reset: the present values, because the daemon no longer has the changes after the cursor.
+    /// Makes the line for a reset: the present values, because the daemon cannot return the changes after the cursor
+    /// from which the watcher continued.
     private func line(of state: ObservedState, _ client: DaemonClient) throws -> JSONValue {
         // `missing` are the requested suites that do not exist.
         var (values, secrets, missing) = (JSONObject(), JSONObject(), [SuiteName]())

@@ -47,11 +47,11 @@ struct ListedSetting: ListRow {
     func json(showsSecrets: Bool) -> JSONValue { entry.setting.summary(showsSecrets: showsSecrets) }
 }
 
-/// A setting that `find` found in one of several suites.
+/// A setting that the command `find` found.
 struct FoundSetting: ListRow {
     let setting: ListedSetting
     let suite: SuiteName
-    /// Nil if the description does not contain the text.
+    /// The description in the schema; nil if the description does not contain the text that `find` searches for.
     let description: String?
 
     static let tableColumns = ["suite"] + ListedSetting.tableColumns + ["description"]
@@ -69,7 +69,7 @@ struct FoundSetting: ListRow {
 }
 
 extension KeyListing.Entry {
-    /// The type that the schema names; empty if it names no type.
+    /// The type that the schema names. Without a type: `enum` if the schema has this keyword, otherwise empty.
     fileprivate var type: String {
         let types = schema?["type"]
         return types?.string ?? types?.array?.compactMap(\.string).joined(separator: "|")

@@ -41,10 +41,10 @@ struct ValueReader {
     /// True if the schema names no type.
     var acceptsAnyType: Bool { types.isEmpty }
 
-    /// True if the schema allows `true` and `false`.
+    /// True if the schema names the type of `true` and `false`. False if the schema names no type.
     var acceptsBooleans: Bool { types.contains("boolean") }
 
-    /// True if the schema allows texts.
+    /// True if the schema names the type of texts. False if the schema names no type.
     var acceptsTexts: Bool { types.contains("string") }
 
     /// Reads a value. If the word is JSON of a type that the schema allows, other than a text, the value is this JSON.
@@ -55,8 +55,8 @@ struct ValueReader {
         do {
             json = try JSONValue(parsing: word)
         } catch {
-            // JSON that cannot be stored, such as an integer that is too large, is an error. A word that begins like a
-            // number but is not a number is a text.
+            // If the schema names no type, JSON that cannot be stored, such as an integer that is too large, is an
+            // error. A word that begins like a number but is not a number is a text.
             let looksNumeric = word.utf8.allSatisfy { "+-.0123456789Ee".utf8.contains($0) }
             guard !types.isEmpty || !error.isUnrepresentable || !looksNumeric && !"[{\"".contains(word.prefix(1)) else {
                 throw ToolError(

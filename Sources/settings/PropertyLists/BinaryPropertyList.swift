@@ -160,8 +160,9 @@ struct BinaryPropertyListReader {
     private func integer(at offset: Int, size: Int) throws(ToolError) -> Int64 {
         let bits = try bits(at: offset, size: size)
         if size == 8 { return Int64(bitPattern: UInt64(bits)) }
-        guard let number = Int64(exactly: Int128(bitPattern: bits)) else {
-            throw ToolError(.failed, "\(bits) is not a signed 64-bit integer")
+        let signed = Int128(bitPattern: bits)
+        guard let number = Int64(exactly: signed) else {
+            throw ToolError(.failed, "\(signed) is not a signed 64-bit integer")
         }
         return number
     }
@@ -225,6 +226,7 @@ struct BinaryPropertyListWriter {
     {
         let number = objects.count
         switch value {
+        // Does not occur, because `PropertyList.bytes` refuses null.
         case .null: objects.append(.content([0x00]))
         case .bool(let truth): objects.append(.content([truth ? 0x09 : 0x08]))
         case .integer(let integer): objects.append(.content(Self.integer(integer)))

@@ -7,7 +7,7 @@ import SettingsModel
 /// In settings, a date is a text in the format of RFC 3339, and data is a text in Base64. Such a text is written as a
 /// date or as data if the schema of the key has the format `date-time` or the encoding `base64`, and if reading the
 /// date or data gives the same text. The code does not use Foundation, because Foundation would make the program five
-/// times as large, and treats two Unicode spellings of é in keys as equal.
+/// times as large, and because Foundation treats two Unicode spellings of é in keys as equal.
 enum PropertyList {
     /// The maximum number of nested arrays and dictionaries.
     static let maximumDepth = JSONValue.maximumDepthAroundValues
@@ -98,7 +98,8 @@ enum PropertyList {
 
 /// Conversion between the dates of property lists, which are seconds since 2001, and texts.
 enum PropertyListDate {
-    /// Returns the shortest text from which ``seconds(of:)`` reads the same number; nil outside the years 0 to 9999.
+    /// Returns the shortest text from which ``seconds(of:)`` reads the same number. Returns nil outside the years 0 to
+    /// 9999, and if no fraction of at most 17 digits gives the same number, as for some numbers close to 0.
     static func text(of seconds: Double) -> String? {
         let whole = seconds.rounded(.down)
         guard (-63_113_904_000..<252_423_993_600).contains(whole) else { return nil }
@@ -111,10 +112,11 @@ enum PropertyListDate {
         ]
         let start = digits(date.year, 4) + "-" + parts.map { digits($0.0, 2) + $0.1 }.joined()
         var scale = 1.0
-        // 17 significant decimal digits distinguish all values of `Double`.
+        // 17 significant decimal digits distinguish all values of `Double`. The loop counts all digits of the fraction,
+        // so for a number close to 0, 17 digits can be too few.
         for count in 0...17 {
             let fraction = ((seconds - whole) * scale).rounded()
-            if fraction < scale || count == 0 && fraction == 0 {
+            if fraction < scale {
                 let end = count == 0 ? "" : "." + digits(Int(fraction), count)
                 if Self.seconds(of: start + end + "Z") == seconds { return start + end + "Z" }
             }

@@ -32,7 +32,7 @@ struct XMLPropertyListWriter {
     ///   - schema: the schema of the value itself.
     mutating func write(_ value: JSONValue, _ partSchemas: PropertyList.PartSchemas, _ schema: JSONValue? = nil) {
         switch value {
-        case .null: break
+        case .null: break  // `PropertyList.bytes` refuses settings with null before it calls the writer.
         case .bool(let truth): line(truth ? "<true/>" : "<false/>")
         case .integer(let number): line("<integer>\(number)</integer>")
         case .double(let number): line("<real>\(number)</real>")

@@ -1,6 +1,6 @@
 import SettingsModel
 
-/// A function that a tag applies to a value before the value becomes text.
+/// A function that a tag (`{{…}}`) of a template applies to a value before the value becomes text.
 enum TemplateFilter: Sendable {
     /// The value as JSON.
     case json

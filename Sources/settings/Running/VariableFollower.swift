@@ -1,7 +1,8 @@
 import SettingsHTTP
 import SettingsModel
 
-/// Follows the states of suites, and appends the variables of each state to a queue of events.
+/// Follows the states of suites for `settings run`, and appends the environment variables of each state to a queue of
+/// events. The program is the program that `settings run` starts with these variables.
 struct VariableFollower {
     let client: DaemonClient
     let suites: [SuiteName]
@@ -24,8 +25,8 @@ struct VariableFollower {
                 let prefixes = mapping.keyPrefix.isEmpty ? [] : [mapping.keyPrefix]
                 var observations = client.changes(of: suites, prefixes: prefixes, latest: true)
                 observations.onOutage = { reportOutage($0) }
-                // The loop reads the settings again after each observation, because an observation does not mark all
-                // secrets.
+                // The loop reads the settings again after each observation, because `mapping` must know all secrets. An
+                // observation marks only the secrets that the caller may not read.
                 for try await _ in observations {
                     let snapshot = try await SettingsSnapshot.read(
                         suites, prefix: mapping.keyPrefix, from: client, onOutage: reportOutage)

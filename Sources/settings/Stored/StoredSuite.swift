@@ -42,6 +42,9 @@ struct StoredSuite {
             guard case .set(let value) = operation.action else { return operation }
             let key = schema?.key(operation.key.text)
             let normalized = key?.normalized(value) ?? value
+            // For a locked key without a stored value, the default counts as the present value, because without
+            // `--override` the daemon refuses to store even the default. For another key, storing the default is a
+            // change.
             let present = old[operation.key.text] ?? (key?.isLocked ?? false ? key?.defaultValue : nil)
             guard present != value, present != normalized else { return nil }
             return Transaction.Operation(suite: suite, key: operation.key, .set(normalized))
