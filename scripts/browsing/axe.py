@@ -90,6 +90,7 @@ def zoomed(trial, person):
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.fill("Value", "0.3", EDITOR)
     person.sees("1 edit", "#tray")
+    # A window of 1280 × 800 pixels has 320 × 200 CSS pixels at a zoom of 400 %.
     person.set_screen(320, 200)
     person.press("Enter", CTRL)
     person.until("document.querySelector('dialog.review')", "the review opens")

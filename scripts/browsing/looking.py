@@ -200,7 +200,7 @@ def service(trial, person):
     person.visit(trial.origin, "#/?service")
     person.sees("Ready: the daemon accepts writes")
     person.sees(json.loads(trial.get_body("/v1"))["version"])
-    person.sees("Commits per second")
+    person.sees("Writes per second")
     person.sees("Live", "#state")
     trial.api.put("figures", "a", int(time.time()))
     person.until("document.querySelectorAll('.curve').length === 2", "there are two charts")
@@ -260,6 +260,7 @@ def many_keys(trial, person):
         document.querySelector('.list').getBoundingClientRect();
         return performance.now() - begun;
       })))(document.querySelector('input[type=search]'))""")
+    # For the same reason, the slowest step of the fastest quarter of the steps counts.
     scrolls = person.evaluate("""(list => Array.from({ length: 40 }, (_, index) => {
         const begun = performance.now();
         list.scrollTop = index * 12_000;
@@ -286,7 +287,7 @@ FIRST_ROW = """new MutationObserver((_, observer) => {
 
 
 def first_view(trial, person):
-    """The first view is fast, loads few files, and then the page loads its other files, and nothing from another host."""
+    """The first view is fast and loads few bytes. The page loads its other files afterwards, and nothing from another host."""
     trial.api.create_sample_suite("first")
     script = person.call("Page.addScriptToEvaluateOnNewDocument", source=FIRST_ROW)["identifier"]
     person.call("Network.setCacheDisabled", cacheDisabled=True)
@@ -327,6 +328,7 @@ def tokens(trial, person):
         person.fill("Token", "wrong", "dialog")
         person.press("Enter")
         person.until("document.querySelector('dialog .error:not([hidden])')", "a wrong token is refused")
+        # A browser closes a dialog at the second Escape. The page then opens the dialog again, because it has no caller.
         for _ in range(3):
             person.press("Escape")
         person.fill("Token", "schlüssel☕", "dialog")

@@ -58,7 +58,8 @@ def compact_history(trial, person):
 
 
 def comparing(trial, person):
-    """A person compares two suites by an address, copies values from the other suite, and sees no secret."""
+    """A person compares two suites, or a suite with its earlier state, copies values, and sees no secret. The address contains the
+    name of the other suite, or the earlier revision."""
     for suite in ("production", "staging"):
         trial.api.create_sample_suite(suite)
     trial.api.put("staging", "player.volume", 0.2)
@@ -260,3 +261,10 @@ def undo_everywhere(trial, person):
     person.click("Undo in all 2 suites", "input", "dialog")
     person.sees("Cannot undo this commit in all suites", ".commit .error")
     equal("nothing is undone", values(), [4, 5])
+    # A later change in this suite does not hide that the commit also changed the other suite.
+    revision = commit(6)
+    trial.api.put("mail", "a", 7)
+    person.visit(trial.origin, "#/mail?history")
+    person.choose_action(revision, "Undo…")
+    person.sees("The commit also changed net", "dialog")
+    person.close_dialog()

@@ -1,4 +1,5 @@
-"""A simulated person at the page, with a browser: clicks, keys and text reach the page as from a mouse and a keyboard."""
+"""A simulated person at the page, with a browser. If a method does not say that it uses a script, clicks, keys and text reach
+the page as from a mouse and a keyboard."""
 
 import base64
 import contextlib
@@ -27,10 +28,11 @@ class Person(Chromium):
     """A browser, and the actions of a person in it. A control is found by the name that a screen reader would read."""
 
     def __enter__(self):
-        # `reports`: the errors of scripts and the unexpected dialogs of the page. `hosts`: the hosts that got requests of the
-        # page. `paused`: the identifiers of the requests whose answers are delayed (see `holding`).
+        # `reports`: the errors of scripts, the errors in the log of the browser (for example violations of the
+        # Content-Security-Policy), and the unexpected dialogs. `hosts`: the hosts that got requests of the page.
+        # `paused`: the identifiers of the requests whose answers are delayed (see `holding`).
         self.reports, self.hosts, self.paused = [], set(), []
-        # `confirms_leaving`: true if the person leaves the page when the browser asks. `questions`: how often the browser asked.
+        # `confirms_leaving`: true if the person leaves the page when the browser asks. `questions`: how often the person confirmed.
         # `fixed_answer`: the answer that the page gets instead of the answer of the daemon (see `answering`).
         self.confirms_leaving, self.questions, self.fixed_answer = False, 0, None
         super().__enter__()
@@ -46,7 +48,7 @@ class Person(Chromium):
         self.set_screen(1280, 800)
 
     def end_flow(self):
-        """Ends a flow. Raises FlowFailed if the page reported an error of a script, or a violation of its Content-Security-Policy."""
+        """Ends a flow. Raises FlowFailed if `reports` contains an error or an unexpected dialog."""
         if self.reports:
             raise FlowFailed(f"the page reports: {self.reports}")
         self.confirms_leaving = True
@@ -148,7 +150,7 @@ class Person(Chromium):
         self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
 
     def choose(self, name, label, within="body"):
-        """Chooses the option with this label in the select element `name`."""
+        """Chooses the option with this label in the select element `name`, by a script that sets the value and sends `change`."""
         found = self._find(name, "select", within)
         self.evaluate(f"(each => {{ each.focus(); each.value = [...each.options].find(option => option.label === {json.dumps(label)}).value;"
                       f" each.dispatchEvent(new Event('change', {{ bubbles: true }})); }})({found})")
@@ -225,13 +227,14 @@ class Person(Chromium):
         self.call("DOM.setFileInputFiles", files=[str(path)], objectId=found)
 
     def visit(self, origin, address=""):
-        """Loads an address of the page from the start, and waits for its heading or a dialog."""
+        """Loads the page at an address, and waits for its heading or a dialog. Opens about:blank first, because a navigation to an
+        address that differs only in its fragment would not load the page again."""
         self.open("about:blank")
         self.open(f"{origin}/ui/{address}")
         self.until("document.querySelector('h1, dialog')", "the page has a heading or a dialog")
 
     def commit(self, note="", within=15):
-        """Reviews the edits and commits them: with a note by Enter, without a note by a click."""
+        """Reviews the edits and commits them: with a note by Enter, without a note by a script that clicks the button."""
         self.press("Enter", CTRL)
         self.until("document.querySelector('dialog.review')", "the review opens")
         if note:

@@ -1,5 +1,5 @@
 """The flows of a person who looks at unusual values, at changes, and at long lists. `trial` has the daemon and its
-API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample suite."""
+API, `person` is the browser (see __init__.py)."""
 
 import json
 import time

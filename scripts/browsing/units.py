@@ -6,7 +6,8 @@ from browsing.person import FlowFailed
 
 
 def modules(trial, person):
-    """The tests of units.js pass. They run in a file of the page, so that the modules come from the daemon."""
+    """The tests of units.js pass. The browser opens the file words.js as its document, so that `import` in the tests
+    loads the modules from the daemon."""
     person.open(f"{trial.origin}/ui/words.js")
     script = pathlib.Path(__file__).with_suffix(".js").read_text()
     passed, failed = person.evaluate_async(f"(async () => {{ {script} }})()")

@@ -67,9 +67,10 @@ def table(trial, person):
     person.click("▲ 2 invalid", "a", ".head")
     person.sees("2 of 5 settings", ".count")
     equal("the filtered settings", person.evaluate(NAMES), ["svc1.port", "svc3.port"])
-    # Compares the colour of a part of the note with the colour that a CSS variable gives to another element.
+    # The CSS class `note` is the column of the descriptions, in which `b` contains the title. Compares the colours of the title
+    # and of the description with the colours that CSS variables give to another element.
     for part, color in (("b", "--text"), ("", "--faint")):
-        equal(f"the colour of the note {part}", *person.evaluate(f"""(sample => {{ sample.style.color = 'var({color})';
+        equal(f"the colour of the description {part}", *person.evaluate(f"""(sample => {{ sample.style.color = 'var({color})';
             return [sample, document.querySelector('.row .note {part}')].map(each => getComputedStyle(each).color); }})(document.querySelector('#announcer'))"""))
 
 
@@ -223,7 +224,7 @@ def forms(trial, person):
         person.until(f"document.activeElement.labels?.[0]?.textContent === {json.dumps(name)}", f"{name} has an editor with the focus")
         person.evaluate("document.activeElement.select()")
         person.type(value)
-        # The message moves the button that is pressed next.
+        # Waits for the message, because the message moves the button that is clicked next.
         person.sees("must be at most 9 (got 20)", EDITOR)
     person.fill("two", "2", EDITOR)
     person.fill("Name", "two", EDITOR)
@@ -238,7 +239,8 @@ def forms(trial, person):
 
 
 def schema_lines(trial, person):
-    """The schema editor shows line numbers, each mistake at its line, and the difference and the conflicts before a decision."""
+    """The schema editor shows line numbers, and each mistake at its line. Before a person applies a schema, a dialog shows its
+    difference from the old schema, and the stored values that do not fit."""
     suite = "schema_lines"
     trial.api.send("PUT", f"suites/{suite}/schema", {"type": "object", "additionalProperties": False, "properties": {"n": {"type": "integer", "maximum": 10}}})
     trial.api.put(suite, "n", 7)

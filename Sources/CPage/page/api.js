@@ -266,7 +266,7 @@ export class Caller {
     });
   }
 
-  // True if a grant has the right on the key or, without `key`, on any key of the suite.
+  // True if a grant has the right on the key or, without `key`, on at least one key of the suite.
   may(right, suite, key) {
     return this.grants.some(grant => grant.rights.includes(right) && fits(grant.suites, suite)
       && (grant.keys === undefined || key === undefined || fits(grant.keys, key)));

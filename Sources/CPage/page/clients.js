@@ -26,7 +26,7 @@ function row({ name, status, applied, missingCommits, secondsBehind, lastSeen, f
 
 export function showClients(suite) {
   const failure = errorLine(), rest = el("p.faint");
-  // The keyboard scrolls the list if it has the focus.
+  // With `tabindex`, the list can have the focus, and the keyboard can then scroll the list.
   const list = el("ul.changes.clients", { tabindex: 0, "aria-label": texts.clients.title(suite) });
   const dialog = openDialog(texts.clients.title(suite), [failure, list, rest], texts.common.close);
 

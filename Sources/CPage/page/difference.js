@@ -9,15 +9,16 @@ const isLong = value => typeof value === "string" ? value.includes("\n") || valu
   : typeof value === "object" && value !== null && print(value).length > 40;
 const typeWord = value => texts.values.types[typeOf(value)];
 
-// Shows an old and a new side. A side is `{ value, source, isSecret }`. If a side is long, only the lines that differ are
-// shown, with two lines around each.
+// Shows an old and a new side. A side is `{ value, source, isSecret }`. If both sides have values that are not secret, and one
+// of the values is long, only the lines that differ are shown, with two lines around each.
 export function difference(before, after) {
   const isHidden = before.isSecret || after.isSecret;
   const hasValues = [before, after].every(({ value, source }) => value !== undefined && source !== "unset");
   const isTypeChange = !isHidden && hasValues && typeWord(before.value) !== typeWord(after.value);
   const hasLines = !isHidden && hasValues && (isLong(before.value) || isLong(after.value));
   const textOf = value => !hasLines ? shortText(value) : typeof value === "string" ? value : print(value, 2);
-  // As JSON, the text "Off" differs from false, and the text "1, 2" from the list [1, 2].
+  // JSON distinguishes values that would otherwise look the same: the text "Off" and false, the lists ["a, b"] and ["a", "b"],
+  // the texts "a" and "a ".
   const asJSON = isTypeChange || !isHidden && hasValues && textOf(before.value).trim() === textOf(after.value).trim();
   const note = isTypeChange && el("p.faint", texts.values.typeChange(typeWord(before.value), typeWord(after.value)));
   if (hasLines) {

@@ -129,7 +129,8 @@ export function confirm(title, content, label, kind, act) {
   return dialog;
 }
 
-// Asks for a text. `act` gets the text and a function that closes the dialog, and returns an error message or nothing.
+// Asks for a text. `act` gets the text and a function that closes the dialog, and returns an error message or nothing. The
+// dialog that asks for a token has no button `Cancel`, because the page is empty without a caller.
 export function ask(title, label, hint, properties, act) {
   const input = el("input", properties);
   const inputField = field(label, input, hint);

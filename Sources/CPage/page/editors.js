@@ -119,7 +119,7 @@ function textEditor(schema, value, context) {
 
 function secretEditor(schema, context) {
   const isText = typesOf(schema).length === 0 || typesOf(schema).includes("string");
-  // A password field would drop line ends, which keys and certificates have.
+  // A password field would drop line ends, which secrets such as private keys and certificates contain.
   const input = el("textarea.secret", {
     rows: 1, placeholder: texts.editors.newSecret,
     oninput: () => {

@@ -11,7 +11,7 @@ const splitPointer = pointer => {
   return { name: name.replaceAll("~1", "/").replaceAll("~0", "~"), pointer: rest.length ? `/${rest.join("/")}` : "" };
 };
 
-// Separates the errors of the whole value (`own`) from the errors of its parts.
+// Separates the errors of the whole value and of parts without an editor (`own`) from the errors of the other parts.
 function splitErrors(errors, editorOf) {
   const own = [], byName = new Map();
   for (const error of errors) {

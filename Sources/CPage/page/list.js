@@ -38,7 +38,8 @@ export class List {
     this.#draw();
   }
 
-  // The first row in view becomes the active row. The list does not scroll, because a press on a row moves the focus.
+  // The first row in view becomes the active row. The list does not scroll, because a press on a row also moves the focus
+  // here, and the pressed row must stay under the pointer.
   #focus() {
     this.element.focus({ preventScroll: true });
     if (this.active !== null || !this.items.length || this.element.matches(".is-unmarked")) return;
@@ -196,8 +197,8 @@ function compare(one, other) {
 // The words of a search, which must all be in a text.
 export const wordsOf = text => text.toLowerCase().split(/\s+/).filter(Boolean);
 
-// A search field for the list `listOf()`. Arrow down and Enter focus the list. Escape empties the field, and then focuses
-// the list.
+// A search field for the list `listOf()`. Arrow down and Enter focus the list. Escape empties the field; in an empty
+// field, Escape focuses the list.
 export function searchField(label, listOf, draw) {
   const input = searchInput(label, { placeholder: `${label}  /`, oninput: () => {
     listOf().element.scrollTop = 0;

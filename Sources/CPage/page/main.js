@@ -112,7 +112,7 @@ function drawState() {
   if (isCurrent === wasOffline) announce(text);
 }
 
-// Shows when the stream last received data, so that a person can judge "Live".
+// Shows how many seconds ago the page last received an answer or data of a stream, so that a person can judge "Live".
 function drawUpdated() {
   updated.textContent = isLive && !stale ? texts.frame.updated(Math.round((Date.now() - app.lastSeen) / 1000)) : "";
 }
@@ -128,7 +128,8 @@ function reason(problem) {
   return problem ? texts.frame.notLive : texts.frame.offline;
 }
 
-// While a stream is silent, the page asks whether the daemon has fallen behind the other daemons of a cluster.
+// A stream does not say that the daemon has fallen behind the other daemons of a cluster, so the page also sends requests,
+// whose answers say so (`stale`).
 setInterval(() => { if (isLive && !document.hidden) get("v1").catch(() => {}); }, 15_000);
 
 const callerButton = button("", () => showCaller(), { class: "quiet" });

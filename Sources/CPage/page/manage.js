@@ -80,7 +80,8 @@ export async function cloneSuite(app, store, fail) {
       app.go(name);
     } catch (problem) {
       const hasSchema = attempt.revision > 0;
-      // After a lost answer, the same request finds out whether the daemon made the commit.
+      // If the daemon may have made a commit, the attempt keeps its request keys: the repeated request then gets the answer to the
+      // first request.
       if (!hasSchema && !problem.mayHaveSucceeded) attempt = {};
       if (hasSchema) return texts.manage.noValues(problem.message);
       return problem.code === "precondition_failed" ? texts.manage.exists : problem.message;

@@ -1,4 +1,5 @@
-// The view of the service: whether it is ready, its version, charts of its commits and watchers, pending actions.
+// The view of the service: whether it is ready, its version, charts of its writes and watchers, the daemons that share its data,
+// pending actions.
 import { Problem, get, emit } from "./api.js";
 import { errorLine, bdi, el, sign } from "./dom.js";
 import { pendingList } from "./pendinglist.js";
@@ -81,7 +82,7 @@ export function serviceView(app) {
       if (samples.length > maxSamples) samples.shift();
     }
     previous = { time, now };
-    charts.replaceChildren(chart(texts.service.commits, samples.map(each => each.writes), 1),
+    charts.replaceChildren(chart(texts.service.writes, samples.map(each => each.writes), 1),
       chart(texts.service.watchers, samples.map(each => each.watchers), 0));
   }
 

@@ -26,7 +26,7 @@ export function settingPanel(app, store, key, { back }) {
   // setting whose history is shown.
   let editor = null, editorInputs = "", shown = noValue, isGone = false, pastRevision = null;
   let isDescriptionOpen = false;
-  // `task` has what the person decides before an edit, and `past` the last commits of the key.
+  // `task` has notices and decisions: a lock, a missing right, a conflict, an invalid value. `past` has the last commits of the key.
   const pendingBox = el("div.task"), task = el("div.task"), editorBox = el("div.editor"), state = el("div.edit-state"),
     about = el("div.about"), past = el("div.past");
   // A browser offers the clipboard only to pages of a secure origin.
@@ -128,7 +128,7 @@ export function settingPanel(app, store, key, { back }) {
     if (focused) (element.querySelector(`[data-act=${focused}]`) || heading).focus();
   }
 
-  // Draws what the person has to decide before an edit.
+  // Draws why the person cannot edit, a conflict of the edit with another change, and that the stored value is invalid.
   const drawTask = drawnOnChange((setting, edit, other, canEdit, caller) => {
     const isLocked = resolveRefs(setting.schema).readOnly === true;
     const mayUnlock = isLocked && caller.may("override", store.suite, key) && caller.may("write", store.suite, key);

@@ -79,8 +79,8 @@ export class Store {
       case "missing":
         if (!this.exists) return;
         return this.reload();
-      // While the suite is missing, the page opens its stream without a cursor. A stream without a cursor sends `state` as soon
-      // as the suite exists.
+      // While the suite is missing, the page opens its stream without a cursor. The stream begins with `state` if the suite exists
+      // by then. Otherwise it begins with `missing`, and `reset` follows when the suite is created.
       case "state": return this.exists ? undefined : this.reload();
       case "reset": return this.reload();
       case "commit":

@@ -14,7 +14,7 @@ import { texts } from "./texts.js";
 import { naturalSortKey, treeRows } from "./tree.js";
 import { shortText, shownValue, sourceBadge, time } from "./words.js";
 
-// How often, in ms, the page asks the daemon which commits the clients have applied. The stream does not say so.
+// How often, in ms, the page asks the daemon which commits the clients have applied. The event stream of a suite has no reports of clients.
 export const clientInterval = 3000;
 
 const transfer = (name, ...values) => withModule("./transfer.js", module => module[name](...values));
@@ -52,7 +52,7 @@ export function suiteView(app, firstRoute) {
     invalid.textContent = texts.suite.invalid(number);
     invalid.hidden = !number;
   });
-  // Counts the clients that have the settings of the view. Asks again until all of them have the settings.
+  // Shows how many clients have applied the revision of the view. Asks again until all present clients have applied this revision.
   const countClients = throttled(300, async () => {
     clearTimeout(clientTimer);
     try {
@@ -369,6 +369,7 @@ function settingsPart(app, store, firstRoute) {
     } else keepAddress();
     if (isOther) {
       panel?.leave();
+      // Returns to the list. With `isStaying`, the panel stays open if the list is visible beside the panel.
       const back = isStaying => {
         if (!isStaying || !isListSeen()) openKey(null);
         list.element.focus();
@@ -405,6 +406,7 @@ function settingsPart(app, store, firstRoute) {
     if (event.key === "Escape" && panelPlace.contains(event.target) && !event.defaultPrevented)
       { event.preventDefault(); if (isListSeen()) list.element.focus(); else openKey(null); }
   });
+  // `store.isFresh` is true for 2500 ms after a change.
   const removeMarks = debounced(2600, () => drawSoon());
   show(firstRoute);
   return {

@@ -207,7 +207,7 @@ export const texts = {
     cursor: "Cursor", stored: "Stored", memory: "Memory", started: "Started",
     ready: "Ready: the daemon accepts writes", notReady: "Not ready",
     noMetrics: "The charts require the right “metrics”.",
-    commits: "Commits per second", watchers: "Watchers", daemons: "Daemons that share these settings",
+    writes: "Writes per second", watchers: "Watchers", daemons: "Daemons that share these settings",
     place: (version, cursor) => ` ${version}, at ${cursor}`,
     behind: number => `, ${count(number, "batch", "batches")} behind`,
     last: minutes => `in the last ${minutes} minutes`, ago: minutes => `${minutes} min ago`, now: "now",

@@ -18,7 +18,7 @@ export async function exportSuite(store) {
 const isUTF8 = file => file.arrayBuffer().then(bytes => new TextDecoder("utf-8", { fatal: true }).decode(bytes))
   .then(() => true, () => false);
 
-// Reads a file of settings, shows the differences, and adds them to the edits.
+// Reads a file of settings, and shows the numbers of settings to set, to reset and unchanged. A button adds the edits.
 export function openImport(store, app) {
   let values = null;
   const plan = el("div", { "aria-live": "polite" });

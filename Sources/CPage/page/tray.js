@@ -161,7 +161,8 @@ export class Tray {
     } catch (error) {
       problem = error;
     }
-    // The result of a commit is newer, and a change of an edit has started another dry run.
+    // The result of a commit is newer, and a change of an edit has started another dry run. After a lost answer, an error at an
+    // edit must not prevent the repetition of the commit.
     const isOutdated = this.isSending || this.commits !== commits || this.lost;
     if (isOutdated || edits.some(edit => this.at(edit.suite, edit.key) !== edit)) return;
     this.#show(problem, edits);

@@ -56,7 +56,8 @@ export function undoDialogs(app, suite, isGone, onDone) {
   // A plan is an undo or a restore: the request (`kind`, `body`, `query`), the texts of the dialog (`title`, `label`),
   // `notices` about what the person must agree to, and for an undo `schema` (the commit changed the schema), `others`
   // (the other suites that the commit changed), and `isEverywhere` (the undo includes the other suites). Returns the
-  // plan for another try after a refusal, with a notice about what the person must agree to, or null.
+  // plan for another try after a refusal, or null. The plan gets a notice about what the person must agree to, except for a
+  // restore with schema conflicts: the next dry run lists the skipped settings, and the dialog shows them.
   function planAfterRefusal(plan, problem) {
     const { kind, body, query, others = [], isEverywhere, notices = [] } = plan;
     const { changes = [], conflicts = [] } = problem.body || {};
@@ -80,11 +81,12 @@ export function undoDialogs(app, suite, isGone, onDone) {
     return null;
   }
 
-  // The other suites that a commit changed, as far as the caller may see them.
+  // The other suites that a commit changed, as far as the caller may see them. With `force`, the daemon does not refuse the dry
+  // run because of later changes, and lists the changes of all suites.
   async function otherSuites(revision) {
     let changes;
     try {
-      ({ body: { changes } } = await send("POST", "v1/undo", { body: { revision }, query: { dryRun: true } }));
+      ({ body: { changes } } = await send("POST", "v1/undo", { body: { revision, force: true }, query: { dryRun: true } }));
     } catch (problem) {
       ({ changes } = problem.body);
     }
