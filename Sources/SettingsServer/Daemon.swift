@@ -29,7 +29,8 @@ package final class Daemon: Sendable {
     private let commitLog: any StorageLog
     /// The log of messages for operators.
     private let log: Log
-    /// The maximum time for which a stop waits for the requests of open connections, in nanoseconds.
+    /// The maximum time for which a stop waits for the requests of open connections, in nanoseconds. Then also the
+    /// maximum time for the optional work of the commit log, such as a last snapshot.
     private let stopTimeout: UInt64
     private let isStopping: StopFlag
     private let maintenanceTimer: RepeatingTimer
@@ -111,7 +112,8 @@ package final class Daemon: Sendable {
             audit?.add(commit, from: request, publishedState: { store.state })
         }
         self.pendingActions = pendingActions
-        // No client may see a setting whose revert was due while the daemon was not running.
+        // Clients should not see a setting whose revert was due while the daemon was not running. If the reverts take
+        // longer than `dueActionsSeconds`, the daemon serves requests before the reverts are carried out.
         pendingActions.start(waitingAtMostSeconds: Self.dueActionsSeconds)
         // The daemon also starts if a schema is refused. The setter logs this.
         _ = schemaSetter.set(schemaFiles)
@@ -140,7 +142,8 @@ package final class Daemon: Sendable {
             // these seconds in `Settings-Stale`. `maintenanceTimer` sends later values to the handlers.
             var staleSeconds: Int?
             etcdLog?.reportStalenessIfChanged { staleSeconds = $0 }
-            // The server accepts connections at once, so the parts that requests use were constructed before it.
+            // The server accepts connections at once, so the parts that requests use were constructed before it. If a
+            // request reloads the configuration before `attach`, `attach` applies the limits of this configuration.
             server = try HTTPServer(
                 listeners: listeners, loopCount: loopCount, limits: configuration.transport, budget: budget,
                 log: { log.record($0) },
@@ -284,7 +287,7 @@ package final class Daemon: Sendable {
         tokenUsageTimer.stop()
         manager?.reportStopping()
         pendingActions.stop()
-        // A costly write (estimated at a millisecond or more) may take seconds, which would delay the stop.
+        // A write that is estimated at more than a millisecond may take seconds, which would delay the stop.
         store.refuseCostlyWrites()
         scrubTimer?.stop()
         scrub.stop()

@@ -34,8 +34,10 @@ final class Reloader: Sendable {
     private struct State {
         /// The configuration at the start of the daemon. An option that differs from it may need a restart.
         let startConfiguration: Configuration
-        var server: HTTPServer?
-        var service: Service?
+        /// The server and the service; nil before ``Reloader/attach(_:_:)``.
+        var parts: (server: HTTPServer, service: Service)?
+        /// The configuration of the last reload; nil before the first reload.
+        var reloaded: Configuration?
     }
 
     init(
@@ -55,9 +57,22 @@ final class Reloader: Sendable {
         state = Mutex(State(startConfiguration: startConfiguration))
     }
 
-    /// Sets the server and the service to which a reload applies. Must be called before the first reload.
+    /// Sets the server and the service to which a reload applies. If a request has reloaded the configuration before,
+    /// applies the limits of this configuration.
     func attach(_ server: HTTPServer, _ service: Service) {
-        state.withLock { ($0.server, $0.service) = (server, service) }
+        state.withLock { $0.parts = (server, service) }
+        queue.async { self.applyLimits() }
+    }
+
+    /// Applies the limits of the last reload to the server and to the service. Runs on the queue of the reloader.
+    private func applyLimits() {
+        let state = state.withLock { $0 }
+        guard let configuration = state.reloaded, let (server, service) = state.parts else { return }
+        server.update(configuration.transport)
+        service.watchers.setLimits(configuration.watchers)
+        service.clients.forgetTime = configuration.clientForgetTime
+        service.store.limits = configuration.writes
+        service.budget.update(limit: configuration.bufferBytes)
     }
 
     /// Reloads the configuration on the queue of the reloader, then calls `completion`. See ``Daemon/reload(_:)``.
@@ -115,17 +130,14 @@ final class Reloader: Sendable {
         }
         let schemaFiles = try SchemaFile.all(of: configuration)
         try policies.checkExposure(of: addresses, configuration)
-        let (startConfiguration, server, service) = state.withLock { ($0.startConfiguration, $0.server, $0.service) }
+        let startConfiguration = state.withLock { $0.startConfiguration }
         let restartOptions = Option.all.filter { option in
             !option.isReloadable && option.write(configuration) != option.write(startConfiguration)
         }.map(\.name)
         for change in configuration.lowerLimits(toFit: availableConnections) { log.info(change) }
         log.setLevel(configuration.logLevel)
-        server?.update(configuration.transport)
-        service?.watchers.setLimits(configuration.watchers)
-        service?.clients.forgetTime = configuration.clientForgetTime
-        service?.store.limits = configuration.writes
-        service?.budget.update(limit: configuration.bufferBytes)
+        state.withLock { [configuration] in $0.reloaded = configuration }
+        applyLimits()
         replacePolicies(policies)
         // A log rotation renames the audit file, and then asks for a reload.
         audit?.reopen()
