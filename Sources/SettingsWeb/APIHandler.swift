@@ -27,7 +27,7 @@ package final class APIHandler: RequestHandler {
     private(set) var policies: Policies
     /// Checks the host name and the origin that requests name.
     var hosts: HostCheck
-    /// Checks requests from web pages of other origins (CORS).
+    /// Makes the fields of answers to web pages of the configured origins (CORS), and answers preflight requests.
     private(set) var origins: CrossOrigin
     var cache = ResponseCache()
     /// The request that the handler is processing, otherwise the last processed request.
@@ -99,7 +99,8 @@ package final class APIHandler: RequestHandler {
         service.policyBoard.leave(mailbox)
     }
 
-    /// The fields that the event loop adds to answers: a block for each origin. `fieldBlockIndex` selects a block.
+    /// The fields that the event loop adds to answers: the first block for requests without a configured origin, then a
+    /// block for each origin. `fieldBlockIndex` selects a block.
     package var additionalFields: [FieldBlock] {
         var common = FieldBlock()
         if policies.access == nil {

@@ -8,7 +8,8 @@ package import SettingsStorage
 /// Access to the other daemons, if several daemons share a commit log and therefore have the same history.
 package struct Peers: Sendable {
     /// Reads the end of the shared log, which is the cursor of the last commit of any daemon. Calls `completion` once,
-    /// on any queue, with nil if the end cannot be read. The call may take long, so the caller needs its own deadline.
+    /// on any queue, with nil if the end cannot be read. The call may take long, so the calling code needs
+    /// its own deadline.
     package var findEndOfLog: @Sendable (_ completion: @escaping @Sendable (Cursor?) -> Void) -> Void
     /// Describes the daemons. The object is the answer to `GET /v1/cluster`. Calls `completion` once, on any queue.
     package var describe: @Sendable (_ completion: @escaping @Sendable (Result<JSONObject, Problem>) -> Void) -> Void

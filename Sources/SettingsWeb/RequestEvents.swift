@@ -64,7 +64,8 @@ extension APIHandler {
         if !remaining.isEmpty { runLater { $0.endRevokedRequests(among: remaining) } }
     }
 
-    /// Handles the stop of the daemon: answers all waiting requests, such as long polls. No further request may wait.
+    /// Handles the stop of the daemon: answers all waiting requests, such as long polls, ends the event streams, and
+    /// aborts the backups. No further request may wait.
     package func stopping() {
         isStopping = true
         for id in requests.ids {

@@ -111,7 +111,8 @@ extension APIHandler {
         if case .answer(let response) = handling { answer(id, response) }
     }
 
-    /// Ends a wait with an error: the credential is no longer valid, or the revision is not published yet.
+    /// Ends a wait with an error: the credential is no longer valid, the revision is not published yet, or the daemon
+    /// could not read the end of the log.
     func endWait(_ id: Ticket, _ wait: RevisionWait, of caller: Caller?) {
         // A cursor for a caller that may not read everything contains a digest of the grants.
         let cursor = service.store.state.cursor.withGrantsDigest(of: caller?.restrictedGrants)

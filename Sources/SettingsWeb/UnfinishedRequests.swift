@@ -47,7 +47,8 @@ struct UnfinishedRequests {
         var logCopy: LoggedRequest?
         var request: UnfinishedRequest
         var timing: RequestTiming
-        /// False if the connection has closed. A write then stays in the table until it is completed and audited.
+        /// False if the connection has closed, and the request is a write that still takes effect. This write stays in
+        /// the table until it is completed and audited. A close removes any other request from the table.
         var isConnected = true
 
         fileprivate init(_ id: Ticket, _ request: UnfinishedRequest, from current: CurrentRequest) {

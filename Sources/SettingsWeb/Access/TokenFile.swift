@@ -187,7 +187,13 @@ extension TokenFile {
             try? files.remove(draft.path)
             throw error
         }
-        try files.syncDirectory(directory)
+        do {
+            try files.syncDirectory(directory)
+        } catch {
+            throw ConfigurationError(
+                "the token file has changed, but a power failure may lose the change: \(error)",
+                remedy: "check the disk, list the tokens, and revoke a token whose text was not printed")
+        }
         return result
     }
 
@@ -232,7 +238,8 @@ extension TokenFile {
     }
 
     /// Removes the draft of a killed process, instead of using it again, because its owner and permissions are unknown.
-    /// Returns false if a running process has locked the draft.
+    /// Returns true if the path then has no file. Returns false if a running process has locked the draft, or has
+    /// renamed or removed the draft in the meantime.
     private static func removeAbandonedDraft(_ path: String) throws(FileError) -> Bool {
         do throws(FileError) {
             let draft = try OpenFile(path, .reading, in: POSIXFileSystem())

@@ -10,8 +10,9 @@ package struct TrustedProxies: Sendable {
 
     package init() {}
 
-    /// Returns the address of the client that sent a request. If the peer is a trusted proxy, this is the last address
-    /// in `X-Forwarded-For` that is not a trusted proxy; otherwise the peer.
+    /// Returns the address of the client that sent a request. If the peer is not a trusted proxy, the client is the
+    /// peer. Otherwise the client is the last address in `X-Forwarded-For` that is not a trusted proxy. If all
+    /// addresses are trusted proxies, the client is the first address. Without an address, the client is the peer.
     func client(of head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress) -> SocketAddress {
         guard trusts(peer) else { return peer }
         var client = peer

@@ -78,7 +78,8 @@ enum Reading: Hashable, Sendable {
         }
     }
 
-    /// Throws 412 if the tag of the result does not match `If-Match`.
+    /// Throws 412 if the tag of the result does not match `If-Match`. Does not check a missing result: its answer is an
+    /// error, or the GET waits.
     func check(_ ifMatch: WriteGuard, _ result: ReadResult, on state: State) throws(Problem) {
         guard let tag = result.tag, !result.isMissing else { return }
         switch self {

@@ -5,7 +5,7 @@ internal import SettingsModel
 internal import Synchronization
 
 /// The times at which the daemon sees a client: at a report, and while a watch of the client waits. A class with atomic
-/// properties, so that an event loop can record the end of a watch without the lock of the table. Thread-safe.
+/// properties, so that an event loop can record the end of a watch without the lock of ``ClientTable``. Thread-safe.
 final class ClientPresence: Sendable {
     /// The number of waiting watches that report for the client.
     private let watchCount = Atomic(0)
@@ -98,15 +98,16 @@ struct SuiteClient: Sendable {
         // The client may have no caller yet, if access control was off at its first report.
         if let sender = received.caller { caller = sender }
         presence.recordContact(startsWatch: startsWatch, at: now)
-        // A report without a watch has no filter. It leaves the keys of the last watch. If there was no watch, the client
-        // counts as a client of all keys of the suite.
+        // A report without a watch has no filter, and does not change the keys of the last watch. If there was no
+        // watch, the client counts as a client of all keys that the caller may read.
         guard received.filter != nil || subject == nil else { return }
         subject = ClientSubject(suite, received.filter ?? .everything, for: received.restrictedGrants)
     }
 
     /// Records the states in a report. Returns true if the applied revision or the failure changes.
     ///
-    /// - Parameter published: the cursor of the published state, without a digest of grants.
+    /// - Parameter published: the cursor of the published state, without a digest of grants. (In the cursors of a
+    ///   caller with restricted grants, a digest of the grants follows the epoch.)
     mutating func apply(_ report: ClientReport, at published: Cursor) -> Bool {
         let (formerRevision, formerFailure) = (applied, failure)
         /// Returns nil for a cursor of another epoch.

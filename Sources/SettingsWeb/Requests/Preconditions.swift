@@ -3,7 +3,8 @@ internal import SettingsEngine
 internal import SettingsModel
 
 /// The entity tags in an `If-Match` or `If-None-Match` field. The entity tag of a setting, suite or schema is its
-/// revision (the number of the commit that last changed it), possibly with a digest of the grants of the caller.
+/// revision (the number of the commit that last changed it), possibly with a digest of the grants of the caller and of
+/// pending actions.
 enum TagList: Hashable {
     /// The field is `*`, which matches every tag.
     case any

@@ -179,8 +179,8 @@ extension Parameter {
     static let drop = Parameter("drop", .flag)
     /// Also lists dropped suites of which the daemon still has commits.
     static let dropped = Parameter("dropped", .flag)
-    /// The maximum number of seconds that the request waits: for a change, for a revision, or for clients that have not
-    /// applied a state.
+    /// The maximum number of seconds that the request waits: for a change, for the revision that `Settings-At-Least` or
+    /// `Settings-Fresh` demands, or until clients have applied a state.
     static let wait = Parameter("wait", .count(0...300))
     static let since = Parameter("since", .resumePoint)
     static let watchedSuite = Parameter("suite", .suite, isRepeatable: true)
@@ -203,6 +203,7 @@ extension Parameter {
     static let behind = Parameter("behind", .cursor)
     /// Waits until clients have applied this state.
     static let target = Parameter("for", .cursor)
+    /// The share of the present clients (status not `gone`) for which a request with `for` waits; 1 if absent.
     static let share = Parameter("share", .share)
     // Clients of OpenFeature send these two parameters. The daemon ignores them.
     static let flagTag = Parameter("flagConfigEtag", .text)

@@ -29,9 +29,9 @@ enum EventText {
         return refetch(Cursor(epoch: epoch, revision: commit.revision), tag, commit.time)
     }
 
-    /// OpenFeature's event if no commit is sent: the suite is new or does not exist, or the history no longer has all
-    /// commits after the cursor of the client. A stream of settings sends the state or the event `missing` then. The
-    /// subject of OpenFeature's stream is one suite.
+    /// OpenFeature's event if no commit is sent: the suite does not exist, or was created while the stream waited for
+    /// the suite, or the history no longer has all commits after the cursor of the client. In these cases, a stream of
+    /// settings sends the state or the event `missing`. The subject of OpenFeature's stream is one suite.
     static func refetch(_ subject: WatchSubject, on state: State) -> [UInt8] {
         refetch(
             state.cursor, state.suite(subject.suites[0])?.tag(for: subject.restrictedGrants) ?? EntityTag(.zero),

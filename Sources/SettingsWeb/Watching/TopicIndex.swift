@@ -3,8 +3,9 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// All watchers of one event loop with the same subject: the suites, keys and prefixes that they watch. A watcher is a
-/// request that waits for changes. A commit is compared with a topic, not with each watcher. Owned by the event loop.
+/// All watchers of one event loop with the same subject: the suites, keys and prefixes that they watch, and the grants
+/// of their callers. A watcher is a request that waits for changes. A commit is compared with a topic, not with each
+/// watcher. Owned by the event loop.
 final class Topic {
     let subject: WatchSubject
     /// The tickets of the watchers, in any order. A ticket identifies an unanswered request on its event loop.

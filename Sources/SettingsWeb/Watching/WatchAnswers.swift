@@ -98,6 +98,7 @@ extension WatchNotifier {
             let answerKey = AnswerKey(subject, .state(isReset: request.since != nil))
             try register(exchange, answerKey, of: request.caller, request.clientWatch, after: state.revision, on: state)
         case .nothing, .tooCostly:
+            // `tooCostly` does not occur here: `observe` continues such a search in the background, without a limit.
             // The revision of the client is later than this state if the client got it from another daemon.
             let revision = max(revision, state.revision)
             guard seconds > 0, !handler.isStopping else {
@@ -129,7 +130,7 @@ extension WatchNotifier {
                 )
                 .make()
             case .state, .missingSuite: return state.watchReader.rendering(of: subject, isReset: true).make()
-            case .nothing, .tooCostly:
+            case .nothing, .tooCostly:  // A search without a limit is never too costly.
                 let noChanges = state.watchReader.observed(subject, [], from: revision)
                 return Response(toWatchRequest: noChanges.jsonBytes(), cursor: state.cursor)
             }

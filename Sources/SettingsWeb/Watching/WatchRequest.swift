@@ -23,8 +23,8 @@ struct WatchRequest: Sendable {
     let mergesByKey: Bool
     /// The report of the client that watches; nil if the client does not report.
     let clientParameters: ClientParameters?
-    /// Keeps the client present while the request waits; nil before the report is recorded, and if the client does not
-    /// report.
+    /// Keeps the client present (its status is not `gone`) while the request waits; nil before the report is recorded,
+    /// and if the client does not report.
     var clientWatch: ClientWatch?
 
     /// The seconds that a long poll without the parameter `wait` waits.

@@ -4,7 +4,8 @@ internal import SettingsAPI
 
 /// A request that waits for commits: a long poll for changes, a GET of a setting or a suite with the parameter `wait`,
 /// or an event stream. ``WatchNotifier`` evaluates a watcher when a commit matches its topic: all watchers of the event
-/// loop with the same subject, which is the suites, keys and prefixes that a watcher names. Owned by the event loop.
+/// loop with the same subject. A subject is the suites, keys and prefixes that a watcher names, and the grants of its
+/// caller. Owned by the event loop.
 final class Watcher {
     /// A phase of an event stream.
     enum StreamPhase {
