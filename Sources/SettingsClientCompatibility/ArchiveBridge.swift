@@ -3,9 +3,9 @@ public import SettingsKeys
 
 /// The bridge of classes that conform to `NSSecureCoding` or `NSCoding`. It stores a keyed archive as Base64 text.
 ///
-/// The class must be final, not private, and declared at the top level of a module. Other classes have no name that an
-/// archive can contain. The name of the class includes the name of the module, so a program that renames the class or
-/// the module cannot read older values.
+/// The class must be final, not private, and declared at the top level of a module. A private or nested class has no
+/// name that an archive can contain. The name of the class includes the name of the module, so a program that renames
+/// the class or the module cannot read older values.
 ///
 /// The bridge throws an error for a value that is not an archive of this class. But if an archive of this class
 /// contains objects of classes that the class does not expect, `NSKeyedUnarchiver` may end the process. So a client

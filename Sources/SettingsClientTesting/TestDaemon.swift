@@ -50,7 +50,7 @@ public final class TestDaemon: Sendable {
                 clock.map { Timestamp(milliseconds: Int64($0.date.timeIntervalSince1970 * 1000)) } ?? .ofSystem
             }
             backend = TestBackend(
-                InMemoryBackend(suite: try SuiteName(suite), schema: schema, now: now), clock ?? RealSessionClock())
+                try InMemoryBackend(suite: SuiteName(suite), schema: schema, now: now), clock ?? RealSessionClock())
         } catch {
             fatalError("cannot create a test daemon with the suite \"\(suite)\": \(error)")
         }
@@ -129,7 +129,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// - Parameters:
     ///   - keyStore: the object that defines the keys.
     ///   - daemon: the daemon.
-    ///   - timeout: the maximum time for which a caller waits for the daemon, in real time.
+    ///   - timeout: the maximum time for which a call waits for the daemon, in real time.
     ///   - writes: determines whether a setter waits for the daemon.
     ///   - arguments: command line arguments without the program's name. By default, no arguments.
     ///   - log: the log of the issues. By default ``DefaultsLog/default``.

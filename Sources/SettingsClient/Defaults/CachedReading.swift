@@ -40,8 +40,9 @@ final class CachedReading: Sendable {
         path = nil
     }
 
-    /// Creates the cached reading of a key path from a reading of the same resolved key. The key at the path may have a
-    /// default that differs from the default in the reading.
+    /// Creates the cached reading of a key path from a reading of the same ``ResolvedKey``. Keys that differ only in
+    /// their defaults share a resolved key, so the key at the path may have a default that differs from the default in
+    /// the reading.
     init<Value: DefaultsSerializable>(_ reading: CachedReading, by path: AnyKeyPath, defaultValue: Value) {
         isDefault = reading.isDefault
         value = reading.isDefault ? defaultValue : reading.value

@@ -17,8 +17,9 @@ internal import SettingsModel
 /// and previews. The variable `SETTINGS_SUITE` contains the name of the suite. Without it, the suite has the name of
 /// the program, in which a hyphen replaces each character that is not allowed in the name of a suite. If the value of
 /// `SETTINGS_URL` or `SETTINGS_SUITE` is not valid, reads return defaults and writes fail. The adapter then reports
-/// issues that describe the mistake. The variable `SETTINGS_CLIENT` contains the name under which the process reports
-/// the states that it has applied. Without it, the name is `HOST:PROGRAM:PID`. Writes wait in an outbox file in the
+/// issues that describe the mistake. The token is the text in the file that `SETTINGS_TOKEN_FILE` names, or else the
+/// text of `SETTINGS_TOKEN`. The variable `SETTINGS_CLIENT` contains the name under which the process reports the
+/// states that it has applied. Without it, the name is `HOST:PROGRAM:PID`. Writes wait in an outbox file in the
 /// standard directory of the user, ``FileLocation/usual``.
 ///
 /// A program can declare its own global variable `Defaults`. The files of the program then use this variable:
@@ -109,7 +110,8 @@ struct ProgramEnvironment: Sendable {
         program.unicodeScalars.split(separator: "/").last ?? "".unicodeScalars[...]
     }
 
-    /// The name of the program, with a hyphen for each character that is not allowed in the name of a suite.
+    /// The name of the program, without dots at its beginning, cut to the maximum length of the name of a suite. A
+    /// hyphen replaces each character that is not allowed in the name of a suite. If nothing remains, `program`.
     private var suiteNamedAfterProgram: SuiteName {
         var bytes: [UInt8] = []
         for scalar in programName {

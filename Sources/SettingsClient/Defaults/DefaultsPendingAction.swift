@@ -17,7 +17,7 @@ public struct DefaultsPendingAction: Sendable {
     private let pendingID: PendingID
     private let core: AdapterCore
 
-    /// Returns nil if the write has created no action.
+    /// Returns nil if the write has created no action, or if the action has ended and therefore has no deadline.
     init?(_ description: PendingDescription?, in core: AdapterCore) {
         guard let description, let deadline = description.deadline else { return nil }
         id = description.id.description

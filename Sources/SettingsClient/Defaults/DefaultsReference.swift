@@ -49,7 +49,8 @@ package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
         }
     }
 
-    /// Reads the value for an async method. Throws if the stored value is not a valid value of the key.
+    /// Reads the value for an async method. Throws if the key is unusable, if a necessary request fails, or if the
+    /// value in the replica is not a valid value of the key and the command line has no value (`argument`).
     nonisolated(nonsending) func readValue() async throws(DefaultsError) -> Value {
         _ = try resolved.codec.get()
         let reading = try await readOrThrow()

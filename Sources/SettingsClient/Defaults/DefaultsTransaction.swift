@@ -106,6 +106,7 @@ extension DefaultsScope {
     ) async throws -> (result: Result, pending: DefaultsPendingAction?) {
         if Task.isCancelled { throw DefaultsError.cancelled }
         try await core.load()
+        // The reads in the body compare each key with the schema, but cannot wait for the schema.
         if let cursor = core.session.schemaCursor { _ = try? await core.session.fetchSchema(at: cursor) }
         // The keys about which the client has asked the daemon.
         var askedKeys: Set<KeyName> = []

@@ -5,8 +5,9 @@ internal import Synchronization
 
 /// Converts notices (``ObserverNotice``) into the updates of one key.
 ///
-/// Only a change of the effective value is an update. There is no update if a value on the command line overrides the
-/// setting, or if the new JSON means the same value as the old JSON.
+/// After the initial update (option `initial`), only a change of the effective value is an update. There is then no
+/// update if a value on the command line overrides the setting, or if the new JSON means the same value as the old
+/// JSON.
 final class KeyNoticeConverter<Value: DefaultsSerializable>: Sendable {
     private typealias Observed = (value: Value, json: Result<JSONValue?, DefaultsError>)
 
@@ -26,7 +27,8 @@ final class KeyNoticeConverter<Value: DefaultsSerializable>: Sendable {
         self.options = options
     }
 
-    /// Returns the update for a notice. Returns nil if the effective value has not changed. The caller passes one
+    /// Returns the update for a notice. Returns nil if the effective value has not changed, if the value in the replica
+    /// is not a valid value of the key, or if observing begins without the option `initial`. The caller passes one
     /// notice after the other.
     func update(for notice: ObserverNotice) -> DefaultsUpdate<Value>? {
         let found = notice.settings.first { $0.key == reference.resolved.name }

@@ -148,7 +148,8 @@ extension Observer {
         }
     }
 
-    /// Waits for the next updates. Returns at least one update, or nil if observing has ended or the task is cancelled.
+    /// Waits for the next updates. Returns at least one update, or nil if observing has ended, the task is cancelled,
+    /// or a copy of the iterator has begun to wait instead.
     func next(isolation actor: isolated (any Actor)?) async -> [Update]? {
         while let notice = await nextNotice(isolation: actor) {
             let updates = conversions.flatMap { $0.convert(notice) }

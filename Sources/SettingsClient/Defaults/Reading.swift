@@ -74,8 +74,8 @@ extension DefaultsReference {
         return reading
     }
 
-    /// Reads a key for an async method. Throws if the suite cannot be loaded, or if the schema does not allow the key's
-    /// type.
+    /// Reads a key for an async method. Throws if the client cannot get the suite, the schema or the source of the
+    /// value from the daemon, or if the schema does not allow the key's type.
     nonisolated(nonsending) func readOrThrow() async throws(DefaultsError) -> Reading<Value> {
         guard let key = resolved.name, case .success = resolved.codec else { return Reading() }
         if let reading = readingWithoutRequest() { return reading }

@@ -52,7 +52,8 @@ struct ApplyingState: Sendable {
     }
 
     /// Records that the program could not apply the state whose handlers are running or, if no handlers are running,
-    /// the last applied state. Returns false if no change of the replica was recorded before.
+    /// the last applied state. Returns false if there is no such state, or if no change of the replica was recorded
+    /// before.
     mutating func recordFailure(_ reason: String) -> Bool {
         guard let handled = running?.cursor ?? applied, let lastChange else { return false }
         let failed = handled.precedes(lastChange) ? handled : lastChange

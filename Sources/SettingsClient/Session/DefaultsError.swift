@@ -117,7 +117,7 @@ extension DefaultsError: CustomStringConvertible {
             "members of the adapter hide keys of the same name: \(names.joined(separator: ", ")); use the path of "
                 + "such a key, as in Defaults[\\.\(names.first ?? "")]"
         case .notTakenOver(let name, let error):
-            "cannot move the value of the former key \(name) to its new key: \(error)"
+            "cannot move or convert the stored value of \(name): \(error)"
         case .namespaceTaken(let conflict): conflict.description
         case .unreachable(let reason), .unusableToken(let reason): reason
         case .kept(let reason): "the write waits for the daemon: \(reason)"

@@ -45,18 +45,22 @@ package final class InMemoryBackend: SuiteBackend {
         func refresh() {}
     }
 
-    package init(
-        suite: SuiteName, schema: Schema? = nil, now: @escaping @Sendable () -> Timestamp = { .ofSystem }
-    ) {
+    package init(suite: SuiteName, now: @escaping @Sendable () -> Timestamp = { .ofSystem }) {
         self.suite = suite
         self.now = now
         guard let epoch = Epoch(String(UInt64.random(in: .min ... .max), radix: 36)) else {
             preconditionFailure("a number in base 36 must be a valid epoch")
         }
         shared = Mutex(Shared(staged: StagedState(State(epoch: epoch))))
-        if let schema {
-            _ = try? write(.setSchema(suite, schema, onConflict: .refuse), digest: "", requestKey: .unique())
-        }
+    }
+
+    /// Creates a backend whose suite has a schema. Throws if the engine refuses the schema.
+    package convenience init(
+        suite: SuiteName, schema: Schema?, now: @escaping @Sendable () -> Timestamp = { .ofSystem }
+    ) throws(BackendError) {
+        self.init(suite: suite, now: now)
+        guard let schema else { return }
+        _ = try write(.setSchema(suite, schema, onConflict: .refuse), digest: "", requestKey: .unique())
     }
 
     var followerCount: Int {

@@ -9,7 +9,8 @@ struct ReplicaState: Sendable {
     /// The last commit that set or removed the schema. The revision is zero if the suite never had a schema. Nil if the
     /// suite is not loaded.
     private(set) var schemaCursor: Cursor?
-    /// Increases with each change of the confirmed state, which the cache file contains.
+    /// Increases with each change of the confirmed state, which the cache file contains. The method `record` does not
+    /// increase the version, because it does not move the cursor: the replica also gets a newer setting as a change.
     private(set) var version = 0
     /// The registered defaults. A stored value overrides the registered default.
     private(set) var registered: [KeyName: JSONValue] = [:]
@@ -209,9 +210,9 @@ struct ReplicaState: Sendable {
 
     /// Returns true if the value of a key is unknown after a removal of `keys` (nil: of all keys).
     ///
-    /// The value is unknown if the key has a value in the replica, but the daemon did not change the key. The value may
-    /// be a default of the schema, which the removal does not change, or another program may have removed the value
-    /// before.
+    /// The value is unknown if the key has a value in the replica that is not known to be a default, but the daemon did
+    /// not change the key. The value may be a default of the schema, which the removal does not change, or another
+    /// program may have removed the value before.
     func leavesValuesUnknown(_ summary: WriteSummary, removalOf keys: [KeyName]?) -> Bool {
         let replicaRevision = cursor?.revision ?? .zero
         guard summary.revision > replicaRevision else { return false }

@@ -276,7 +276,7 @@ extension SuiteSession {
     /// How often the daemon has confirmed the replica.
     var confirmations: Int { state.withLock { $0.loading.confirmations } }
 
-    /// Calls a function once the daemon has confirmed the replica more often than `number` times.
+    /// Calls a function as soon as the daemon has confirmed the replica more often than `number` times.
     func whenConfirmed(after number: Int, _ body: @escaping @Sendable () -> Void) {
         let isConfirmed = state.withLock { state in
             let isConfirmed = state.loading.confirmations > number

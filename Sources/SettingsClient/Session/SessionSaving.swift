@@ -42,6 +42,7 @@ extension SuiteSession {
         }
         guard let contents else { return }
         do throws(FileError) {
+            // False if another program is saving at the same time. The next change then causes another save.
             let isSaved = try cache.save(contents)
             state.withLock { state in
                 if isSaved { state.saving.hasFailed = false } else { state.saving.savedVersion = nil }
@@ -79,7 +80,8 @@ enum SessionsAtExit {
             entries = (sessions + [session]).map { Entry(session: $0) }
             return sessions
         }
-        // The last reference to a session must not be released under the lock.
+        // The last reference to a session must not be released under the lock, because the deinitializer of the
+        // session may write the cache file.
         withExtendedLifetime(sessions) {}
     }
 

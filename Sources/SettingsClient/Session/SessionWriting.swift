@@ -34,8 +34,8 @@ extension SuiteSession {
     /// True if writes of ``enqueueInBackground(_:waiter:waitsWithoutTimeout:)`` have no number yet.
     private var hasWritesWithoutNumber: Bool { state.withLock { $0.sending.unnumberedCount > 0 } }
 
-    /// Returns a promise that is fulfilled when all previous writes have a number, because the client thread gives the
-    /// writes their numbers in order.
+    /// Returns a promise that is fulfilled when all previous writes have a number. The client thread gives the writes
+    /// their numbers, and executes closures in the order of the calls of `execute`.
     private func promiseOfNumbers() -> Promise<Void> {
         let done = Promise<Void>()
         ClientThread.shared.execute { done.fulfill(()) }
@@ -228,7 +228,8 @@ extension SuiteSession {
     var hasUnansweredWrites: Bool { state.withLock { $0.sending.count > 0 } }
 
     /// Waits until the daemon has answered all writes that are in the queue now. Throws `queued` with the reason if an
-    /// attempt to send a write fails.
+    /// attempt to send a write fails, or if the deadline passes before the answers. Throws `cancelled` if the task is
+    /// cancelled during the wait.
     nonisolated(nonsending) func flush(until deadline: ContinuousClock.Instant) async throws(BackendError) {
         await openOutboxInBackground()
         if hasWritesWithoutNumber { _ = await promiseOfNumbers().value() }

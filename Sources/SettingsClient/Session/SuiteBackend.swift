@@ -78,7 +78,8 @@ package enum BackendError: Error, Equatable, Sendable {
     case unusableToken(String)
 }
 
-/// A backend for a suite whose address or name is not valid. Every call throws the reason.
+/// A backend for a suite whose address or name is not valid. Every request throws the reason. `follow` never calls its
+/// functions.
 final class NoBackend: SuiteBackend {
     let suite: SuiteName
     let error: BackendError
@@ -154,8 +155,8 @@ enum SendOutcome: Equatable, Sendable {
 /// The reason for which a write waits before the next attempt to send it.
 struct SendDelay: Equatable, Sendable {
     let reason: String
-    /// True if the daemon can be reached, but the write has to wait, because the daemon does not accept it at present
-    /// or because the outbox file cannot be written.
+    /// True if a server has answered, but the write has to wait: the daemon does not accept the write at present, the
+    /// answer is not from a daemon, or the outbox file cannot be written.
     let isReachable: Bool
     /// The shortest pause.
     var atLeast = Duration.zero

@@ -177,8 +177,8 @@ extension BridgeError {
 
 /// A standard type that has the JSON form of its bridge everywhere, even as a part of a Codable value.
 ///
-/// The `Codable` implementations of these types lose information, or write JSON that other languages can hardly read: a
-/// date as seconds since 2001, data as a list of numbers, a decimal as its bits.
+/// The `Codable` implementations of some of these types lose information, or write JSON that other languages can hardly
+/// read: a date as seconds since 2001, data as a list of numbers, a decimal as its bits.
 protocol StandardForm: DefaultsSerializable {}
 
 extension StandardForm {

@@ -21,7 +21,7 @@ extension DefaultsKey {
     ///   - elements: `.droppingUnknown` makes a read leave out the stored elements that the element type cannot decode.
     ///     Without it, one such element makes the whole stored value unreadable.
     ///   - merge: how a change in place (`+= 1`, `append`) is combined with a value that another program has stored
-    ///     since the read. Without it, the daemon refuses the change in place.
+    ///     since the read. Without `merge`, the daemon then refuses the change in place.
     public init(
         _ name: String, defaultValue: Value, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
         renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil, nonFinite: Bool = false,
@@ -61,7 +61,7 @@ extension DefaultsKey where Value: OptionalSetting {
     ///   - elements: `.droppingUnknown` makes a read leave out the stored elements that the element type cannot decode.
     ///     Without it, one such element makes the whole stored value unreadable.
     ///   - merge: how a change in place (`+= 1`, `append`) is combined with a value that another program has stored
-    ///     since the read. Without it, the daemon refuses the change in place.
+    ///     since the read. Without `merge`, the daemon then refuses the change in place.
     public init(
         _ name: String, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
         renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil, nonFinite: Bool = false,
@@ -86,7 +86,7 @@ extension DefaultsKey where Value: NumericSetting {
     ///   - renamedFrom: the former names of the key, the latest first.
     ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
     ///   - merge: `.sum` adds the difference of `+= 1` to a number that another program has stored since the read.
-    ///     Without it, the daemon refuses the change in place.
+    ///     Without `merge`, the daemon refuses the change in place if another program has changed the number.
     public init(
         _ name: String, defaultValue: Value, in range: some RangeExpression<Value>, description: String? = nil,
         secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil,
@@ -111,7 +111,7 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: NumericSettin
     ///   - renamedFrom: the former names of the key, the latest first.
     ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
     ///   - merge: `.sum` adds the difference of `+= 1` to a number that another program has stored since the read.
-    ///     Without it, the daemon refuses the change in place.
+    ///     Without `merge`, the daemon refuses the change in place if another program has changed the number.
     public init(
         _ name: String, defaultValue: Value = nil, in range: some RangeExpression<Value.Wrapped>,
         description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],

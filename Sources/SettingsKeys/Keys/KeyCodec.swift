@@ -8,6 +8,8 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
     package let schema: KeySchema
 
     private let bridge: Value.Bridge
+    /// True if a read leaves out unknown elements: the elements of a stored array or set that the element type cannot
+    /// decode.
     private let dropsUnknownElements: Bool
 
     /// Creates the codec of a key. Throws if the name, the pattern or the default of the key is not valid.
@@ -67,8 +69,8 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
         }
     }
 
-    /// Decodes an object again after it has added missing members from the default value. Returns nil if the error is
-    /// not about a missing member, or if the default value cannot be encoded.
+    /// Adds missing members from the default value to a stored object, and decodes the object again. Returns nil if the
+    /// error is not about a missing member, or if the default value cannot be encoded.
     private func decode(_ stored: JSONValue, fillingIn failure: BridgeError) throws(InvalidValue) -> Value? {
         guard failure.missingMember != nil, let encodedDefault = try? bridge.encodeStored(key.defaultValue) else {
             return nil

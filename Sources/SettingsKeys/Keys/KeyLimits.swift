@@ -95,7 +95,7 @@ struct NumberBounds: Equatable, Sendable {
 package enum MergeRule: String, Hashable, Sendable {
     /// The daemon adds the difference to the other program's value.
     case sum
-    /// The daemon adds the new elements to the other program's value.
+    /// The new elements are added to the other program's value: to an array by the daemon, to a set by the client.
     case append
 }
 

@@ -8,7 +8,7 @@ public struct SchemaDifference: Hashable, Sendable, CustomStringConvertible {
         case key
         /// The schema allows no value of the program's type.
         case type
-        /// Only the program or only the schema allows some of the values.
+        /// The types, the limits, the listed values or other rules differ, and at least one type is allowed by both.
         case limits
         /// The default values differ.
         case defaultValue
@@ -41,6 +41,8 @@ extension Schema {
             return [SchemaDifference(name, .key, "the server's schema has no such key\(suggestion)")]
         }
         let own = ComparedRules(of: [.object(document)], in: .object(document))
+        // Matching patterns also apply to a listed key, but its document does not contain their rules. The document of
+        // an unlisted key already contains them.
         let theirs = ComparedRules(
             of: [serverKey.document] + (lists(name) ? patternDocuments(for: name) : []), in: self.document)
         var differences = own.differences(from: theirs).map { SchemaDifference(name, $0, $1) }

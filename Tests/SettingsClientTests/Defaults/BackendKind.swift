@@ -27,13 +27,13 @@ enum BackendKind: CaseIterable, Sendable {
         let suite = try SuiteName("com.example.app")
         switch self {
         case .memory:
-            let backend = InMemoryBackend(suite: suite, schema: schema)
+            let backend = try InMemoryBackend(suite: suite, schema: schema)
             return SuiteFixture { backend }
         case .memoryWithFiles:
             let directory = try TemporaryDirectory()
             // This backend fails no request. It only retains the directory, because the client saves a cache file when
             // an adapter is deallocated.
-            let backend = FlakyBackend(InMemoryBackend(suite: suite, schema: schema), retaining: directory)
+            let backend = FlakyBackend(try InMemoryBackend(suite: suite, schema: schema), retaining: directory)
             let files = FileLocation.directory(directory.path)
             return SuiteFixture(files: files) { backend }
         case .tcp: return try SuiteFixture(served: suite, .tcp, schema)

@@ -151,7 +151,7 @@ struct DeadlineTests {
             try await defaults.set(\.theme, .dark, .until(.seconds(60)))
         }
         #expect(unsent == .unreachable("nobody answers") && defaults.theme == .light)
-        // This write waits in the queue.
+        // This write waits in the queue of the session, because it has no deadline.
         await #expect(throws: DefaultsError.self) { try await defaults.set(\.launchCount, 1) }
         for attempt in [
             { _ = try await defaults.set(\.theme, .dark, .until(.seconds(60))) },

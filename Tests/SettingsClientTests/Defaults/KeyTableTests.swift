@@ -76,7 +76,7 @@ struct KeyTableTests {
         #expect(defaults[\.[default: 2]] == 70)
     }
 
-    @Test("Threads that resolve the same keys at the same time get the same resolved keys")
+    @Test("Threads that read the same keys at the same time get the expected values")
     func manyThreads() {
         let defaults = DefaultsAdapter.inMemory(keyStore: Keys())
         let mistakes = Atomic(0)

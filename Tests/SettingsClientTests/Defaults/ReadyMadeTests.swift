@@ -45,7 +45,7 @@ struct ReadyMadeTests {
         }
     }
 
-    @Test("Without HOME, setters work, and one issue says that writes do not survive the program")
+    @Test("Without HOME, setters work, and an issue says that writes do not survive the end of the program")
     func withoutHome() async {
         await #expect(processExitsWith: .success) {
             unsetenv("HOME")

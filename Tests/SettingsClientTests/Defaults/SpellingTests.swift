@@ -134,7 +134,7 @@ struct SpellingTests {
         #expect(Defaults.loginTries == 5 && Defaults.nickname == "async")
     }
 
-    @Test("Registered defaults rank below stored values, and launch arguments above")
+    @Test("Registered defaults apply until a value is stored, and launch arguments set values")
     func layers() {
         let registering = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())
         registering.register(defaults: ["loginTries": 3, "libraries": ["a"]])

@@ -18,7 +18,7 @@ struct OutboxContentsTests {
         lines.flatMap(\.bytes)
     }
 
-    @Test("Each write of an outbox file reads back equal")
+    @Test("Each line of an outbox file reads back equal")
     func roundTrips() throws {
         for write in try samples.all() {
             let line = OutboxLine.write(3, write)

@@ -163,9 +163,10 @@ struct OutboxFaultTests {
         #expect(names == [])
     }
 
-    @Test("A line with the greatest number, Int64.max, is reported, and later writes get valid numbers")
+    @Test("A line with the number Int64.max in a file with this number is reported, and later writes can be added")
     func hugeNumbers() throws {
-        // Valid numbers are smaller, so that the next number cannot overflow. The line therefore counts as damaged.
+        // Valid numbers are less than 2^60, so that the next number cannot overflow. The line therefore counts as
+        // damaged, and the name of a new file does not depend on the number of this file.
         let huge = CheckedLine.line(of: Array(#"{"write":9223372036854775807,"requestKey":"a","do":[]}"#.utf8))
         try harness.write(huge, to: "9223372036854775807-x.outbox")
         var store = harness.store()

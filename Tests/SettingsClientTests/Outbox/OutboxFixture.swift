@@ -28,7 +28,7 @@ final class OutboxFixture: Sendable {
     init(schema: Schema? = nil) throws {
         suite = try SuiteName("com.example.app")
         directory = try TemporaryDirectory()
-        server = InMemoryBackend(suite: suite, schema: schema)
+        server = try InMemoryBackend(suite: suite, schema: schema)
     }
 
     /// Starts another program, which loads the suite unless the server is unreachable. With the default interval, it
@@ -81,7 +81,8 @@ final class OutboxFixture: Sendable {
         (try? KeyName(name)).flatMap { (try? server.setting($0))?.value }
     }
 
-    /// The writes that wait in the unlocked outbox files for the next program.
+    /// The writes that wait in the unlocked outbox files for the next program. Like the start of a program, a read of
+    /// this property moves the writes into one new outbox file.
     var waitingWrites: [PendingChange] {
         let owner = FileOwner(server: "memory", suite: suite)
         var store = OutboxStore(in: directory.path + "/outbox", of: owner)

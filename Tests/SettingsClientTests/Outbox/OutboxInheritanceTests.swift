@@ -6,9 +6,9 @@ import Testing
 
 /// A program adopts the outbox files of programs that have ended. A kept write is a write that waits in an outbox file.
 /// `program.defaults` is the adapter, with which the program reads and writes settings. `fixture.end(&program)`
-/// releases the adapter, and returns true if the adapter was deallocated. `link` is the connection of a program to the
-/// server, and `fixture.stored(KEY)` is the value on the server. The programs use the keys `ClientKeys`, where the
-/// default of `loginTries` is 1.
+/// releases the adapter, and returns true if its session was deallocated and its outbox file was unlocked. `link` is
+/// the connection of a program to the server, and `fixture.stored(KEY)` is the value on the server. The programs use
+/// the keys `ClientKeys`, where the default of `loginTries` is 1.
 @Suite(.ownThread)
 struct OutboxInheritanceTests {
     private let fixture: OutboxFixture
@@ -116,7 +116,7 @@ struct OutboxInheritanceTests {
         #expect(fixture.stored("launchCount") == 1 && fixture.drainIssuesOtherThanSchemaChecks() == [])
     }
 
-    @Test("A setter waits no longer than its timeout, and its write is sent later")
+    @Test("The write of a setter with a timeout of 1 ms, queued behind a kept write, is sent")
     func timeout() throws {
         #expect(fixture.leaveWaitingWrite(loginTries: 7))
         let program = fixture.program(timeout: .milliseconds(1))

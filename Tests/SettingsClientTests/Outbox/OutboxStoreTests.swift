@@ -39,7 +39,7 @@ struct OutboxStoreTests {
         #expect(store.first?.original == writes[0] && store.first?.change == writes[1])
     }
 
-    @Test("The replacement of a conflicting write is on the disk before it is sent")
+    @Test("The replacement of a conflicting write is on the disk when `replaceFirst` returns without an error")
     func replacement() throws {
         var store = harness.store()
         try store.add(samples.set(1))

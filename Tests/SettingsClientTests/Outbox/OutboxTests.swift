@@ -17,7 +17,7 @@ struct OutboxTests {
         fixture = try OutboxFixture()
     }
 
-    @Test("Kept writes are sent in order, and a write that is sent again keeps its request key")
+    @Test("Kept writes are sent in order, and the daemon answers each write once")
     func order() async throws {
         let program = fixture.program()
         let defaults = program.defaults

@@ -17,7 +17,7 @@ struct OutboxTroubleTests {
         fixture = try OutboxFixture()
     }
 
-    @Test("A write that does not fit into the outbox file is reported and still sent")
+    @Test("A write that does not fit into the outbox file takes effect and is reported, and the next write is sent")
     func fullDisk() async throws {
         let program = fixture.program()
         let defaults = program.defaults

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// Sample writes for tests of outbox files and of the queue.
+/// Sample writes for tests of outbox files, and of the queue of writes of a session.
 struct SampleWrites {
     let suite: SuiteName
     let key: KeyName

@@ -24,7 +24,8 @@ struct StoreHarness {
         OutboxStore(in: path, of: owner ?? samples.owner, files: files, limits: limits)
     }
 
-    /// Releases a store, and waits until its file is unlocked. Returns false after `Deadline.patience` seconds.
+    /// Releases a store, and waits until no outbox file below `home` is locked, so no other store may be open. Returns
+    /// false after `Deadline.patience` seconds.
     func close(_ store: inout OutboxStore?) -> Bool {
         store = nil
         return LockedOutboxFiles(directory: home).waits { $0 == 0 }

@@ -84,7 +84,8 @@ struct WrittenNumbers {
         if !state.numbers.allSatisfy({ Self.keys(of: $0) == ["numbers"] }) {
             mistakes.append("numbers has wrong elements: \(state.numbers)")
         }
-        // The sum may also contain the next returned number after `last`, because no other key shows an addition.
+        // The sum may also contain the next returned number after `last`, because `greatest` does not take the numbers
+        // in the sum into account.
         let uncertain = interrupted.union(returned.first { $0 > last }.map { [$0] } ?? [])
         // The sums with and without each uncertain number.
         var sums: Set = [expected.filter { Self.keys(of: $0) == ["sum"] }.reduce(0, +)]

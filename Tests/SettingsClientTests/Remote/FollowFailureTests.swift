@@ -63,7 +63,7 @@ struct FollowFailureTests {
     @Test(arguments: [
         (421, "misdirected"), (403, "forbidden"), (429, "too_many_watchers"), (200, "<html>"),
     ])
-    func `A refusal of a long poll, or a malformed answer, is reported as one issue`(
+    func `A refusal of a long poll, or a malformed answer, is reported as an issue about a read without a key`(
         status: Int, codeOrBody: String
     ) throws {
         let answer = ScriptedServer.answer(

@@ -60,7 +60,7 @@ struct LostWriteTests {
     }
 
     @Test
-    func `A write of another program between two attempts of a write is not overwritten`() throws {
+    func `Each addition of two programs counts once, although answers to one program are lost`() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = SuiteFixture(at: proxy.server.address, names.app).adapter()

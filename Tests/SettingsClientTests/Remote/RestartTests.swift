@@ -127,7 +127,7 @@ struct RestartTests {
         #expect(counts.wait(for: "71"))
         defaults.launchCount += 1
         #expect(defaults.launchCount == 72)
-        // The follower delivers the changes of the new epoch, too.
+        // The log also gets a change that the adapter makes in the new epoch.
         #expect(counts.wait(for: "72"))
         #expect(counts.all == ["70", "71", "72"])
         #expect(fixture.drainIssues() == [])

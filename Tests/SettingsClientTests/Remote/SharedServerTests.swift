@@ -6,8 +6,9 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// Connections and followers that all adapters of one server share. Here, a `CuttingProxy` forwards all requests and
-/// answers, and its log has `connection` for each connection.
+/// Connections and followers that all adapters of one server share. A follower (`RemoteFollower`) receives the changes
+/// of one suite by long polls. Here, a `CuttingProxy` forwards all requests and answers, and its log has `connection`
+/// for each connection.
 @Suite(.ownThread)
 struct SharedServerTests {
     private let names: SampleNames
@@ -17,7 +18,7 @@ struct SharedServerTests {
     }
 
     @Test
-    func `Two suites share a connection for writes, and each has its own connection for long polls`() throws {
+    func `Forty writes of two suites need at most six connections, and each suite gets its own changes`() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let address = proxy.server.address

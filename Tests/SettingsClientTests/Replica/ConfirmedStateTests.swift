@@ -31,7 +31,10 @@ struct ConfirmedStateTests {
         #expect(try ObservedState(json: JSONValue(parsing: confirmed.jsonText())) == state)
     }
 
-    @Test func `After random writes, the replica equals the server, and each change increases the version`() throws {
+    @Test
+    func `After random writes, the confirmed state equals the server state, and each change increases the version`()
+        throws
+    {
         // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
         for var random in FuzzBudget.generators(shareOfRounds: 0.05) {
             let server = InMemoryBackend(suite: suite)

@@ -247,7 +247,7 @@ struct ReplicaStateTests {
         state.adopt(try observed(12, nil))
         #expect(value == nil)
         state.adopt(try observed(30, "requested", epoch: "f"))
-        #expect(value == nil, "only a reset of the follower changes the epoch")
+        #expect(value == nil, "only a state with isReset changes the epoch")
         state.adopt(try observed(3, "restored", epoch: "f", isReset: true))
         #expect(value == "restored")
         state.apply(try changes(20, change(20, "old epoch")))

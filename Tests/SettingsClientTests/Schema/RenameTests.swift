@@ -175,8 +175,8 @@ struct RenameTests {
         #expect(issues.map(\.key) == ["libraries"] && issues.map(\.attempt) == [.read])
         #expect(
             issues.first?.description
-                == "settings: cannot read libraries of suite com.example.app: cannot move the value of the former key "
-                + "folders to its new key: libraries: must be an array (got a string)")
+                == "settings: cannot read libraries of suite com.example.app: cannot move or convert the stored value "
+                + "of folders: libraries: must be an array (got a string)")
         #expect(try await defaults.value(\.libraries) == [])
         #expect(try await fixture.waits(forStoredKeys: ["folders"]))
         defaults.libraries = ["c"]

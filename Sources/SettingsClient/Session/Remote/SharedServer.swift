@@ -14,8 +14,8 @@ final class SharedServer: Sendable {
     /// The connections for all requests except long polls. The pool keeps one idle connection. Concurrent requests open
     /// further connections.
     private let pool: ConnectionPool
-    /// The long polls that are sent after a pause, because the last request failed or the daemon shuts down. Any answer
-    /// of the server ends these pauses.
+    /// The long polls that are sent after a pause, because the last request failed or the daemon shuts down.
+    /// ``recordAnswer()`` ends these pauses.
     private let waitingPolls = Mutex<[ObjectIdentifier: AsyncRequest]>([:])
     private let hasWaitingPolls = Atomic(false)
     private let followers = Mutex<[SuiteName: WeakFollower]>([:])
@@ -51,7 +51,7 @@ final class SharedServer: Sendable {
         }
     }
 
-    /// Creates a server that is not shared.
+    /// Creates a server. Only ``at(_:token:client:)`` adds a server to the shared servers of the process.
     init(_ address: ServerAddress, token: DefaultsToken? = nil, client: ClientName? = nil) {
         self.address = address
         self.client = client
