@@ -58,7 +58,8 @@ int open_process_descriptor(pid_t process) { return (int)syscall(SYS_pidfd_open,
 // The write end of the pipe of `note_signals`.
 static int notes_write_end;
 
-// The signal handler, which writes a note of two bytes to the pipe.
+// The signal handler, which writes a note of two bytes to the pipe: the number of the signal, and 1 if the kernel sent the
+// signal, or 0 if a process sent it.
 static void note(int number, siginfo_t *information, void *context) {
     (void)context;
     int code = errno;

@@ -46,7 +46,7 @@ package final class EventLoop: @unchecked Sendable {
     /// The work that other threads have submitted to the loop.
     private struct Inbox {
         var work: [Work] = []
-        /// True while the loop waits for events. A thread that submits work must then wake the loop.
+        /// True while the loop waits for events, until a thread submits work. This thread must wake the loop.
         var isAsleep = false
         /// True if the loop has ended, and runs no more work of the inbox.
         var hasEnded = false

@@ -167,8 +167,8 @@ extension Listener {
         return try openAll(addresses, bind)
     }
 
-    /// Listens on all addresses. Skips addresses whose address family this machine does not support, because
-    /// `localhost` often has an IPv6 address on a machine without IPv6. Throws if no address remains.
+    /// Listens on all addresses. Skips addresses that this machine does not have, or whose address family it does not
+    /// support, because `localhost` often has an IPv6 address on a machine without IPv6. Throws if no address remains.
     private static func openAll(
         _ addresses: [SocketAddress], _ bind: (SocketAddress) throws(Failure) -> Listener
     ) throws(ListenError) -> [Listener] {

@@ -25,7 +25,9 @@ package protocol RequestHandler: AnyObject {
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response
 
-    /// Decides whether to receive the large body of a request.
+    /// Decides whether to receive the large body of a request. The loop calls this method only if all earlier requests
+    /// of the connection are answered when the loop asks for the memory of the body. Otherwise the loop receives the
+    /// body without this decision, so `handle` must not rely on the decision.
     func decision(
         beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> BodyDecision

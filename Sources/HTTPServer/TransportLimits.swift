@@ -7,9 +7,10 @@ package struct TransportLimits: Sendable {
 
     /// The maximum number of open connections of all loops. Further connections are answered with 429 and closed.
     package var connections = 20_000
-    /// The maximum number of open connections from one network address, or from one user of Unix domain sockets. The
-    /// default is nearly the total, because all programs on one machine, or behind one proxy, share an address. It
-    /// leaves 5 % of the connections to other addresses.
+    /// The maximum number of open connections from one network address, or from one user of Unix domain sockets. IPv6
+    /// addresses with the same first 64 bits count as one address. The default is nearly the total, because all
+    /// programs on one machine, or behind one proxy, share an address. The default leaves 5 % of the connections to
+    /// other addresses.
     package var connectionsPerAddress = 19_000
     /// The maximum number of connections that wait for a 429 answer. Further connections are closed at once.
     package var refusedConnections = 256
@@ -33,9 +34,10 @@ package struct TransportLimits: Sendable {
     /// If the rendered answers of a connection reach this size, they are sent before the next request is processed.
     package var sendBufferBytes = 64 * 1024
 
-    /// If more than `streamBytes` of a stream are unsent for `streamTime`, the connection is reset. Bytes that were
-    /// pushed while no bytes were unsent do not count. The time is needed because a handler may push several large
-    /// pieces faster than any peer can read them.
+    /// If more than `streamBytes` of a stream are unsent for `streamTime`, the connection is reset. If a handler adds a
+    /// piece while the stream has no unsent bytes, the bytes that it adds in the same iteration of the event loop do
+    /// not count, also for `maximumStreamBytes`. The time is needed because a handler may add several large pieces
+    /// faster than any peer can read them.
     package var streamBytes = 1024 * 1024
     package var streamTime = 2 * second
     /// If more bytes of a stream than this are unsent, the connection is reset at once.

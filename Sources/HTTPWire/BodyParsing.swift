@@ -134,7 +134,7 @@ extension MessageParser {
     }
 
     /// Removes and returns the decoded part of a chunked body. Also returns the number of bytes that have been parsed:
-    /// the caller must remove this number of bytes from its buffer before the next call of ``parse(_:)``.
+    /// the calling code must remove this number of bytes from its buffer before the next call of ``parse(_:)``.
     mutating func removeDecodedBody() -> (body: [UInt8], parsedLength: Int) {
         guard phase.rawValue >= Phase.chunkSize.rawValue, phase != .complete else { return ([], 0) }
         // Keep an incomplete line with the size of a chunk, because the parser counts the length of this line from

@@ -39,7 +39,7 @@ package struct BufferWriter {
     fileprivate var end: UnsafeMutablePointer<UInt8>
     fileprivate let capacityEnd: UnsafeMutablePointer<UInt8>
 
-    /// Returns a pointer to the next `count` bytes of the capacity, which the caller must initialize.
+    /// Returns a pointer to the next `count` bytes of the capacity, which the calling method must initialize.
     @inline(__always)
     private mutating func advance(by count: Int) -> UnsafeMutablePointer<UInt8> {
         precondition(count <= capacityEnd - end)

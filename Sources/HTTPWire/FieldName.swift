@@ -51,7 +51,8 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
     ///
     /// Most of these fields are lists, whose lines are combined as RFC 9110 (5.3) describes. For `Accept`,
     /// `X-Request-Id`, `traceparent`, `Referer` and `User-Agent`, the daemon uses the first line. The parser refuses
-    /// any other repeated field, because a proxy may have used a different line than the daemon would use.
+    /// a request with any other repeated field of this enumeration, because a proxy may have used a different line than
+    /// the daemon would use.
     var mayRepeat: Bool {
         switch self {
         case .connection, .transferEncoding, .accept, .acceptEncoding, .ifMatch, .ifNoneMatch, .prefer, .forwardedFor,

@@ -122,7 +122,7 @@ package struct MessageParser: Sendable {
     /// Continues with the message. Returns true if the message is complete; bytes of the next message may follow it.
     ///
     /// - Parameter bytes: the bytes of the previous call, followed by the bytes that have arrived since. After a call
-    ///   of `removeDecodedBody()`, without the bytes that this method has told the caller to remove.
+    ///   of `removeDecodedBody()`, without the `parsedLength` bytes that the caller had to remove.
     package mutating func parse(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
         if let failure { throw failure }
         do throws(MessageError) {

@@ -48,8 +48,8 @@ package struct ResponseReader: Sendable {
     /// The status of the response; nil until its head is complete.
     package var status: Int? { parser.head?.status }
 
-    /// Removes and returns the received part of a chunked body. Callers use this method for endless bodies such as
-    /// event streams. The complete response does not contain the removed part.
+    /// Removes and returns the received part of a chunked body. This method is for endless bodies such as event
+    /// streams. The complete response then has neither the removed part nor the fields of the head.
     package mutating func removeReceivedBody() -> [UInt8] {
         let (body, parsedLength) = parser.removeDecodedBody()
         received.removeSubrange(..<parsedLength)

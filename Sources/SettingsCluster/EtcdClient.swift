@@ -259,6 +259,8 @@ struct EtcdWatch: Sendable {
             _ = try connection.parseJSON(of: response)
             throw connection.makeError(.unknown, "the member ended the watch", .memberFailed)
         }
+        // Without the status 200, the head is not complete, or the body is not a message but an error. Once the
+        // response with the error is complete, the code above throws.
         guard reader.status == 200 else { return [] }
         let searchedCount = pending.count
         pending += reader.removeReceivedBody()

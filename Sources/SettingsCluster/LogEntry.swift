@@ -28,7 +28,7 @@ struct LogHead: Hashable, Sendable {
     let logBytes: Int64
     /// The number of separate keys that contain the commits of a large batch; 0 if the commits follow the head.
     let parts: Int
-    /// True if the batch begins a new epoch.
+    /// True if the batch begins a new epoch. Such a batch contains no commits.
     let beginsEpoch: Bool
     /// The line of JSON, which transactions compare with the key `head`.
     let line: [UInt8]

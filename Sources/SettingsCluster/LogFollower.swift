@@ -232,7 +232,8 @@ final class LogFollower: Sendable {
         inbox.requestLoad()
     }
 
-    /// Reads the whole state from etcd and puts it into the inbox, so that the commit stage replaces its state.
+    /// Reads the whole state from etcd and puts it into the inbox, so that the commit stage replaces its state. Does
+    /// nothing if etcd contains no log: the next read of the log then throws.
     private func reloadState(_ client: inout EtcdClient) throws(EtcdError) {
         let deadline = Instant.now + EtcdClient.stateReadTimeout
         guard let replacement = try client.readState(keys, limits: limits, in: directory, by: deadline) else { return }

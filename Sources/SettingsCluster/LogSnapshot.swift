@@ -32,6 +32,7 @@ struct SnapshotPointer: Equatable, Sendable {
         value = json.bytes + [UInt8(ascii: "\n")] + head.line
     }
 
+    /// Reads the value of the key `snapshot`. Takes the revision and the batch from the head, not from the first line.
     init(_ value: [UInt8]) throws(LogDamage) {
         let end = value.firstIndex(of: UInt8(ascii: "\n")) ?? value.endIndex
         guard let json = try? JSONValue(parsing: Array(value[..<end])), let id = json["id"]?.string,
@@ -70,7 +71,7 @@ extension EtcdClient {
                 let answer = try call(EtcdTransaction(success: [.range(range)]), isRepeatable: true, by: deadline)
                 guard let part = answer.ranges[0].first?.value else {
                     throw EtcdError(
-                        outcome: .unknown, description: "part \(number) of the snapshot \(snapshot.id) is missing")
+                        outcome: .noEffect, description: "part \(number) of the snapshot \(snapshot.id) is missing")
                 }
                 try file.write(part.span, at: offset)
                 offset += part.count

@@ -19,8 +19,8 @@ final class StateSaver: Sendable {
         var copiedHead: LogHead?
         /// When the last copy began, or the log was opened, in monotonic nanoseconds.
         var copyTime: UInt64
-        /// The size of all batches ever added to the log (`LogHead.logBytes`) at which the next snapshot is due; 0 if it
-        /// is not known yet.
+        /// The size of all batches ever added to the log (`LogHead.logBytes`) at which the saver checks again whether a
+        /// snapshot is due; 0 to check at once.
         var nextSnapshotBytes: Int64 = 0
     }
 

@@ -43,7 +43,8 @@ final class AccessTokenFile: Sendable {
         fileprivate let file: AccessTokenFile
         fileprivate let id: UInt64
 
-        /// Prevents a later call of the completion. The thread that reads the file continues.
+        /// Prevents the call of the completion, unless the read has already ended: the call may then still follow. The
+        /// thread that reads the file continues.
         func cancel() {
             _ = file.state.withLock { $0.waiting.removeValue(forKey: id) }
         }

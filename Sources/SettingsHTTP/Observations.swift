@@ -4,9 +4,10 @@ public import SettingsModel
 /// An endless sequence of the changes of suites.
 ///
 /// The first element is the state of the suites or, if the program gives a cursor, the changes after the cursor. Then
-/// the sequence returns every commit to the observed suites and keys once and in order, even if connections end or the
-/// daemon restarts. If the history of the daemon does not reach back far enough, the next element is the state, and its
-/// `isReset` is true. The sequence ends when its task is cancelled. It throws only errors that a retry cannot fix.
+/// the sequence returns every change of the observed suites and keys once and in order, even if connections end or the
+/// daemon restarts. With `latest`, an element contains only the last change of each key. If the history of the daemon
+/// does not reach back far enough, the next element is the state, and its `isReset` is true. The sequence ends when its
+/// task is cancelled. The sequence throws only errors that a retry cannot fix.
 public struct Observations: AsyncSequence, Sendable {
     /// The state of the observed suites, or changes.
     public typealias Element = SettingsObservation

@@ -13,8 +13,9 @@ extension Endpoint where Output == CallerState {
 }
 
 extension Endpoint where Output == ReloadReport {
-    /// Makes the daemon read its configuration again. If a part of the configuration is not valid, nothing changes.
-    /// Needs the right `reload`.
+    /// Makes the daemon read its configuration again. If the configuration has an error, throws the error. The daemon
+    /// then keeps its options, but reads a valid token file again. If stored values do not match a schema file, the
+    /// daemon refuses only this schema (see ``ReloadReport/refusedSchemas``). Needs the right `reload`.
     public static var reload: Endpoint { Endpoint(Request(.post, RequestTarget("v1", "reload"))) }
 }
 
@@ -225,7 +226,8 @@ extension Endpoint where Output == SettingsObservation {
     }
 }
 
-/// The schema of a suite, in the form in which it was sent to the daemon.
+/// The schema of a suite as a client or a schema file has set it. If the schema has secrets, a caller without the right
+/// `secrets` on all keys of the suite gets it without the defaults and examples that may be values of secrets.
 public struct SchemaDocument: Equatable, Sendable {
     /// The JSON Schema document, from which a `Schema` can be created.
     public var document: JSONValue

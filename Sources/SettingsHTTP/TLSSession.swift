@@ -13,7 +13,7 @@ final class TLSSession: @unchecked Sendable {
     }
 
     private let host: String
-    /// Nil if OpenSSL cannot be loaded. The handshake then fails with a message.
+    /// Nil if OpenSSL cannot be loaded or cannot create the session. The handshake then fails with a message.
     private let session: OpaquePointer?
 
     /// Creates a session over a connected socket. The socket must stay open until the session is released.
@@ -63,7 +63,7 @@ final class TLSSession: @unchecked Sendable {
 }
 
 extension TLSSession {
-    /// The error message if OpenSSL cannot be loaded.
+    /// The error message if `session` is nil.
     private static var missingLibrary: String {
         let reason = tls_load_failure().map { String(cString: $0) } ?? "the process is out of memory"
         return "https:// needs OpenSSL 3: \(reason); install the package libssl3 (openssl-libs on Fedora)"

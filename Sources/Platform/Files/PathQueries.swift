@@ -2,7 +2,8 @@ internal import CLinux
 internal import Glibc
 
 extension POSIXFileSystem {
-    /// Returns the absolute path of a file without symbolic links; nil if the file does not exist or is not accessible.
+    /// Returns the absolute path of a file, in which all symbolic links are resolved; nil if the file does not exist or
+    /// is not accessible.
     package static func resolveLinks(of path: String) -> String? {
         guard let target = realpath(path.systemBytes, nil) else { return nil }
         defer { free(target) }

@@ -8,7 +8,7 @@ public struct SuiteHistory: Equatable, Sendable {
     public var commits: [HistoryCommit]
     /// The revision before which the next page begins; nil if this page is the last.
     public var next: Revision?
-    /// The oldest available revision. The history has every commit after this revision.
+    /// The oldest revision at which the suite can still be read. The history has every later commit of the suite.
     public var oldest: Revision
 
     package init(suite: SuiteName, commits: [HistoryCommit], next: Revision?, oldest: Revision) {

@@ -144,7 +144,7 @@ public struct KeyListing: Equatable, Sendable {
         public var setting: SettingState
         /// The schema of the key; nil if there is none.
         public var schema: JSONValue?
-        /// True if the caller has the right to write the key.
+        /// True if the caller has the right `write` for the key, the schema allows the key, and the key is not locked.
         public var isWritable: Bool
 
         package init(setting: SettingState, schema: JSONValue?, isWritable: Bool) {

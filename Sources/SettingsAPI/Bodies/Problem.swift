@@ -47,7 +47,7 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         public var cursor: Cursor?
         /// The present state of the setting, suite or schema that a guard names.
         public var current: Problem.Current?
-        /// The conditions of a transaction that do not hold.
+        /// The conditions of a transaction that do not hold, or the operations of a transaction that failed.
         public var failed: [Problem.FailedCondition] = []
         /// The limit that was exceeded.
         public var limit: Int64?
@@ -107,13 +107,15 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
     public enum Current: Equatable, Sendable {
         /// A setting.
         case setting(SettingState)
-        /// A suite with its revision; zero if it does not exist.
+        /// A suite with the revision of the suite or, if the guard names the schema, the revision of the schema. The
+        /// revision is zero if the suite or the schema does not exist.
         case suite(SuiteRevision)
     }
 
     /// A condition of a transaction that does not hold, or an operation of a transaction that failed.
     public struct FailedCondition: Equatable, Sendable {
-        /// The index among the conditions or operations, counted from 0.
+        /// The index among the conditions (`if`) or the operations (`do`) of the transaction, counted from 0. The
+        /// index is among the conditions if the `pointer` of the problem begins with `if`.
         public var index: Int64
         /// The present state of the setting or suite in the condition or operation.
         public var current: Current
@@ -259,7 +261,7 @@ extension Problem.FailedCondition: JSONBody {
     }
 }
 
-/// Problems made from the errors of this module.
+/// Problems made from other errors.
 extension Problem {
     package init(_ error: JSONParseError) {
         self.init(.badRequest, error.description)

@@ -4,7 +4,8 @@ public import SettingsModel
 public struct SchemaConflict: Equatable, Sendable {
     /// The key; nil for the suite as a whole.
     public var key: KeyName?
-    /// The stored value; nil for a secret.
+    /// The stored value. Nil for a secret, for the suite as a whole, and for a key that only violates a rule about the
+    /// suite.
     public var stored: JSONValue?
     /// The violations, at least one.
     public var errors: [Violation]
@@ -62,7 +63,7 @@ package struct StoredConflicts: Equatable, Sendable {
         keys.isEmpty && suite.isEmpty && unlisted.isEmpty
     }
 
-    /// The conflicts of keys, followed by the conflicts of the suite as a whole.
+    /// The conflicts of keys, followed by the conflicts of the suite as a whole. Does not contain ``unlisted``.
     package var all: [SchemaConflict] {
         var conflicts = keys
         for violation in suite {

@@ -141,8 +141,7 @@ extension SettingState: JSONBody {
             modified: try reader.optional("modified"))
         origin = try .read(reader)
         isConcealed = !reader.has("value")
-        let isMarked = try reader.flag("secret")
-        isSecret = isConcealed || isMarked
+        isSecret = try reader.flag("secret")
         stored = try reader.optional("stored")
         errors = try reader.list("errors")
         changed = try reader.optional("changed")

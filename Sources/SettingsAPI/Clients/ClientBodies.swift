@@ -25,7 +25,7 @@ package struct ClientDescription: Equatable, Sendable {
     package enum Status: String, BodyWord, CaseIterable {
         /// The client has applied every commit that concerns it.
         case current
-        /// The client has not applied a commit that concerns it, or has reported no state.
+        /// The client has not applied a commit that concerns it, or ``ClientDescription/missingCommits`` is nil.
         case behind
         /// The client has reported that it could not apply a state.
         case failed

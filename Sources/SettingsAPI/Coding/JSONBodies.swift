@@ -202,7 +202,8 @@ extension JSONWriter {
 
 /// The reason why a JSON body does not have the expected form, with the location of the error.
 ///
-/// The detail contains types and names of members, but no values, so that it may be logged.
+/// The detail contains types, names and words such as an unknown `op`, but no values of settings, so that it may be
+/// logged.
 package struct BodyError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The location in the body. For a missing member, the location of the object without it.
     package let pointer: JSONPointer

@@ -130,8 +130,8 @@ extension Change: JSONReadable, JSONWritable {
         /// For a commit in a file: with ``Change/record``, without the revision and the time of the commit, and
         /// without a source that is `stored`.
         case ofCommit
-        /// For a line of a journal: like `ofCommit`, but without the replaced stored value, its revision and its time.
-        /// A replay takes the omitted members from the state.
+        /// For a line of a journal: like `ofCommit`, but if the source of the replaced value is `stored`, without this
+        /// value, its revision, its time and its mark as a secret. A replay takes the omitted members from the state.
         case ofJournal
     }
 

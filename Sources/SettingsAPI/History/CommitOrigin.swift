@@ -3,7 +3,8 @@ internal import SettingsModel
 /// The caller that made a commit, and the note of its request. A commit, its changes and the settings that it changed
 /// share one object.
 package final class CommitOrigin: Hashable, Sendable {
-    /// The name of the caller; nil without access control.
+    /// The name of the caller, as in the member `by`; nil if the caller has no name, for example over TCP without
+    /// access control.
     package let by: String?
     /// The note of the request; nil if the request had no note.
     package let note: String?

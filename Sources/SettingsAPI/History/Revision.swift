@@ -109,12 +109,13 @@ extension JSONWriter {
 
 /// The value of the field `ETag`: a revision in quotation marks, such as `"17"`.
 ///
-/// If an answer depends on the grants of the caller, the tag ends in a digest of the grants, such as `"17-0k3f9a2"`. A
-/// cache then does not reuse the answer for a caller with other grants.
+/// If an answer depends on the grants of the caller or shows pending actions, the tag ends in a digest of the grants
+/// and of the actions, such as `"17-0k3f9a2"`. A cache then does not reuse the answer for a caller with other grants,
+/// or after a change of the actions.
 public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     /// The revision in the tag.
     public let revision: Revision
-    /// The digest of the caller's grants; nil if the answer does not depend on them.
+    /// The digest of the caller's grants and of the shown pending actions; nil if the answer depends on neither.
     package let digest: String?
 
     /// Makes the tag of a revision.

@@ -74,7 +74,8 @@ package struct Grants: Hashable, Sendable {
         throw Problem(missing: "\(suite)\(keys):\(right.text)")
     }
 
-    /// Throws a 403 error unless the caller has a right on the service as a whole.
+    /// Throws a 403 error unless the caller has a right on the service as a whole. The method need not check the suites
+    /// and keys of a grant, because only a grant on all suites and keys can contain such a right.
     package func demand(onService right: Rights) throws(Problem) {
         guard !list.contains(where: { $0.rights.includingImplied.contains(right) }) else { return }
         throw Problem(missing: "*:\(right.text)")

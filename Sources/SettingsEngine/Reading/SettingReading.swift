@@ -38,8 +38,7 @@ extension Suite {
         }
     }
 
-    /// True if the schema declares the key secret, or if an earlier schema declared it secret after the value was
-    /// written.
+    /// True if the present schema, the schema at the time of the write or a schema in between declares the key secret.
     package func isSecret(_ record: KeyRecord) -> Bool { record.isSecret || isSecret(record.key) }
 
     /// True if the schema declares the key secret.
@@ -102,8 +101,7 @@ package struct FoundSetting {
     /// The action that will revert the setting at a deadline; nil for nearly every setting.
     package var pendingRevert: PendingEntry?
 
-    /// True if the schema declares the key secret, or if an earlier schema declared it secret after the value was
-    /// written.
+    /// True if the present schema, the schema at the time of the write or a schema in between declares the key secret.
     package var isSecret: Bool { record.isSecret || schema?.schema.isSecret(record.name) ?? false }
 }
 

@@ -118,7 +118,7 @@ extension State {
     }
 
     /// The setting of a key. If the suite does not exist, returns a setting without a value, with the revision of the
-    /// last drop of any suite.
+    /// last commit that dropped (deleted) a suite: see ``lastDropRevision``.
     package func setting(_ suite: SuiteName, _ key: KeyName) -> SettingState {
         if let found = self.suite(suite) { return found.setting(key) }
         return SettingState(

@@ -121,8 +121,8 @@ extension Suite {
     func lists(_ key: KeyName) -> Bool { schema?.schema.lists(key.text) ?? false }
 }
 
-// Methods that change the suite. Only `State.apply`, the reader of snapshots (files with a whole state), and the undo
-// of commits on a copy of a suite call these methods.
+// Methods that change the suite. Only `State.apply`, the reader of snapshots (files with a whole state), and the code
+// of PastSuite.swift, which turns a copy of a suite into an earlier version, call these methods.
 extension Suite {
     /// Stores the record of a key, as a tombstone if the record has no value and the schema does not list the key.
     mutating func put(_ record: KeyRecord) {

@@ -122,8 +122,8 @@ extension WriteDraft {
     }
 
     /// The maximum number of failed conditions about the same setting that an error lists. Each listed condition
-    /// contains the whole setting, and a request may have a hundred thousand conditions about the same large setting
-    /// (the default of `limits.commitKeys`).
+    /// contains the whole setting, and a request may have 100,000 conditions (the default of `limits.commitKeys`) about
+    /// the same large setting.
     private static let maximumFailuresPerSetting = 4
 
     /// Throws if a condition does not hold. The error lists the failed conditions with the present settings and suites.

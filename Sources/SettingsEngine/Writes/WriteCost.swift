@@ -100,7 +100,8 @@ extension State {
         let found = suites.with(operation.suite.text.utf8Span.span) { ($0.schema, $0.records, $0.suiteRuleCost) }
         guard let (schema, records, ruleCost) = found else { return false }
         meter.add(ruleCost)
-        // A removed key is not in `records`, so it costs the same as a key that never existed.
+        // A removed key that the schema does not list is not in `records`, so it costs the same as a key that never
+        // existed.
         let (stored, valueSource) =
             records.with(key.text.utf8Span.span) { ($0.stored, $0.valueSource) } ?? (nil, .unset)
         // Deciding compares the previous value with the new value, and the history keeps the previous value.

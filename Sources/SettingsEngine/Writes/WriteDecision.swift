@@ -74,14 +74,15 @@ extension WriteDraft {
         case schema(of: SuiteName)
     }
 
-    /// Validates the draft, and makes the decision. The target is nil if the write names no single suite.
+    /// Validates the draft, and makes the decision. The target is nil for a transaction.
     mutating func checkAndDecide(target: Target?) throws(Problem) -> WriteDecision {
         try check()
         return try decide(target: target, suites: createdSuites(), changes: changes())
     }
 
-    /// Makes the decision from validated changes. Throws if the changes exceed a quota. The target is nil if the write
-    /// names no single suite. `created` is true if the write sets a schema where there was none.
+    /// Makes the decision from validated changes. Throws if the changes exceed a quota. The target is nil for a
+    /// transaction, for an undo that names no suite, and for the revert of a pending action. `created` is true if the
+    /// write sets a schema where there was none.
     func decide(
         target: Target?, suites: [SuiteChange], changes: [Change], created: Bool = false, schema: Schema? = nil
     ) throws(Problem) -> WriteDecision {

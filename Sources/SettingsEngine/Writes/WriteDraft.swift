@@ -92,7 +92,8 @@ struct WriteDraft {
             throw state.unknownSuite(name, for: request.restrictedGrants, refusesCreation: true)
         }
         try checkKeyCount(keyDrafts.count + 1)
-        // The keys of a missing suite have the revision of the last commit that dropped a suite.
+        // The keys of a missing suite have the revision of the last commit that dropped a suite, so that an `If-Match`
+        // with a tag from before the drop fails.
         let before = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDropRevision)
         steps += Self.stepsPerKey
         let suiteSchema = suite?.schema

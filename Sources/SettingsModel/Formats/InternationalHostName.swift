@@ -11,7 +11,7 @@ enum InternationalHostName {
         label.prefix(4).map(ASCII.lowercased).elementsEqual("xn--".utf8)
     }
 
-    /// True if IDNA 2008 allows a host name. At least one label must begin with `xn--`.
+    /// True if IDNA 2008 allows a host name. Call this method only if at least one label begins with `xn--`.
     static func accepts(_ labels: [ArraySlice<UInt8>]) -> Bool {
         var unicodeLabels: [[Unicode.Scalar]] = []
         for label in labels {

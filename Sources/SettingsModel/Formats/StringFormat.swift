@@ -57,9 +57,10 @@ package enum StringFormat: String, CaseIterable, Sendable {
 
 /// Validates ISO 8601 durations in the grammar of RFC 3339 appendix A.
 ///
-/// The grammar is narrower than ISO 8601: numbers are whole, weeks cannot be combined with other units, and no unit
-/// between the first and the last unit may be missing, so `P1Y2D` is not valid. Lower-case letters are valid, because
-/// literals of ABNF are case-insensitive (RFC 5234 section 2.3).
+/// The grammar is narrower than ISO 8601: numbers are whole, and weeks cannot be combined with other units. Between the
+/// first and the last unit of the date, no unit may be missing, so `P1Y2D` is not valid; the same rule applies to the
+/// time after `T`. Between the date and the time, units may be missing: `P1YT1S` is valid. Lower-case letters are
+/// valid, because literals of ABNF are case-insensitive (RFC 5234 section 2.3).
 enum DurationSyntax {
     static func accepts(_ bytes: ArraySlice<UInt8>) -> Bool {
         var cursor = ByteCursor(bytes)

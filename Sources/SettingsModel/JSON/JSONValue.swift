@@ -1,7 +1,7 @@
 /// A JSON value.
 ///
 /// Integers and floating-point numbers are different, and objects keep the order of their members. Parsing the text of
-/// a value gives an equal value.
+/// a value gives an equal value, unless a number is not finite or the nesting exceeds ``maximumDepth``.
 ///
 /// There are two kinds of equality. `==` compares numbers by kind and bits, strings by their UTF-8 bytes, and the
 /// members of objects in any order. ``isMathematicallyEqual(to:)`` is the equality of JSON Schema, which treats `1` and

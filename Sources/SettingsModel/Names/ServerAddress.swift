@@ -124,7 +124,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         return port
     }
 
-    /// The host name that the certificate of the server must contain; nil for an address without TLS.
+    /// The host name or IP address that the certificate of the server must contain; nil for an address without TLS.
     package var secureHost: String? {
         if case .https(let host, _) = kind { host } else { nil }
     }

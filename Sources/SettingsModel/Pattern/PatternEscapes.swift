@@ -190,7 +190,7 @@ extension PatternParser {
             case "R": #"use (?:\r\n|[\n\r]) for the end of a line"#
             case "Q", "E": "put a backslash before each character"
             case "-": "outside of a class, - stands for itself"
-            case "b", "B", "k": "a class cannot contain assertions or references"
+            case "B", "k": "a class cannot contain assertions or references"
             case _ where scalar.isASCII && scalar.properties.isAlphabetic: "letters stand for themselves"
             default: "the character stands for itself"
             }

@@ -73,14 +73,14 @@ final class ArrayRules: Sendable {
         if count < minContains {
             validator.fail(
                 minContains == 1 ? "contains" : "minContains",
-                "must contain at least \(Plural.count(minContains, "element")) that the keyword contains describes",
+                "must contain at least \(Plural.count(minContains, "element")) valid under the keyword contains",
                 value,
                 found: String(count), expected: .integer(Int64(minContains)))
         }
         if let maxContains, count > maxContains {
             validator.fail(
                 "maxContains",
-                "must contain at most \(Plural.count(maxContains, "element")) that the keyword contains describes",
+                "must contain at most \(Plural.count(maxContains, "element")) valid under the keyword contains",
                 value,
                 found: String(count), expected: .integer(Int64(maxContains)))
         }

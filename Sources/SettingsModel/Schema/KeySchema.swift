@@ -1,6 +1,6 @@
 /// A compiled JSON Schema (draft 2020-12) for the values of one key.
 public struct KeySchema: Sendable {
-    /// The key; empty for a standalone schema.
+    /// The name of the key; empty for a standalone schema without a name.
     public let name: String
     /// The schema of the key as the document of the suite contains it.
     public let document: JSONValue
@@ -16,9 +16,9 @@ public struct KeySchema: Sendable {
     /// The schemas among ``nodes`` under which a value of the key must be valid.
     let roots: [SchemaNodeID]
 
-    /// Compiles a standalone document. Throws all problems: unknown keywords, values that a keyword does not allow,
-    /// patterns that cannot be matched in linear time, invalid defaults, and references that are circular or refer to
-    /// nothing.
+    /// Compiles a standalone document: the schema of a value, which is not a part of the document of a suite. Throws
+    /// all problems: unknown keywords, values that a keyword does not allow, patterns that cannot be matched in linear
+    /// time, invalid defaults, and references that are circular or refer to nothing.
     package init(_ document: JSONValue, named name: String = "") throws(SchemaError) {
         self.init(
             name: name, document: document, defaultValue: document["default"],
@@ -54,7 +54,7 @@ public struct KeySchema: Sendable {
     }
 
     /// Returns the violations, and subtracts the steps of the validation from `steps`, a budget for several values. If
-    /// the budget is exhausted, the list can be incomplete.
+    /// this budget or the budget for one value is exhausted, the only violation is that the check takes too long.
     package func violations(of value: JSONValue, isSecret: Bool, steps: inout Int) -> [Violation] {
         var validator = SchemaValidator(nodes: nodes, steps: SchemaValidator.budget(for: value), sharedSteps: steps)
         validator.validate(value, against: roots, isSecret: isSecret)
@@ -76,7 +76,8 @@ public struct KeySchema: Sendable {
         return allows(value, steps: &steps)
     }
 
-    /// True if the value is valid. Subtracts the steps of the validation from `steps`, a budget for several values.
+    /// True if the value is valid; false if a budget is exhausted. Subtracts the steps of the validation from `steps`,
+    /// a budget for several values.
     package func allows(_ value: JSONValue, steps: inout Int) -> Bool {
         var validator = SchemaValidator(nodes: nodes, steps: SchemaValidator.budget(for: value), sharedSteps: steps)
         let allows = validator.allows(value, roots)
@@ -84,7 +85,8 @@ public struct KeySchema: Sendable {
         return allows
     }
 
-    /// Returns whether the value is valid and already normalised; nil if the validation takes more than `steps`.
+    /// Returns whether the value is valid and already normalised; nil if the validation takes more than `steps`, or
+    /// more than the budget for one value.
     package func allows(_ value: JSONValue, within steps: Int) -> Bool? {
         let steps = min(steps, SchemaValidator.budget(for: value))
         guard let isNormal = SchemaNormalizer.isNormal(value, under: roots, in: nodes, steps: steps) else { return nil }

@@ -1,4 +1,4 @@
-// Each `init?` reads its keywords from a schema object, and returns nil if the object has no such keyword.
+// The `init?` of each type of rules reads the rules from a schema object, and returns nil if there is no rule to check.
 
 /// The rules `enum` and `const`, which compare values by the equality of JSON Schema.
 package final class ValueRules: Sendable {

@@ -68,7 +68,7 @@ extension JSONValue {
     }
 }
 
-/// A rule of a schema that a value violates. For a secret, it contains the rule but not the value.
+/// A rule of a schema that a value violates. The violation of a rule by a secret does not contain the value.
 public struct Violation: Hashable, Sendable {
     /// The suite; nil if the name of the suite was not known when the value was checked.
     public var suite: String?

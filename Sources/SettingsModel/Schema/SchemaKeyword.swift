@@ -40,8 +40,9 @@ package enum SchemaKeyword: String, CaseIterable {
         }
     }
 
-    /// True if the keyword concerns elements or members instead of the value as a whole: with such a keyword, a schema
-    /// describes the contents of arrays or objects.
+    /// True if the keyword gives elements or members their schemas, or requires members: with such a keyword, a schema
+    /// describes the contents of arrays or objects. False for `contains`, `propertyNames` and the like, which also
+    /// concern elements or members.
     package var describesParts: Bool {
         switch self {
         case .items, .prefixItems, .properties, .patternProperties, .additionalProperties, .required: true
@@ -84,7 +85,8 @@ struct SchemaSource {
     let pointer: JSONPointer
 }
 
-/// Reading keywords. If the value of a keyword has the wrong type, each method reports the problem and returns nil.
+/// Reading keywords. Without the keyword, a method returns nil or an empty array. If the value of the keyword has the
+/// wrong type, the method also reports the problem. `subschema` does not check the type of the value.
 extension SchemaCompiler {
     mutating func string(_ keyword: String, _ source: SchemaSource) -> String? {
         read(keyword, source, "a string", \.string)

@@ -1,4 +1,4 @@
-/// The position of a node in a compiled schema.
+/// The index of a node among the nodes of a compiled document.
 typealias SchemaNodeID = Int
 
 /// A compiled schema. Its rules are grouped by the type of the value, so that a validation reads only the rules for

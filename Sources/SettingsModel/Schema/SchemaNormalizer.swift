@@ -1,9 +1,9 @@
 /// Replaces integral doubles by integers where the `type` of a schema is integer, because a client that sends `1.0`
 /// means `1`.
 ///
-/// The normalizer follows `properties`, `items`, `prefixItems`, `additionalProperties`, `$ref` and `allOf`, but no
-/// alternatives such as `anyOf`. It visits each schema once for each part of the value, even if several references lead
-/// to the schema.
+/// The normalizer follows `properties`, `items`, `prefixItems`, `additionalProperties`, `$ref` and `allOf`, but neither
+/// `patternProperties` nor alternatives such as `anyOf`. It visits each schema once for each part of the value, even if
+/// several references lead to the schema.
 struct SchemaNormalizer {
     private let nodes: [SchemaNode]
     /// The remaining budget of steps. When the budget is exhausted, the remaining parts of the value stay unchanged.

@@ -172,7 +172,8 @@ struct SchemaValidator {
         return true
     }
 
-    /// True if a value is valid under a node. Adds no violations.
+    /// True if a value is valid under a node. Adds no violations. If the check exhausts the budget, ``isExhausted`` is
+    /// true, and the result has no meaning.
     mutating func isValid(_ value: JSONValue, _ id: SchemaNodeID) -> Bool {
         let outer = (isQuiet, failed)
         isQuiet = true
@@ -206,7 +207,8 @@ struct SchemaValidator {
         return reasonSteps >= 0 ? NameSuggestion.phrase(for: name, among: known) : ""
     }
 
-    /// True if a pattern matches. Subtracts the steps of the search from the budget.
+    /// True if a pattern matches, or if the search exhausts the budget; the value then counts as invalid anyway.
+    /// Subtracts the steps of the search from the budget.
     mutating func matches(_ text: String, _ pattern: Pattern) -> Bool {
         // A search begins with an allocation for all states, so its cost depends on the number of states.
         guard spend(pattern.stateCount / 16) else { return true }
@@ -268,7 +270,8 @@ struct SchemaValidator {
             case .index(let index): String(index)
             }
         }
-        // For a part of a secret, the message shows only the key.
+        // For a part of a secret, the message shows at most the key. The path begins with the key only if the root is
+        // the object of all settings, which means that `secretKeys` is not empty.
         let shown = isSecret ? Array(tokens.prefix(secretKeys.isEmpty ? 0 : 1)) : tokens
         let violation = Violation(
             pointer: JSONPointer(shown), keyword: keyword, detail: detail, expected: expected, actual: actual)

@@ -2,8 +2,8 @@ extension Schema {
     /// The schema of a key with all definitions that it refers to, as a document of its own.
     ///
     /// A reference to an entry of `$defs` keeps its name. A reference to another position gets a new entry of `$defs`,
-    /// named after the position, such as `#/$defs/properties.volume`. A reference to the schema of the key itself
-    /// becomes `#`.
+    /// named after the position, such as `#/$defs/properties.volume`, or `#/$defs/suite` for the whole document. If
+    /// `properties` lists the key, a reference to the schema of the key becomes `#`.
     package func standaloneDocument(of key: KeySchema) -> JSONValue {
         var maker = StandaloneSchemaMaker(of: key, in: document)
         return maker.make()
@@ -13,7 +13,7 @@ extension Schema {
 /// Copies one part of a schema document, and collects the definitions to which the part refers.
 private struct StandaloneSchemaMaker {
     private let part: JSONValue
-    /// The position of the part in the document; nil if the part was merged from several positions.
+    /// The position of the part in the document; nil if `properties` does not list the key.
     private let location: JSONPointer?
     private let document: JSONValue
     /// The definitions by their names in the copy. A definition is null until it is copied.

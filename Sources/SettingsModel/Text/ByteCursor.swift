@@ -133,7 +133,8 @@ package struct ByteCursor {
         return run
     }
 
-    /// Reads a decimal number of exactly `count` digits. The number must fit an `Int`. Does not read digits after it.
+    /// Reads a decimal number of exactly `count` digits. The number must fit an `Int`. Does not read digits after the
+    /// number. Returns nil if there are fewer digits; the cursor has then advanced past these digits.
     package mutating func consumeNumber(digits count: Int) -> Int? {
         var number = 0
         for _ in 0..<count {

@@ -66,8 +66,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     /// The result of the last ``findDisplacement()``: the error if the directory or the journal was moved or removed.
     private var displacementError: CommitLogError?
 
-    /// Locks a directory, recovers the state, logs the notes of the recovery, and begins a new journal. If commits may
-    /// be missing, a new epoch begins, which invalidates the cursors of clients.
+    /// Locks a directory, recovers the state, logs the messages of the recovery (`Recovery.notes`), and begins a new
+    /// journal. If commits may be missing, a new epoch begins, which invalidates the cursors of clients.
     ///
     /// If this method throws because of damage, the directory is unchanged. When this method returns, the recovered
     /// state is durable. On a full or read-only disk, the log refuses writes until ``performMaintenance()`` can begin a

@@ -18,8 +18,8 @@ package final class Scrub: Sendable {
     private let isRunning = Atomic(false)
 
     /// - Parameters:
-    ///   - pace: limits the speed of the file system of `directory`. When the pace is stopped, a running scrub ends
-    ///     without a result.
+    ///   - pace: the speed limit with which the file system of `directory` was created. When the pace is stopped, a
+    ///     running scrub ends without a result.
     ///   - publishedRevision: returns the revision of the last commit that is durable and visible to readers. The
     ///     journals must have this commit.
     package init(

@@ -10,8 +10,8 @@ internal import Synchronization
 /// The runner queues a write for each action that is due. The decide stage, which checks each write and computes its
 /// commit, decides that write like the write of a client. The stage makes no commit if the action has ended or has
 /// another deadline. Otherwise one commit makes the changes of the action, and also ends the action or moves the action
-/// to its next deadline. Therefore each task of an action is carried out exactly once, even if several daemons share a
-/// commit log and each daemon queues the write.
+/// to its next deadline. Therefore a scheduled write, and the revert that may follow the write, are each carried out
+/// exactly once, even if several daemons share a commit log and each daemon queues the write.
 ///
 /// A `confirm` action reverts a commit unless a client confirms the commit before the deadline. The runner measures
 /// this deadline with the monotonic clock, from the publication of the commit that set the deadline. The runner
@@ -187,8 +187,8 @@ extension PendingActionRunner {
                 log.debug("cannot read past files for pending action \(action.id): \(error.detail)")
             }
         }
-        // The limit is above 50,000 microseconds, at which `WriteQueue` reaches the maximum wait, so a higher estimate
-        // makes no difference.
+        // The limit is above 50,000 microseconds. `WriteQueue` delays any write with such an estimate by the same time,
+        // `WriteLimits.maximumYield`, so a higher estimate makes no difference.
         let estimate = state.cost(of: request, within: Cost(microseconds: 65_536, bytes: .max))
         let time = PendingWrite.minimumTime + UInt64(estimate.cost.microseconds * 1000)
         // The revision in `high` identifies the action, so `low` is unused.

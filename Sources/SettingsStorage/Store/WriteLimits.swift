@@ -15,7 +15,8 @@ package struct WriteLimits: Sendable {
     package var queueTimeout: UInt64 = 10_000_000_000
     /// The maximum nanoseconds for which a costly write (``PendingWrite/isCostly``) waits for cheap writes.
     package var maximumYield: UInt64 = 1_000_000_000
-    /// The maximum number of keys that one write may change, and that a suite may contain when its schema is changed.
+    /// The maximum number of keys that one write may change or check in conditions, and that a suite may contain when
+    /// its schema is changed.
     package var commitKeys = 100_000
     /// True if a write that stores a value may create its suite. If false, only setting a schema creates a suite.
     package var createsSuites = true

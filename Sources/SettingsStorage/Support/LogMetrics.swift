@@ -1,7 +1,8 @@
 internal import Synchronization
 
-/// The metrics of the commit log in etcd, which several daemons share. Two threads update the metrics: the commit
-/// stage, which appends batches of commits, and the follower, which reads the batches of other daemons. Thread-safe.
+/// The metrics of the commit log in etcd, which several daemons share. Three threads update the metrics: the commit
+/// stage, which appends batches of commits, the follower, which reads the batches of other daemons, and the background
+/// queue that puts snapshots into etcd. Thread-safe.
 package final class LogMetrics: Sendable {
     package struct Contents {
         /// The durations of the attempts to append a batch, or, with an empty batch, to confirm where the log ends.

@@ -73,7 +73,8 @@ package struct DataDirectory: Sendable {
     /// The file that the daemon locks. It contains the process identifier, a random identifier of the directory, and
     /// the inode number and creation time of the file itself, by which the daemon recognises a copied directory.
     static let lockName = "LOCK"
-    /// The file that exists only if the commits are in etcd, and the directory contains a copy of the state.
+    /// The file that marks the directory of a daemon whose commits are in etcd. Such a directory contains at most a
+    /// copy of the state.
     package static let clusterName = "CLUSTER"
     /// The file that contains the name of the newest journal, so that recovery notices if that journal is missing.
     ///

@@ -24,7 +24,8 @@ package struct RecoveryError: Error, Hashable, CustomStringConvertible {
     }
 
     package let kind: Kind
-    /// The cause, with the line number if there is one, but without the path and the remedy.
+    /// The cause, with the line number if there is one, but without the path and the remedy. If the initializer gets no
+    /// reason, the same text as ``description``.
     let reason: String
     /// The complete message: the path of the file, the cause and the remedy.
     package let description: String

@@ -178,8 +178,8 @@ package struct SnapshotReader {
         let parsedText = try decode { () throws(BodyError) in try text.map(JSONValue.init(ofSchemaText:)) }
         if let document = parsedText ?? head["schema"] {
             do {
-                // `stored:` also accepts two features of schemas that earlier versions accepted and that a new schema
-                // must not have.
+                // `stored:` also accepts two features of older schemas that a new schema must not have: `writeOnly`
+                // inside the schema of a key, and Unicode properties that patterns no longer support.
                 schema = SchemaVersion(try Schema(stored: document, text: text), revision: schemaRevision)
             } catch {
                 throw damage("the schema is not valid: \(error)")
