@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests that this target compiles the code of the articles: each code block is a part of a source file in this folder.
+/// Tests that this target compiles the code of the articles that the first test lists: each code block is a part of a
+/// source file in this folder. `scripts/check-readme` type-checks the code of all articles.
 @Suite(.ownThread)
 struct ArticleCodeTests {
     private let sources: String

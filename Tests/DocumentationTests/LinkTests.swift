@@ -27,7 +27,7 @@ struct LinkTests {
         }
     }
 
-    @Test("Every page exists that a source file, a script or a configuration file names")
+    @Test("Every page and heading exists that a source file, a script or a configuration file names")
     func namedPages() throws {
         for path in Self.files(below: ["Sources", "scripts", "config"]) {
             guard let data = FileManager.default.contents(atPath: Article.root.appending(path: path).path()),

@@ -31,7 +31,7 @@ struct ByteSetTests {
     private static let capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     private static let symbols = "!#$%&'*+-.^_`|~"
 
-    @Test("Each byte set contains exactly the bytes that its grammar in RFC 9110 or RFC 3986 allows")
+    @Test("Each byte set contains exactly the bytes that its documentation comment names")
     func members() {
         let cases: [(ByteSet, String)] = [
             (.token, Self.symbols + Self.digits + Self.capitals + Self.capitals.lowercased()),

@@ -57,8 +57,8 @@ struct RequestBodyTests {
         #expect(parsedWithFurtherBytes == request)
     }
 
-    @Test("A request is complete with its last byte and not before", arguments: bodies)
-    func complete(_ body: Body) {
+    @Test("A request is incomplete before its last byte", arguments: bodies)
+    func incomplete(_ body: Body) {
         let bytes = Array(body.text.utf8)
         for count in bytes.indices {
             #expect(ParseOutcome(of: Array(bytes[..<count])) == .needsMore)

@@ -50,7 +50,7 @@ struct ResponseWriterTests {
     }
 
     @Test(
-        "The field Connection is written only if it differs from the default of the version",
+        "The field Connection is written with `close` in both versions, and with `keep-alive` only in HTTP/1.0",
         arguments: [
             (true, true, ""), (false, true, "Connection: close\r\n"), (true, false, "Connection: keep-alive\r\n"),
             (false, false, "Connection: close\r\n"),

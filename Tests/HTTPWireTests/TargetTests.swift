@@ -113,7 +113,7 @@ struct QueryParametersTests {
     }
 
     @Test(
-        "A malformed query parameter is refused and named",
+        "A malformed query parameter is refused; the error of a malformed value names the parameter",
         arguments: [
             ("&", QueryError.missingName), ("&a", .missingName), ("a&&b", .missingName),
             ("=", .missingName), ("=a", .missingName), ("a=b&=c", .missingName),

@@ -12,8 +12,8 @@ struct WriterKeys: DefaultsKeyStore {
 ///
 /// The number determines the keys: a multiple of 11 is stored under `first` and `second` in one transaction. Any other
 /// number is stored under `first` or `second`, added to `sum` or appended to `numbers`, depending on its remainder
-/// modulo 4. An async method writes a multiple of 13, and a setter writes any other number. After each multiple of 17
-/// or 29, the writer sends the waiting writes.
+/// modulo 4. Of these other numbers, an async method writes the multiples of 13, and a setter writes the rest. After
+/// each multiple of 17 or 29, the writer sends the waiting writes.
 ///
 /// For each number, the writer prints "wrote N" when the call has returned. Before this line, the writer prints
 /// "skipped N" if the call wrote nothing. It prints "confirmed N" when the daemon has confirmed all numbers up to N.

@@ -24,7 +24,7 @@ struct ShellCommandTests {
     }
 
     @Test
-    func `The captured output has both streams, and ends with the shell despite a process in the background`() throws {
+    func `Capturing returns both streams, and ends when the shell ends, although a child still runs`() throws {
         let command = ShellCommand("sleep 600 & echo $!; echo error >&2; exit 3")
         let (code, output) = try command.runCapturingOutput(for: .seconds(600))
         let lines = String(decoding: output, as: UTF8.self).split(separator: "\n")

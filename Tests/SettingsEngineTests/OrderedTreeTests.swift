@@ -31,7 +31,7 @@ struct OrderedTreeTests {
     }
 
     @Test(
-        "The neighbours of a name are the nearest names after and before it, alternately, the nearest first",
+        "The neighbours of a name are the names from it on and the names before it, alternately, the nearest first",
         arguments: [0, 1, 5, 64, 500])
     func neighbours(size: Int) {
         var tree = OrderedTree<Item>()

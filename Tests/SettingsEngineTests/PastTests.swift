@@ -236,7 +236,7 @@ struct PastTests {
         #expect(time.earliest(maximumAge: .max) == nil)
     }
 
-    @Test("A clock that is years ahead for three commits evicts no commit")
+    @Test("A clock that is years ahead for three commits evicts no commit that is younger than the maximum age")
     func wrongClock() throws {
         var limits = History.Limits()
         limits.age = 10 * Self.day

@@ -236,7 +236,8 @@ struct PendingModelTests {
             count("undone")
         }
 
-        /// Compares the pending actions and the settings with the model and with the replayed state.
+        /// Compares the pending actions and the settings with the model, and the pending actions and the size with the
+        /// replayed state.
         func check() throws {
             let state = staged.state
             let deadlines = Dictionary(

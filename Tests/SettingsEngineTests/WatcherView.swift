@@ -56,9 +56,11 @@ struct WatcherView: Equatable {
 
     /// Applies changes. The old value of each change must be the present value of the view.
     private mutating func apply(_ changes: [Change]) throws {
-        var lastRevision = cursor?.revision ?? .zero
+        let known = cursor?.revision ?? .zero
+        var lastRevision = known
         for change in changes {
-            try #require(change.revision >= lastRevision, "\(change) was sent twice or out of order")
+            try #require(
+                change.revision > known && change.revision >= lastRevision, "\(change) was sent twice or out of order")
             lastRevision = change.revision
             try #require(
                 values[change.suite]?[change.key] == change.old,

@@ -38,7 +38,8 @@ package final class LocalPort: Sendable {
     private static let next = Mutex(UInt16.random(in: ports))
 
     /// Returns a free port for a program that cannot report a port chosen by the kernel. The kernel does not assign the
-    /// port to an outgoing connection, and no other call returns it soon.
+    /// port to an outgoing connection, and no other call returns it soon. If 1,000 ports in succession are in use,
+    /// returns a port that the kernel chooses; the kernel may assign this port to an outgoing connection.
     package static func free() throws -> UInt16 {
         for _ in 0..<1000 {
             let port = next.withLock { next in

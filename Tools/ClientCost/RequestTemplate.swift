@@ -29,7 +29,7 @@ struct RequestTemplate {
     func request(value newValue: Int) throws -> [UInt8] {
         let digits = Array("\(newValue)".utf8)
         guard digits.count == value.count else {
-            throw CostFailure("\(newValue) does not have \(value.count) digits, as the recorded value")
+            throw CostFailure("\(newValue) must have \(value.count) digits, like the recorded value")
         }
         var request = bytes
         request.replaceSubrange(value, with: digits)

@@ -19,7 +19,7 @@ struct AnswerHead {
             // An empty line, which has at most a CR before its LF, ends the head.
             if end - start <= 1 {
                 guard let status, let body else {
-                    throw LoadFailure("an answer has neither Content-Length nor Transfer-Encoding")
+                    throw LoadFailure("an answer has no status, or neither Content-Length nor Transfer-Encoding")
                 }
                 self.status = status
                 self.bodyStart = end + 1

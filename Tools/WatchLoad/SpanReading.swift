@@ -21,7 +21,8 @@ extension Span<UInt8> {
         return nil
     }
 
-    /// True if a header field begins at `start` and has this name. The name ends with its colon. Ignores case.
+    /// True if the bytes at `start`, where a header field must begin, are `name`. `name` includes the colon.
+    /// Ignores case.
     func hasName(_ name: StaticString, at start: Int) -> Bool {
         name.withUTF8Buffer { name in
             guard start + name.count <= count else { return false }

@@ -30,7 +30,8 @@ func delayAcknowledgement(_ socket: Int32) {
 }
 
 /// Receives bytes that have arrived, without waiting. Returns the result of `recvmsg`, and the time at which the last
-/// of the bytes arrived. The kernel records this time at the arrival, so a late call does not change it.
+/// of the bytes arrived. The kernel records this time at the arrival, so a late call does not change the time. The
+/// time is 0 if no bytes were received, or if the kernel recorded no time.
 func received(
     from socket: Int32, into buffer: UnsafeMutableBufferPointer<UInt8>
 ) -> (count: Int, arrival: Double) {

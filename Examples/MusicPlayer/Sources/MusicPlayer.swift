@@ -5,8 +5,8 @@ import SettingsClient
 ///     swift run music-player
 ///
 /// The second run prints values that the first run has stored. The argument `-listener Miles` overrides a setting for
-/// one run. `curl http://127.0.0.1:7070/v1/suites/music-player` prints all stored settings. `Defaults` is an object of
-/// SettingsClient for the settings of the suite with the name of the program.
+/// one run. `curl http://127.0.0.1:7070/v1/suites/music-player` prints the values of all settings, also the defaults of
+/// the schema. `Defaults` is an object of SettingsClient for the settings of the suite with the name of the program.
 @main
 enum MusicPlayer {
     static func main() async {

@@ -62,7 +62,7 @@ struct WriteBoundTests {
             "DELETE of a prefix with fewer keys than the limit", given: writesOf150Keys, "DELETE app?prefix=k1", 200,
             configure: limitKeys),
         Row(
-            // A DELETE makes several commits, but a dry run computes only one commit.
+            // A DELETE of a whole suite makes several commits, but a dry run computes only one commit.
             "A dry run of a drop of a suite with more keys than the limit", given: writesOf150Keys,
             "DELETE app?drop&dryRun", 413, .tooLarge, body: limitOf100, configure: limitKeys),
         Row(
@@ -96,7 +96,7 @@ struct WriteBoundTests {
     }
 
     @Test(
-        "DELETE of a suite with more keys than one commit may change makes several commits and honors If-Match",
+        "DELETE of a suite with too many keys for one commit makes several commits, also with a matching If-Match",
         arguments: [(query: "", statusOfLaterRead: 200), (query: "?drop", statusOfLaterRead: 404)])
     func deleted(query: String, statusOfLaterRead: Int) throws {
         let daemon = try TestDaemon(Self.limitKeys)

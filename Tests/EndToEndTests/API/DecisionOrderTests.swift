@@ -3,10 +3,11 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// "Errors" in docs/http-api.md: which error is returned if a request has several errors. A request with the text
-/// `Host`, without a colon, has no Host field. `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an
-/// integer), `fixed` (locked, default 1). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps
-/// invalid values. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// Which error is returned if a request has several errors, and which hosts and origins are refused. The documentation
+/// does not specify the order of errors. A request with the text `Host`, without a colon, has no Host field.
+/// `Samples.schema`: `volume` (at most 1, default 0.5), `count` (an integer), `fixed` (locked, default 1).
+/// `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values. A target such as
+/// `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct DecisionOrderTests {
     static let staleGuard = "If-Match: \"999\""
@@ -133,7 +134,7 @@ struct DecisionOrderTests {
         ).after("PUT app/keys/count 11", Samples.narrowSchema),
     ]
 
-    @Test("A request with several errors returns the first error in the documented order", arguments: rows)
+    @Test("A request with two errors returns the error that the daemon checks first", arguments: rows)
     func order(row: Row) throws {
         try row.check()
     }
@@ -145,8 +146,8 @@ struct DecisionOrderTests {
             "A write with a host name that is not allowed", Request("PUT app/keys/a 1", "Host: evil.example:7070"), 421,
             .misdirected),
         Row(
-            "A cached read with a host name that is not allowed", Request("GET app/keys/a", "Host: evil.example"), 421,
-            .misdirected
+            "A read of a stored setting with a host name that is not allowed",
+            Request("GET app/keys/a", "Host: evil.example"), 421, .misdirected
         ).after(
             "PUT app/keys/a 1"),
         Row("A configured host name", Request("GET /v1", "Host: Settings.example:7070"), 200) {

@@ -26,7 +26,7 @@ struct ErrorTests {
             "A value with 129 levels of nesting", Request("PUT app/keys/a \(String(repeating: "[", count: 129))"), 400,
             .badRequest),
         Row("A merge whose body is an array", "PATCH app [1]", 400, .badRequest),
-        Row("A body for a suite that is not an object", "PUT app 42", 400, .badRequest),
+        Row("A body that is not an object, for a suite", "PUT app 42", 400, .badRequest),
         Row("An operation without op", #"PATCH app/keys/a {"by":1}"#, 400, .badRequest, body: #"{"pointer":""}"#),
         Row(
             "An operation that is unknown", #"PATCH app/keys/a {"op":"ad","by":1}"#, 400, .badRequest,

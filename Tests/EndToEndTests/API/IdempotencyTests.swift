@@ -198,7 +198,7 @@ struct IdempotencyTests {
             "A repeat of a whole map that changed nothing", Request(#"PUT app {"a":1}"#, key),
             meanwhile: "PUT app/keys/b 2", #"{"values":{"a":1,"b":2}}"#, fields: ["ETag: \"$1\""]),
         unchanged(
-            "A repeat of a reset that changed nothing", Request("DELETE app?prefix=b", key),
+            "A repeat of a removal by prefix that changed nothing", Request("DELETE app?prefix=b", key),
             meanwhile: "PUT app/keys/b 2", #"{"values":{"a":1,"b":2}}"#),
         unchanged(
             "A repeat of a transaction that changed nothing",
@@ -214,7 +214,7 @@ struct IdempotencyTests {
     ]
 
     @Test(
-        "A repeat of a write that changed nothing is replayed and does not change newer values",
+        "A write that changes nothing keeps the revision, and its repeat is replayed and does not change newer values",
         arguments: unchangedRepeats)
     func repeatedUnchanged(row: Row) throws {
         try row.check()

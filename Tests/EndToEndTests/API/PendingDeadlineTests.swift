@@ -6,8 +6,8 @@ import Testing
 
 /// Pending actions at their deadlines, also after a crash, a restart and a restore from a backup. The n-th commit of a
 /// daemon has the revision n, so its pending action is `p` with the number n. `Samples.schema`: `count` (an integer).
-/// `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps invalid values. A target such as
-/// `app/keys/a` is relative to `/v1/suites/`.
+/// `Samples.narrowSchema` allows only the keys `volume` and `count`, with numbers up to 10. The write of this schema
+/// keeps stored values that the schema does not allow. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct PendingDeadlineTests {
     @Test("An unconfirmed commit is reverted at its deadline, and a watcher receives both commits")

@@ -159,7 +159,9 @@ struct SecretTests {
             Request(#"PUT app/keys/p "hunter2""#, "Idempotency-Key: k"), 201, body: #"{"replayed":true,"secret":true}"#),
     ]
 
-    @Test("A current or former secret is marked as a secret until a new value is stored", arguments: marks)
+    @Test(
+        "A current or former secret is marked as a secret until PUT replaces the value, also after a change in place",
+        arguments: marks)
     func mark(row: Row) throws {
         try row.check()
     }

@@ -10,7 +10,8 @@ import Testing
 @Suite(.ownThread)
 struct TransactionTests {
     /// A row with a transaction. Each line of `operations` is an operation; without a suite, it gets the suite `app`.
-    /// In a body, `$n` stands for the revision after the n-th request, and `$0` for the revision before the first.
+    /// In a body, `$n` stands for the revision after the n-th request, and `$0` for the revision before the first. The
+    /// body of the answer must lack the members `lacks`. `then` has later requests with their expected bodies.
     static func transaction(
         _ name: String, given: [Request] = [], if conditions: String = "", do operations: String, _ status: Int,
         _ code: ErrorCode? = nil, body: String = "", query: String = "", lacks: [String] = [],

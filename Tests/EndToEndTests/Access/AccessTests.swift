@@ -170,7 +170,7 @@ struct AccessTests {
     ]
 
     @Test(
-        "A request that concerns no suite requires a credential with at least one grant",
+        "A request that concerns no suite requires a valid credential, and any grant is sufficient",
         arguments: requestsWithoutSuite)
     func someGrant(request: Request) throws {
         let protected = try ProtectedDaemon(["some": ["other:read"]], given: Self.given)
@@ -209,7 +209,7 @@ struct AccessTests {
     ]
 
     @Test(
-        "An Authorization field without a bearer token returns 401, also if anonymous callers have full access",
+        "A malformed bearer token or another scheme returns 401, also if anonymous callers have full access",
         arguments: malformed)
     func malformedField(field: String) throws {
         let protected = try ProtectedDaemon([:]) { $0.access.anonymous = [.everything] }

@@ -85,7 +85,7 @@ struct GrantedAnswersTests {
                 #expect(try protected.send(read, as: "writes").status == 200)
                 let answer = try protected.send(Request(body, "If-Match: \(known)"), as: "writes")
                 #expect(answer.status == 200, "\(answer.text)")
-                // No caller has this suffix.
+                // `If-Match` ignores the suffix. The daemon refuses the tag because its revision 1 is not the last one.
                 let refused = try protected.send(Request("GET \(target)", "If-Match: \"1-0000000\""), as: "writes")
                 #expect(refused.status == 412)
             }

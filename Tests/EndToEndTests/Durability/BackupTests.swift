@@ -80,7 +80,7 @@ struct BackupTests {
         #expect(try !isRefused(backup))
     }
 
-    @Test("The daemon creates no file for a backup")
+    @Test("A backup succeeds if the daemon cannot create the files backup-REVISION and backup-REVISION.tmp")
     func withoutFile() throws {
         let daemon = try TestDaemon()
         for request in Self.writesBeforeBackup { try daemon.sendOK(request) }

@@ -3,9 +3,10 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Starts with damaged files: the daemon has every acknowledged commit, or it refuses to start. In the fixture of
-/// version 0.3, the last commit, with the revision 8, changed the setting `editor/fontSize` from 13 to 14. A target
-/// such as `app/keys/a` is relative to `/v1/suites/`.
+/// Starts with damaged files: the daemon has every commit, or it refuses to start. Only a last commit that is
+/// incomplete, as after a crash during its write, is dropped. In the fixture of version 0.3, the last commit, with the
+/// revision 8, changed the setting `editor/fontSize` from 13 to 14. A target such as `app/keys/a` is relative to
+/// `/v1/suites/`.
 @Suite(.ownThread)
 struct DamagedDataTests {
     private static let fontSize: Request = "GET editor/keys/fontSize?raw"

@@ -1,6 +1,7 @@
 /// One request of a client with its answer and the times of both.
 struct Call: Sendable {
-    /// The number of the client. A history has the calls of one client in the order in which the client sent them.
+    /// The number of the client. The list of all recorded calls has the calls of one client in the order in which the
+    /// client sent them.
     var client = 0
     /// The time before the first byte was sent, in nanoseconds of a monotonic clock.
     let invoked: UInt64

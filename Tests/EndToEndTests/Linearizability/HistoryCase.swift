@@ -11,6 +11,7 @@ struct HistoryCase: CustomTestStringConvertible {
     let name: String
     /// True if the check must accept the history.
     let isCorrect: Bool
+    /// True if the calls of one client overlap and must take effect in the order of sending.
     let isPipelined: Bool
     /// The commits that no answer reported, such as the commits of unanswered writes: the new values of the settings by
     /// revision.
@@ -66,7 +67,7 @@ extension HistoryCase {
             .commit(0, 1...5, if: [.isAt(0, revision: 1)], [0: .set(5)], 2, after: .at(0, 5, 2)),
             .write(1, 1...5, if: [.isAt(0, revision: 1)], [0: .set(6)], .refused(.condition, [.at(0, 5, 2)]), at: 2)),
         .correct(
-            "an addition to an unset setting is refused, and a write of the same value changes nothing",
+            "an addition to an unset setting is refused, and a removal of an unset setting changes nothing",
             .commit(0, 1...2, [0: .remove], 2, after: .at(0, nil, 2)),
             .write(0, 3...4, [0: .add(1)], .refused(.unset, []), at: 2),
             .write(1, 3...4, [0: .remove], .unchanged([.at(0, nil, 2)]), at: 2),
@@ -227,7 +228,8 @@ extension Call {
         return Call(client, time, .write(if: conditions, steps), outcome, at: cursor)
     }
 
-    /// A write that the daemon acknowledged.
+    /// A write that the daemon acknowledged. `before` and `after` are the settings in the answer, as they were before
+    /// and after the commit. `after` must have exactly the settings that the commit changed.
     static func commit(
         _ client: Int, _ time: ClosedRange<UInt64>, if conditions: [Condition] = [], _ steps: [Int: Action],
         _ revision: Int64, before: [ShownSetting] = [], after: ShownSetting...

@@ -32,7 +32,7 @@ struct PipelinedOrderTests {
         #expect(answers.map(\.status) == [201, 403])
     }
 
-    @Test("A write is validated with the schema that an earlier request of its connection has set")
+    @Test("A value is normalized with the schema that an earlier request of its connection has set")
     func normalized() throws {
         let setSchema = { (type: String) in
             Request(#"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"\#(type)"}}}"#)

@@ -90,7 +90,7 @@ struct ClientReportTests {
         #expect(try daemon.clientStates() == "web:current", "the client has applied the state already")
     }
 
-    @Test("A cursor of another history removes the applied state and the failure")
+    @Test("A report with a cursor of another history removes the applied state")
     func otherHistory() throws {
         let daemon = try TestDaemon()
         let cursor = try daemon.sendOK("PUT app/keys/a 1").cursorText

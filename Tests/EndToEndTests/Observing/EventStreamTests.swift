@@ -2,8 +2,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Observing with server-sent events. In the expected data of an event, `"*"` stands for any value. A target such as
-/// `app/keys/a` is relative to `/v1/suites/`.
+/// Observing with server-sent events. In the expected data of an event, `"*"` stands for any value, and the event may
+/// have more members. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct EventStreamTests {
     /// A schema with the default 1 for the key `a`, and with other keys that have no defaults.
@@ -132,7 +132,7 @@ struct EventStreamTests {
     }
 
     @Test(
-        "The Accept field is evaluated with q-values; a stream is sent unless JSON has a higher q-value",
+        "A stream is sent if Accept gives it a higher q-value than JSON, or names it with the same q-value as JSON",
         arguments: [
             ("text/event-stream", true), ("text/html, text/event-stream;q=0.5", true), ("TEXT/Event-Stream", true),
             ("*/*", false), ("application/json", false), ("text/event-stream;q=0", false),

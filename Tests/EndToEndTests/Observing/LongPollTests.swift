@@ -330,9 +330,11 @@ struct WaitingReadTests {
         ),
         Row("A wait over the limit", given: ["PUT app/keys/a 1"], "GET app/keys/a?wait=301", 400, .badRequest),
         Row("A wait over the limit for a suite", given: ["PUT app/keys/a 1"], "GET app?wait=301", 400, .badRequest),
-        Row("Listings do not wait", given: ["PUT app/keys/a 1"], "GET app/keys?wait=1", 400, .badRequest),
-        Row("Schemas do not wait", given: [ObservedStateTests.schema], "GET app/schema?wait=1", 400, .badRequest),
-        Row("Writes do not wait", "PUT app/keys/a?wait=1 1", 400, .badRequest),
+        Row("Listings do not wait for changes", given: ["PUT app/keys/a 1"], "GET app/keys?wait=1", 400, .badRequest),
+        Row(
+            "Schemas do not wait for changes", given: [ObservedStateTests.schema], "GET app/schema?wait=1", 400,
+            .badRequest),
+        Row("Writes do not wait for changes", "PUT app/keys/a?wait=1 1", 400, .badRequest),
     ]
 
     @Test(

@@ -194,7 +194,8 @@ struct LargeCommitTests {
 /// Watchers whose backlog is so long that a background thread searches the history.
 @Suite(.ownThread)
 struct LongBacklogTests {
-    @Test("A watcher that disconnects during the search of history is removed at once")
+    @Test(
+        "During the search of history, a watcher that disconnects is removed, and a half-closed watcher gets an answer")
     func leaving() throws {
         let daemon = try TestDaemon()
         let writer = try daemon.connect()

@@ -54,7 +54,7 @@ struct ObservingRestartTests {
         #expect(try stream.commit().changes.compactMap { $0["new"]?.integer } == [99])
     }
 
-    @Test("A crash with the durability `interval` starts a new epoch, and watchers get a reset")
+    @Test("The start after a crash with the durability `interval` begins a new epoch, and watchers get a reset")
     func lost() throws {
         let directory = try TemporaryDirectory()
         let options = ["--durability", "interval"]

@@ -154,7 +154,7 @@ struct WaitEndTests {
     }
 
     @Test(
-        "A cursor ahead of the daemon is returned unchanged; Settings-Cursor has the daemon's own cursor",
+        "A cursor or revision ahead of the daemon is returned as a cursor; Settings-Cursor has the daemon's own cursor",
         arguments: ["app/observe?", "/v1/observe?suite=app&suitePrefix=x&"])
     func ahead(target: String) throws {
         let daemon = try TestDaemon()
@@ -168,7 +168,9 @@ struct WaitEndTests {
         }
     }
 
-    @Test("A stop answers all watchers with retryAfterMs", arguments: waits)
+    @Test(
+        "A stop answers all watchers and closes their connections; an answer with status 200 has retryAfterMs",
+        arguments: waits)
     func stop(wait: Wait) throws {
         // These clients close only after the daemon does, so a long linger time would delay the test.
         let daemon = try TestDaemon { $0.transport.lingerTime = TransportLimits.second / 50 }

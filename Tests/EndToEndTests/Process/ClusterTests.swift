@@ -253,6 +253,7 @@ struct ClusterTests {
         _ = try directory.file("settingsd.json", #"{"clients":{"forgetSeconds":1}}"#)
         #expect(try daemons[0].sendOK("POST /v1/reload").json?["needsRestart"] == [])
         try eventually { try daemons[0].clientStates() == "" }
+        // With the default of 90 seconds, the client would be removed later.
         #expect(ContinuousClock.now - start < .seconds(60))
         daemons[0].stop()
     }

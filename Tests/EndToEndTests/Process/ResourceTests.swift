@@ -51,7 +51,7 @@ struct MemoryTests {
         for (peer, request) in zip(peers, requests) {
             var answer = try peer.readResponse()
             try eventually {
-                // On a busy machine, a write can wait for the writer longer than the timeout.
+                // On a busy machine, a write can wait in the queue until its timeout. The daemon then answers 503.
                 if answer.status == 503 { answer = try peer.ask(request) }
                 return answer.status != 503
             }
@@ -66,8 +66,8 @@ struct MemoryTests {
 /// A daemon process with more connections than its limit of open files.
 @Suite(.ownThread, .serialized)
 struct OpenFileLimitTests {
-    /// Three fixed limits, and one random limit for each 2,000 rounds in `FUZZ_ITERATIONS` beyond 2,000. The largest
-    /// limit is the limit in the systemd unit, or less if the test itself may not open so many connections. The
+    /// Three fixed limits, and one random limit for each 2,000 rounds in `FUZZ_ITERATIONS` beyond 2,000. A random limit
+    /// is at most the limit in the systemd unit, or less if the test itself may not open so many connections. The
     /// test leaves 4096 open files to other tests.
     static let limits: [Int] = {
         var own = rlimit()

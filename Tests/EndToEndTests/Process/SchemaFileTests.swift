@@ -62,7 +62,7 @@ struct SchemaFileTests {
         #expect(try second.send("GET app/schema").status == 200)
     }
 
-    @Test("A schema that conflicts with stored values is refused with the keys; the other schemas are set")
+    @Test("A schema that conflicts with stored values is refused, and the answer names the keys; others are set")
     func conflict() throws {
         try writeSchemaFile("app.json", Self.schema(of: "integer"))
         let daemon = try start()

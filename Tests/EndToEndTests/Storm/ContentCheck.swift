@@ -9,6 +9,7 @@ extension TranscriptCheck {
         guard checkCursor(state.cursor, received, from: previous, showsPresentState: true) else { return }
         let revision = state.cursor.revision
         if state.isReset {
+            // A stream that has reported its suite as missing (`isMissing`) is reset when the suite is created.
             if let cursor = watcher.cursor, !record.isEvicted(cursor, at: revision), !isMissing {
                 recordViolation("the watcher was reset at \(revision), although the history has its cursor \(cursor)")
             }
@@ -107,7 +108,9 @@ extension TranscriptCheck {
         }
     }
 
-    /// - Parameter absentAsZero: Whether the answer may omit a missing suite or give it the schema revision zero.
+    /// - Parameter absentAsZero: True if `schemas` may omit a suite, and may give a missing suite the revision zero. An
+    ///   answer about one suite gives a missing suite the revision zero. An answer that announces more changes lists
+    ///   the suites that exist now, not at its cursor.
     private mutating func check(schemas: [SuiteName: Revision], absentAsZero: Bool, at revision: Revision) {
         for name in transcript.watched.suites {
             let expected = watcher.model.schemas[name]

@@ -119,7 +119,9 @@ struct ReadingCase: CustomTestStringConvertible {
             name: "a 404 although the setting is set", isCorrect: false, status: 404, code: "not_set", cursor: 3,
             after: 2000),
         ReadingCase(name: "a value of a dropped suite", isCorrect: false, tag: 6, cursor: 7, value: 1),
-        ReadingCase(name: "a cursor ahead of all commits", isCorrect: false, tag: 6, cursor: 9, value: 1),
+        ReadingCase(name: "a dropped suite", isCorrect: true, status: 404, code: "unknown_suite", cursor: 7),
+        ReadingCase(
+            name: "a cursor ahead of all commits", isCorrect: false, status: 404, code: "unknown_suite", cursor: 9),
     ]
 
     var readings: Readings {

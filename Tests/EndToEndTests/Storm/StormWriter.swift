@@ -110,8 +110,8 @@ extension StormRecord {
         }
         var faults: [String] = []
         for (key, revisions) in keys where revisions.count > 1 {
-            // If the history has evicted the first commit of a write, a retry of the write makes another commit.
-            guard let first = revisions.first, !isEvicted(first, at: revisions[1]) else { continue }
+            // If the history has evicted a commit of a write, a retry of the write makes another commit.
+            guard zip(revisions, revisions.dropFirst()).contains(where: { !isEvicted($0, at: $1) }) else { continue }
             faults.append("the write with the idempotency key \(key) took effect at \(revisions)")
         }
         for answer in answers {

@@ -83,7 +83,8 @@ struct WatcherRequest: Sendable {
         if case .poll(let wait?, _, _) = kind { wait } else { 30 }
     }
 
-    /// True if the request waits until the suite exists.
+    /// True if a poll waits until the suite exists: if the request has `wait` or `since`. A wait of 0 seconds also
+    /// counts, because its `shortestWait` is 0.
     var waitsForSuite: Bool {
         if case .poll(.some, _, _) = kind { true } else { since != nil }
     }

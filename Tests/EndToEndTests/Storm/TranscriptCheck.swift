@@ -181,7 +181,7 @@ extension TranscriptCheck {
     }
 }
 
-/// The checks of the times of answers.
+/// The checks of the times of answers, of ended connections and of cursors without events, and the report.
 extension TranscriptCheck {
     /// An answer without changes must not come before the end of the wait.
     mutating func checkWaitDuration(_ received: Received) {
@@ -239,7 +239,8 @@ extension TranscriptCheck {
         }
     }
 
-    /// The number of bytes of changes that the daemon has certainly sent and the reader has not yet read.
+    /// The number of bytes of the old and new values in the watched changes that the daemon had acknowledged to writers
+    /// before the connection was lost, and that the reader has not read.
     private func waitingBytes(_ received: Received) -> Int {
         watchedCommits[watcher.position...].reduce(0) { bytes, next in
             guard let acknowledged = record.acknowledged[next.commit.revision], acknowledged < received.at else {

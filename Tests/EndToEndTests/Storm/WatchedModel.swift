@@ -27,7 +27,8 @@ struct WatchedModel {
         self.watched = watched
     }
 
-    /// Applies a commit. Returns a fault if an old value of the commit does not match the model.
+    /// Applies a commit. Returns the description of a fault if an old value of the commit does not match the model, if
+    /// a changed suite does not exist, or if a dropped suite still has values.
     @discardableResult
     mutating func apply(_ commit: Commit) -> String? {
         revision = commit.revision

@@ -10,7 +10,8 @@ struct OpenAPIDescription {
 
     static let shared = Result { try OpenAPIDescription() }
 
-    /// Compares the request and the answer with the description. Messages contain `name`.
+    /// Compares the request and the answer with the description. Messages contain `name`. Checks nothing if the
+    /// description has no operation for the method and path of the request.
     static func check(_ answer: RawResponse, to request: Request, of name: String) throws {
         try shared.get().check(answer, to: request, of: name)
     }

@@ -53,7 +53,7 @@ struct Row: Sendable, CustomTestStringConvertible {
         self.configure = configure
     }
 
-    /// The subject, the condition and the result: `A missing key: GET app/keys/b returns 404 not_set`.
+    /// The name, the request and the expected result: `A missing key: GET /v1/suites/app/keys/b returns 404 not_set`.
     var testDescription: String {
         let result = code.map { "\(status) \($0.rawValue)" } ?? "\(status)"
         return "\(name): \(request.method) \(request.target.prefix(80)) returns \(result)"

@@ -25,7 +25,7 @@ struct TimestampTests {
     }
 
     @Test(
-        "Text of another form is not a time",
+        "Text of another form, or with a date or time of day that does not exist, is not a timestamp",
         arguments: [
             "", "2026-11-20", "2026-11-20T10:00:00Z", "2026-11-20T10:00:00.1Z", "2026-11-20T10:00:00.1234Z",
             "2026-11-20t10:00:00.123z", "2026-11-20 10:00:00.123Z", "2026-11-20T10:00:00.123+00:00",

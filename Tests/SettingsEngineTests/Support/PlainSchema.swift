@@ -9,7 +9,8 @@ struct PlainSchema: Sendable {
     let defaults: [String: JSONValue]
     /// True if the schema permits a key with this name.
     let admits: @Sendable (String) -> Bool
-    /// True if the schema permits the value of a key that it admits.
+    /// True if the schema permits the value of a key that it admits. Does not support numbers with a fraction; the
+    /// random writes do not contain such numbers.
     let allows: @Sendable (String, JSONValue) -> Bool
 
     /// Schemas that have different rules for the same keys.

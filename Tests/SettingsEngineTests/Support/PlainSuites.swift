@@ -125,6 +125,8 @@ extension PlainSuites {
             let present = before.suites[suite] ?? PlainSuite()
             guard present.isAdmitted(key) || (operation.action == .delete && present.stored[key] != nil) else {
                 if isInPath { throw Refusal(.unknownKey) }
+                // The daemon reports the unknown keys of a body after the last operation, so that a refusal of a later
+                // operation comes first.
                 refusal = Refusal(.unknownKey)
                 continue
             }
@@ -135,8 +137,8 @@ extension PlainSuites {
                 writtenSettings.insert("\(suite) \(key)")
             case .delete: plain.stored[key] = nil
             case .change(.add(.integer(let amount))):
-                // The daemon validates the values of all operations after the last operation. An operation is refused
-                // here only if it reads an invalid value that was stored before the transaction.
+                // The daemon validates new values after the last operation. Therefore an addition to an invalid value
+                // is refused here only if the value was stored before the transaction.
                 let isWrittenBefore =
                     plain.stored[key] != present.stored[key] || writtenSettings.contains("\(suite) \(key)")
                 if !isWrittenBefore, present.source(key) == .invalid { throw Refusal(.invalidStored) }

@@ -48,7 +48,7 @@ struct AccessTokenTests {
         #expect(try client.blocking.send(.caller).name == "token:one")
         _ = try directory.file("token", "revoked")
         #expect(
-            try client.blocking.send(.caller).name == "token:one", "the client does not read the file for each request")
+            try client.blocking.send(.caller).name == "token:one", "the client must not read the file for each request")
         let secondClient = DaemonClient(try daemon.address(), token: AccessToken(file: path))
         #expect(throws: SettingsError.self) { try secondClient.blocking.send(.caller) }
         _ = try directory.file("token", tokens[1])

@@ -37,13 +37,16 @@ struct EndpointTests {
             #expect(removed.source == .unset && removed.changed == true)
             let error = #expect(throws: SettingsError.self) { try client.send(.setting(key, in: names.app)) }
             #expect(error?.code == .notSet && error?.status == 404 && error?.outcome == .notDone)
-            guard case .problem(_, let revision)? = error else { return }
+            guard case .problem(_, let revision)? = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
             #expect(revision == removed.revision)
         }
     }
 
     @Test(
-        "A client merges values into a suite, and replaces, reads, resets and drops the suite",
+        "A client merges values into a suite, reads, replaces and removes its values, and drops the suite",
         arguments: ServedDaemon.Transport.allCases)
     func suiteOperations(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
@@ -74,7 +77,7 @@ struct EndpointTests {
     }
 
     @Test(
-        "A client lists, compares and reads earlier revisions, and reverts to an earlier revision",
+        "A client lists, compares and reads earlier revisions, undoes a commit, and restores an earlier value",
         arguments: ServedDaemon.Transport.allCases)
     func historyOperations(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
@@ -225,7 +228,7 @@ struct EndpointTests {
     }
 
     @Test(
-        "Concurrent async requests lose no change, and async requests return the same results as blocking requests",
+        "Concurrent async requests lose no change, and other async requests return the expected results",
         arguments: ServedDaemon.Transport.allCases)
     func concurrentTasks(transport: ServedDaemon.Transport) async throws {
         let daemon = try ServedDaemon()

@@ -38,7 +38,7 @@ struct ConnectingTests {
         #expect(try await server.client(timeout: .seconds(20)).send(.service).name == "settingsd")
     }
 
-    @Test("A host with a single address gets the whole timeout of the request") func singleAddress() throws {
+    @Test("A request to a host whose only address drops packets fails at its timeout") func singleAddress() throws {
         let fullSocket = try ListeningSocket(.ipv4(0), backlog: 0)
         try #require(fullSocket.fillBacklog())
         let client = DaemonClient(try fullSocket.address(), timeout: .milliseconds(300)).blocking

@@ -118,7 +118,7 @@ struct HostNameTests {
         testCase.check(by: .hostname)
     }
 
-    @Test("Each Punycode label of length six with the letters a, 9, z and - is accepted or refused without a crash")
+    @Test("Each label of xn-- and six of the characters a, 9, z and - is accepted or refused without a crash")
     func shortLabels() {
         let letters = Array("a9z-".utf8)
         var labels: [[UInt8]] = [[]]

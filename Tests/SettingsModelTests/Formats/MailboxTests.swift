@@ -3,8 +3,9 @@ import Testing
 @testable import SettingsModel
 
 struct MailboxTests {
-    /// The format checks the grammar of RFC 5321, but not its limits of length, such as 64 bytes for the local part. An
-    /// elision (`::`) represents at least two groups in RFC 5321, unlike in RFC 4291.
+    /// The format checks the grammar of RFC 5321, but not its limit of 64 bytes for the local part. A domain without
+    /// brackets must be a valid host name, so it must not have the form of an IPv4 address. An elision (`::`)
+    /// represents at least two groups in RFC 5321, unlike in RFC 4291.
     static let cases: [FormatCase] = [
         .good("a plain address", "name@example.com"),
         .good("dots and a plus sign", "first.last+tag@example.com"),

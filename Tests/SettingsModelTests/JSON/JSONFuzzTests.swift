@@ -117,7 +117,7 @@ struct JSONFuzzTests {
                 return broken("the bytes and the text are refused with the same error")
             }
             if text == nil, error.reason != "the bytes are not valid UTF-8" {
-                return broken("bytes that are not UTF-8 are refused with this reason")
+                return broken("bytes that are not UTF-8 are refused with the reason that they are not valid UTF-8")
             }
         }
         return true

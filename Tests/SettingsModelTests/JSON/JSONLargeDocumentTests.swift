@@ -58,7 +58,7 @@ struct JSONLargeDocumentTests {
     struct LongNumber: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let text: String
-        /// Nil if the number does not fit a double or an Int64.
+        /// Nil if the parser refuses the text: an integer outside Int64, or another number too large for a double.
         let value: JSONValue?
 
         init(_ name: String, _ text: String, _ value: JSONValue?) {

@@ -32,7 +32,8 @@ struct JSONNumberParsingTests {
             ("1.7976931348623157e308", 0x7FEF_FFFF_FFFF_FFFF), ("1.7976931348623158e308", 0x7FEF_FFFF_FFFF_FFFF),
             ("-1.7976931348623157E+308", 0xFFEF_FFFF_FFFF_FFFF),
             ("9007199254740992.0", 0x4340_0000_0000_0000),
-            // A number exactly between two doubles is rounded to the even double, and any larger number is rounded up.
+            // A number exactly between two doubles is rounded to the even double, and a slightly larger number is
+            // rounded up.
             ("9007199254740993.0", 0x4340_0000_0000_0000), ("9007199254740995.0", 0x4340_0000_0000_0002),
             ("9007199254740993.00000000000000000000000000001", 0x4340_0000_0000_0001),
             ("9223372036854775807.0", 0x43E0_0000_0000_0000), ("18446744073709551616.0", 0x43F0_0000_0000_0000),
@@ -45,7 +46,7 @@ struct JSONNumberParsingTests {
         #expect(double.bitPattern == bitPattern, "\(double)")
     }
 
-    @Test("Random decimal texts are read as the nearest double, bit by bit")
+    @Test("A random decimal text is read as the nearest double, bit by bit, or refused if that double is infinite")
     func decimalTexts() throws {
         var generator = SeededGenerator(seed: FuzzBudget.firstSeed)
         for _ in 0..<50_000 {

@@ -234,12 +234,12 @@ enum JSONRefusedTokens {
         Refused("UInt64.max + 2", "18446744073709551617", column: 1, "an integer must be between"),
         Refused("Int64.max times ten", "92233720368547758070", column: 1, "an integer must be between"),
         Refused("a multiple of 2⁶⁴", "184467440737095516160", column: 1, "an integer must be between"),
-        Refused("2¹²⁸ + 1", "-340282366920938463463374607431768211457", column: 1, "an integer must be between"),
+        Refused("-(2¹²⁸ + 1)", "-340282366920938463463374607431768211457", column: 1, "an integer must be between"),
         Refused("a hundred digits", String(repeating: "1", count: 100), column: 1, "an integer must be between"),
         Refused("1e400", "1e400", column: 1, "a number must be between"),
         Refused("-1e400", "[0,-1e400]", column: 4, "a number must be between"),
         Refused(
-            "half a unit beyond the largest double", "1.7976931348623159e308", column: 1, "a number must be between"),
+            "nearly a unit beyond the largest double", "1.7976931348623159e308", column: 1, "a number must be between"),
         Refused("400 digits and a fraction", String(repeating: "9", count: 400) + ".0", column: 1, "a number must be"),
         Refused("an exponent beyond Int64", "1e99999999999999999999", column: 1, "a number must be between"),
     ]

@@ -221,8 +221,9 @@ struct BadSchema: Sendable, CustomTestStringConvertible {
     struct Problem: Sendable {
         let pointer: String
         let keyword: String
-        /// A part of the message that only this problem contains.
+        /// A part of the message.
         let part: String
+        /// True if the schema uses a feature that schemas of settings do not support; false if the schema is invalid.
         let isUnsupported: Bool
 
         init(_ pointer: String, _ keyword: String, _ part: String, isUnsupported: Bool = false) {

@@ -97,7 +97,7 @@ struct NormalizationTests {
     }
 
     @Test
-    func `A key is normalized under all schemas for its name`() throws {
+    func `A listed key is normalized under its own schema, and another key under additionalProperties`() throws {
         let schema = try Schema([
             "properties": ["a": ["type": "integer"]], "additionalProperties": ["items": ["type": "integer"]],
         ])

@@ -114,7 +114,7 @@ struct ViolationLengthTests {
         }
     }
 
-    @Test("A message contains a text of 80 bytes, and not a text of 81 bytes")
+    @Test("A violation contains a text of 80 bytes, but not a text of 81 bytes")
     func limit() throws {
         let schema = try KeySchema(["const": 1])
         let short = JSONValue.string(String(repeating: "é", count: 40))

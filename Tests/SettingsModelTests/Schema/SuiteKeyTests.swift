@@ -67,7 +67,7 @@ struct SuiteKeyTests {
         #expect(Array(effective.names).prefix(2) == ["other", "own"])
     }
 
-    @Test("An unlisted key is allowed by all patterns that match it, or as an additional property")
+    @Test("The schema of an unlisted key has all patterns that match its name, otherwise additionalProperties")
     func unlisted() throws {
         let schema = try Self.schema()
         let flag = try #require(schema.key("flag.x"))
@@ -104,7 +104,7 @@ struct SuiteKeyTests {
     }
 
     @Test(
-        "readOnly locks a key, and writeOnly makes it a secret, in its own schema and through $ref and allOf only",
+        "readOnly locks a key, and writeOnly makes it a secret, also behind $ref and allOf, but not behind anyOf or if",
         arguments: [
             (#"{"readOnly": true}"#, true, false),
             (#"{"writeOnly": true}"#, false, true),

@@ -29,7 +29,7 @@ struct SuiteRuleTests {
     }
 
     @Test
-    func `A commit is refused for new violations, but not for violations that existed before`() throws {
+    func `A violation is new only if the suite did not have the violation before the change`() throws {
         let schema = try Self.schemaWithTLS()
         let broken: JSONObject = ["tls": true, "port": 80]
         #expect(schema.newSuiteViolations(before: ["tls": false], after: broken).map(\.key) == ["certificate"])

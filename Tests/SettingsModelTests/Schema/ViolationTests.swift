@@ -68,13 +68,13 @@ struct ViolationTests {
             Violation("uniqueItems", "must not repeat an element (got equal elements at the indexes 1 and 3)", true)),
         Case(
             #"{"contains": {"const": 1}}"#, "[]",
-            Violation("contains", "must contain at least 1 element that the keyword contains describes (got 0)", 1)),
+            Violation("contains", "must contain at least 1 element valid under the keyword contains (got 0)", 1)),
         Case(
             #"{"contains": {"const": 1}, "minContains": 2}"#, "[1]",
-            Violation("minContains", "must contain at least 2 elements that the keyword contains describes (got 1)", 2)),
+            Violation("minContains", "must contain at least 2 elements valid under the keyword contains (got 1)", 2)),
         Case(
             #"{"contains": {"const": 1}, "maxContains": 1}"#, "[1, 1]",
-            Violation("maxContains", "must contain at most 1 element that the keyword contains describes (got 2)", 1)),
+            Violation("maxContains", "must contain at most 1 element valid under the keyword contains (got 2)", 1)),
         Case(
             #"{"items": {"maximum": 1}}"#, "[1, 2]",
             Violation(at: "/1", "maximum", "must be at most 1 (got 2)", 1, was: 2)),

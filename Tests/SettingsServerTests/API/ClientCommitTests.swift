@@ -53,7 +53,7 @@ struct ClientCommitTests {
     }
 
     @Test(
-        "A client has applied a revision if no commit between its reported revision and this revision concerns it",
+        "A client has applied revision N if no commit after its reported revision, up to N, concerns the client",
         arguments: 0..<20)
     func randomHistory(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)

@@ -9,8 +9,8 @@ import Testing
 
 @testable import SettingsWeb
 
-/// Compares the table of clients with a plain list of clients. A client is a program that reports under a name which
-/// revision of a suite it has applied, or could not apply.
+/// Tests of `ClientTable` and `ClientRegistry`. A client is a program that reports under a name which revision of a
+/// suite it has applied, or could not apply. The first test compares the table with a plain list of clients.
 @Suite(.ownThread)
 struct ClientTableTests {
     private struct ModelClient {
@@ -142,7 +142,8 @@ struct ClientTableTests {
                         // A cursor of another epoch counts as no revision. A revision after `published` counts as
                         // `published`.
                         if let applied { clients[index].applied = isOtherEpoch ? nil : min(applied, Self.published) }
-                        // The client may have applied a revision with an earlier report.
+                        // An earlier report may have said that the client has applied the failed revision or a later
+                        // revision. The failure then counts as ended.
                         if let applied = clients[index].applied, let failed = clients[index].failed,
                             applied >= failed
                         {

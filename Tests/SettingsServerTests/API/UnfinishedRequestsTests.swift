@@ -5,7 +5,8 @@ import Testing
 @testable import SettingsWeb
 
 struct UnfinishedRequestsTests {
-    // Requests of two connections that use the same slot one after the other. The generations distinguish them.
+    // Requests of two connections that use the same slot one after the other. The property `generation`, the number of
+    // earlier connections of the slot, distinguishes the two tickets.
     private let first = Ticket(slot: 0, generation: 0, number: 1)
     private let second = Ticket(slot: 0, generation: 1, number: 1)
 

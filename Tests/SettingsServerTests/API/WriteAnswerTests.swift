@@ -38,7 +38,7 @@ struct WriteAnswerTests {
     }
 
     @Test(
-        "A write that does not become durable is refused, and the next write is decided on the published state",
+        "A write that does not become durable is refused and is not visible, and the next write succeeds",
         arguments: [CommitLogError.Outcome.notDone, .unknown])
     func failure(outcome: CommitLogError.Outcome) throws {
         // The next flush fails because the disk is full.

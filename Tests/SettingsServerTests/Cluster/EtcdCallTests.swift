@@ -82,7 +82,7 @@ struct EtcdCallTests {
     }
 
     @Test(
-        "An answer without the expected members is refused",
+        "An answer that lacks expected members, or has a key that is not Base64, is refused",
         arguments: [
             #"{}"#, #"{"header":{"cluster_id":"1"},"succeeded":true}"#,
             #"{"header":{"cluster_id":"1","revision":"9"},"succeeded":true,"responses":[{"response_range":{}},{"response_range":{}}]}"#,

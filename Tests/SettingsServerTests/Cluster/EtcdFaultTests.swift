@@ -88,7 +88,8 @@ struct EtcdFaultTests {
         func check() throws {
             stop()
             try #require(group.wait(timeout: .now() + .seconds(60)) == .success, "a write did not end within 60 s")
-            // When a later write is acknowledged, the outcome of every earlier write is known.
+            // Each flush first finds out whether the earlier commits of its daemon are stored. So after an acknowledged
+            // write, no earlier write of this daemon with the outcome `unknown` can be stored any more.
             for node in nodes { try eventually { try node.write(.set(true), to: "end").problem == nil } }
             let end = try #require(nodes.map(\.store.state.revision).max())
             for node in nodes { try eventually { node.store.state.revision == end } }
@@ -103,7 +104,7 @@ struct EtcdFaultTests {
         }
     }
 
-    @Test("Killed and paused members lose no acknowledged write and restore no refused write")
+    @Test("Killed and paused members of etcd lose no acknowledged write, and store no refused write")
     func members() throws {
         let etcd = try EtcdCluster(members: 3)
         let nodes = try (0..<3).map { _ in
@@ -165,7 +166,7 @@ struct EtcdFaultTests {
         #expect(node.description == direct.description)
     }
 
-    @Test("A slow connection to etcd delays writes and has no other effect")
+    @Test("While a connection to etcd is slow, each acknowledged write and no refused write is stored")
     func delays() throws {
         let etcd = try EtcdCluster()
         let proxy = try TCPProxy(to: etcd.ports[0])
@@ -177,7 +178,7 @@ struct EtcdFaultTests {
         try writers.awaitProgress()
         proxy.set(.delaying(milliseconds: 30))
         // The first of two writes may have begun before the delay. A write over the slow connection takes seconds,
-        // because the other writers often change the log before this write arrives.
+        // because the other writer often changes the log before this write arrives.
         try writers.awaitProgress(writes: 2)
         proxy.set(.passing)
         try writers.awaitProgress()

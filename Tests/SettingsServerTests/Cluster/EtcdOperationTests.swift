@@ -93,6 +93,7 @@ struct EtcdOperationTests {
                 toRequestsWith: ClusterNode.writeRequestText,
                 with: "HTTP/1.1 429 Too Many Requests\r\nContent-Length: \(refusal.utf8.count)\r\n\r\n\(refusal)"))
         #expect(try node.write(.set(1), to: "a").problem == nil)
+        #expect(proxy.replacedAnswers >= 1)
         #expect(try node.value("a") == 1)
     }
 

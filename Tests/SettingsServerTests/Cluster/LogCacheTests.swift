@@ -21,6 +21,7 @@ struct LogCacheTests {
             let check = try #require(try LogCache.check(directory))
             #expect(check.isSound && check.lines == ["this directory contains no copy of the data in etcd yet"])
         }
+        // Before a daemon renames the files of a copy, it logs a warning.
         #expect(messages.all.isEmpty, "\(messages.all)")
     }
 }

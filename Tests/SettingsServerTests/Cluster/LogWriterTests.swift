@@ -8,9 +8,9 @@ import Testing
 
 @testable import SettingsCluster
 
-/// The keys of daemons in etcd outside of the log: claims, parts of large batches, snapshots and their lock. A daemon
-/// whose transactions were overtaken repeatedly puts the key *claim*, so that other daemons let it write the next
-/// batch.
+/// The keys of daemons in etcd outside of the log: claims, parts of large batches, snapshots and their lock. If other
+/// daemons write a batch first (the transaction is *overtaken*) several times, a daemon puts the key *claim*, so that
+/// the other daemons let this daemon write the next batch.
 @Suite(.ownThread)
 struct LogWriterTests {
     private let etcd: EtcdCluster

@@ -19,8 +19,8 @@ import Testing
         return order
     }
 
-    /// The time to wait for each daemon in between is 2.5 times the duration of a transaction, which is 2 ms until
-    /// durations are measured. The daemons `x`, `0` and `ab` have not written yet.
+    /// The time to wait for each daemon in between is 2.5 times the average duration of a transaction in etcd. The
+    /// average is 2 ms until a duration is recorded. The daemons `x`, `0` and `ab` have not written yet.
     @Test(
         arguments: [
             ("a", [], 0), ("a", ["a"], 0), ("a", ["b"], 0), ("b", ["b", "a"], 0), ("a", ["b", "a"], 5),

@@ -31,7 +31,8 @@ struct ConfigurationSourcesTests {
 
     @Test("Each option can be set by its variable") func everyOption() throws {
         let defaults = Configuration()
-        // `sourcedDocument` has the value and the source of each option. An empty variable stands for the value null.
+        // `sourcedDocument` has the value and the source of each option. If the default of an option is null, an empty
+        // variable sets the option to null.
         for option in Option.all {
             let value = try #require(defaults.sourcedDocument[option.name]?["value"])
             let list = value.array?.compactMap(\.string).joined(separator: ",")

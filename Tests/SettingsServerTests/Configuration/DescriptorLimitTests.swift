@@ -34,8 +34,8 @@ struct DescriptorLimitTests {
         #expect(configuration.lowerLimits(toFit: files).count == messageCount)
         #expect(configuration.transport.connections == expectedConnections)
         #expect(configuration.watchers.total == expectedWatchers)
-        // One address must not be able to use all remaining connections. The default of `connectionsPerAddress` is
-        // 19,000.
+        // If the limit of connections is lowered, one address must not be able to use all connections that remain. The
+        // default of `connectionsPerAddress` is 19,000.
         let lowered = expectedConnections < connections ? expectedConnections - expectedConnections / 20 : .max
         #expect(configuration.transport.connectionsPerAddress == min(19_000, lowered))
         #expect(configuration.transport.connections + configuration.transport.refusedConnections <= files)

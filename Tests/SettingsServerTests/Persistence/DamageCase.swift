@@ -23,7 +23,8 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
     var start: Start
     /// `torn`: the newest journal ends with incomplete lines, which a start removes.
     var check: DirectoryCheck.Verdict
-    /// The last revision that `repair` keeps; nil if nothing needs repair.
+    /// The last revision that `repair` keeps; nil if `repair` has nothing to do, because the daemon starts without a
+    /// repair, or if `repair` refuses the directory of a newer version.
     var keptRevision: Int64?
     /// Damages the directory.
     var edit: @Sendable (DataFolder) throws -> Void

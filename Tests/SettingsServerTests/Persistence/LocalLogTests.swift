@@ -24,7 +24,7 @@ struct LocalLogTests {
         LogHarness.Setup(durability: durability, journalBytes: 1 << 30)
     }
 
-    @Test("On a full disk, writes are refused as not done and the log names the cause; with space, writes succeed")
+    @Test("On a full disk, writes have the outcome notDone and the log names the cause; with space, writes succeed")
     func full() throws {
         let harness = try harness(setupWithLargeJournal())
         try harness.writeBatch()

@@ -211,9 +211,9 @@ struct SimulatedStorage: Sendable {
         }
     }
 
-    /// Applies a random part of a write: either loses all of its sectors, or each sector with a probability of a
-    /// quarter. The file may get its new length although data is missing. A lost sector keeps its older content, and
-    /// loses later writes, too.
+    /// Applies a random part of a change. Applies a truncation with a probability of a half. Loses all sectors of a
+    /// write with a probability of a half; otherwise loses each sector with a probability of a quarter. The file may
+    /// get its new length although data is missing. A lost sector keeps its older content, and loses later writes, too.
     private static func applySome(
         _ change: Change, to content: inout [UInt8], _ lostSectors: inout Set<Int>, _ random: inout SeededGenerator
     ) {

@@ -79,7 +79,7 @@ struct CommandsOfRootTests {
         #expect(try files.contentsOfDirectory(atPath: home) == ["tokens.json"])
     }
 
-    @Test("`token` as root does not follow a link of the directory's owner") func links() throws {
+    @Test("`token` as root does not use a link of the directory's owner to a file of root") func links() throws {
         let secret = directory.path + "/root.json"
         func create(_ name: String, _ file: String) throws -> ChildProcess.End {
             try ChildProcess.run(

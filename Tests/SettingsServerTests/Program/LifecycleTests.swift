@@ -145,7 +145,8 @@ struct LifecycleTests {
         let file = try directory.file("c.json", #"{"access":{"users":{\#(users)}}}"#)
         let process = try ChildProcess(
             ["--config", file, "--listen", "127.0.0.1:0", "--data", directory.path + "/data"])
-        // The first statements of the program ignore USR1. `SigIgn` is the set of the ignored signals in `/proc`.
+        // The program first blocks HUP and then ignores USR1, so HUP does not end the process from then on. `SigIgn` is
+        // the set of the ignored signals in `/proc`.
         try eventually { try process.has(SIGUSR1, in: "SigIgn") }
         process.signal(SIGHUP)
         _ = try process.line(containing: "configuration was reloaded")

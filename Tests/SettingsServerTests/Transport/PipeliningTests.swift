@@ -96,7 +96,8 @@ struct PipeliningTests {
         let slowClients = try (0..<100).map { _ in try server.connect() }
         let shortClient = try server.connect()
         let gate = server.blockLoop()
-        // All requests have arrived when the loop reads the connections.
+        // All requests have arrived when the loop reads the connections. The cookie makes each slow request longer
+        // than 1,024 bytes, because the loop never postpones a single shorter request.
         for client in slowClients { try client.send(get("/slow", "Cookie: \(String(repeating: "a", count: 2000))")) }
         try shortClient.send(get("/short"))
         gate.signal()

@@ -113,7 +113,8 @@ struct UnixConnectionTests {
 
     @Test
     func `A connection that closes while its body waits for memory is released with its descriptor`() throws {
-        // All bodies together may take an eighth of the capacity of the budget: 3.6 MB, enough for one body of 2 MB.
+        // All bodies together may take an eighth of `MemoryBudget.capacity`, which is 7/8 of the limit. The eighth is
+        // about 3.67 MB, enough for one body of 2 MB.
         // The clock stands still, so the server refuses no upload as too slow.
         let server = try TestServer(
             at: .unix(path: directory.path + "/full"), budget: MemoryBudget(limit: 32 << 20), clock: ManualClock().clock
