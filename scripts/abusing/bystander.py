@@ -19,7 +19,7 @@ SUITE = "bystander"
 READ_INTERVAL, WRITE_INTERVAL, LARGE_WRITE_INTERVAL = 0.003, 0.02, 0.2
 # The daemon parses a body of this size on its parsing thread, not on an event loop.
 LARGE_TEXT = "x" * 70_000
-# One of this number of requests is sent on a new connection.
+# If the bystander opens connections, one of this number of requests is sent on a new connection.
 REQUESTS_PER_NEW_CONNECTION = 20
 TIMEOUT_SECONDS = 60
 
@@ -67,7 +67,8 @@ def workloads(writes_large: bool) -> list[Workload]:
 
 
 class Bystander:
-    """Runs a process for each workload. The statistics begin when each process has received its first answer."""
+    """Runs a process for each workload. The statistics of a process begin after its first answer. The start of the `with`
+    block waits for the first answer of each process."""
 
     def __init__(self, port: int, writes_large: bool, opens_connections: bool) -> None:
         self._workloads = workloads(writes_large)

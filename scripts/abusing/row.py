@@ -31,8 +31,8 @@ class Abuse:
     """The definition of a row. `load` stores the data. `roles` is called after `load`, because the requests of a role may
     contain the current cursor. The daemon gets the `options`, and a limit of `open_files`.
 
-    `seconds` is the minimum duration after which the abuse has an effect. With `writes_large`, the bystander (the well-behaved
-    client) also sends large writes. `opens_connections` is false if the abuse takes all connections, so that the bystander can
+    `seconds` is the minimum duration of the abuse, because a shorter abuse has no effect. With `writes_large`, the bystander (the
+    well-behaved client) also sends large writes. `opens_connections` is false if the abuse takes all connections, so that the bystander can
     open none.
     """
 

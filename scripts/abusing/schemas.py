@@ -112,7 +112,7 @@ def schema_onto_keys(scale: Scale) -> Abuse:
 
 
 def schema_conflicts(scale: Scale) -> Abuse:
-    """Schemas that none of 100,000 stored values satisfies: PUT without and with ?onConflict=keep, and DELETE"""
+    """A schema that none of 100,000 stored values satisfies: PUT without and with ?onConflict=keep, GET of the suite, DELETE"""
     schema = compact({"type": "object", "additionalProperties": {"type": "string", "pattern": HARD_PATTERN}})
     path = f"{suite(SUITE)}/schema"
     requests = [render("PUT", path, schema), render("PUT", f"{path}?onConflict=keep", schema),

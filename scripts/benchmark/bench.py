@@ -31,7 +31,8 @@ class Bench:
         return self.folder / f"{next(self._names):03d}-{name}"
 
     def settingsd(self, durability=ALWAYS, options=None, data=None):
-        self.setups["settingsd"] = "settingsd: release build, default options except the durability in the row"
+        self.setups["settingsd"] = ("settingsd: release build, default options except the durability in the row and the options that "
+                                    "single benchmarks set")
         return Settingsd(self.program, data or self.path("settingsd"), durability, options)
 
     def protected(self, durability=ALWAYS):

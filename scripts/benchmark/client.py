@@ -1,7 +1,8 @@
 """Benchmarks of the Swift client: the time and the memory that the client takes in a program.
 
-Each function yields rows of the table of scripts/bench: `compared` makes a row with the ratio to another server, `absolute` a
-row with a figure of the daemon alone. `Required` is the limit for the ratio or for the figure.
+Each function yields rows of the table of scripts/bench: `compared` makes a row with the ratio to the same exchange without the
+client, `absolute` a row with a figure of the client alone. `Required` is the limit for the ratio or for the figure. `reads` makes
+its rows without these functions, because each row has several figures.
 """
 
 import json

@@ -22,7 +22,7 @@ class ProgramsMissing(Exception):
 
 
 def install_missing():
-    """Installs the missing programs. If the user is not root, raises ProgramsMissing with the command for the installation."""
+    """Installs the missing programs. Raises ProgramsMissing if there is no apt-get, if the user is not root, or if apt-get fails."""
     packages = sorted({package for program, package in PACKAGES.items() if shutil.which(program) is None})
     if not packages:
         return

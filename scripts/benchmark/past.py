@@ -26,8 +26,8 @@ HISTORY = {"history": {"days": 90}}
 def past(bench):
     """1,000,000 commits of 200 bytes with history.days 90: memory, start, reads at early revisions
 
-    The memory and the start are differences to a daemon with the same settings and only 1,000 commits. The commits are
-    written once, not in each round.
+    The memory and the start are differences to a daemon with the same keys, only 1,000 commits, and no history.days. The
+    commits are written once, not in each round.
     """
     # With its quotation marks, the JSON of a value has VALUE_BYTES bytes.
     puts = [render("PUT", f"/v1/suites/app/keys/key:{key:04d}", f"{version}".rjust(VALUE_BYTES - 2, "x"))

@@ -83,8 +83,8 @@ class Pauses:
 
 
 def _client(port, requests, pipe):
-    """Runs in a client process. Sends an empty list on the pipe after the first answer, and requests until a message arrives
-    on the pipe. Then sends the list of the send time and the latency of each request, or the text of an error."""
+    """Runs in a client process. Sends requests to the daemon until a message arrives on the pipe. Sends on the pipe: an empty
+    list after the first answer; at the end, the send time and the latency of each request as a list, or the text of an error."""
     gc.disable()  # A garbage collection would increase the measured latency.
     timings = []
     try:

@@ -13,7 +13,7 @@ BARE_LOOP = pathlib.Path(__file__).with_name("bare_loop.c")
 
 
 class Nginx(Service):
-    """nginx, which serves `files` (a map of names to bytes) over keep-alive connections. By default, it writes no log."""
+    """nginx, which serves `files` (a map of names to bytes) over keep-alive connections. By default, it writes no access log."""
 
     SETUP = ("nginx: worker_processes auto, access_log off, sendfile, tcp_nopush, tcp_nodelay, open_file_cache, "
              "unlimited keep-alive")

@@ -1,7 +1,7 @@
 """Benchmarks of reads: a small setting, a whole suite, the evaluation of a flag.
 
-Each function yields rows of the table of scripts/bench: `compared` makes a row with the ratio to another server, `absolute` a
-row with a figure of the daemon alone. `Required` is the limit for the ratio or for the figure.
+Each function yields rows of the table of scripts/bench: `compared_loads` makes a row with the ratio to another server or, for
+`evaluation`, to another request of the daemon. `Required` is the limit for the ratio.
 "Protected" servers check a token and write logs.
 """
 

@@ -41,7 +41,7 @@ def memory(bench):
 
 
 def rewrites(bench):
-    """1,000,000 PUTs of the same 100,000 settings: resident memory before and after them"""
+    """2,000,000 PUTs of the same 100,000 settings: resident memory after the first million and after the second million"""
     file = Writes(bench).file(our_put)
     with bench.settingsd(INTERVAL) as daemon, Connection(daemon.port) as connection:
         def resident_after_rewrites():

@@ -65,7 +65,7 @@ def our_transaction(number, value, fields=()):
 
 
 def put(bench):
-    """PUTs of distinct keys with 64 clients and with one client, for each durability; transactions compared with a PUT"""
+    """PUTs of distinct keys with 64 clients and with one client, with durability always and interval; transactions compared with a PUT"""
     writes = Writes(bench)
     with (bench.settingsd(ALWAYS) as daemon, bench.settingsd(INTERVAL) as interval, bench.peer(Etcd) as etcd,
           bench.peer(Redis, "always") as redis, bench.peer(Redis, "everysec") as redis_everysec,

@@ -70,7 +70,8 @@ class DeadlineTest:
                     self.create(connection, actions)
                     self.confirm_some(connection, actions)
             except (ConnectionError, TimeoutError) as error:
-                # The kill causes errors, but not an answer with an unexpected status.
+                # The kill causes errors, but not an answer with an unexpected status, for which `Connection.request` raises an
+                # error with the word "answered".
                 if "answered" in str(error):
                     raise
             finally:

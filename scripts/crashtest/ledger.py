@@ -68,14 +68,14 @@ class Ledger:
         return revision
 
     def record_commit(self, revision, min_revision, cursor):
-        """Checks that the revision of an acknowledged commit is unique and higher than all earlier revisions. It must be at
+        """Checks that the revision of an acknowledged commit is unique, higher than `min_revision` (see `read_cursor`), and at
         most `cursor`, the revision in the cursor of the answer."""
         if revision <= min_revision:
             raise Broken(f"a commit got revision {revision}, but a client received revision {min_revision} before the request")
         if revision > cursor:
             raise Broken(f"an answer acknowledges revision {revision}, but its cursor has revision {cursor}")
         if revision in self.commits:
-            raise Broken(f"two commits of epoch {self.epoch} have revision {revision}")
+            raise Broken(f"two commits have revision {revision}; the later commit is in epoch {self.epoch}")
         self.commits.add(revision)
         self.acknowledged += 1
         self.highest = max(self.highest, revision)

@@ -2,7 +2,8 @@
 
 from .usage import choices
 
-# Arguments with these names are paths, which a shell can complete. Other arguments have no completion.
+# Arguments with these names are paths, which a shell can complete. Arguments with alternatives (see `choices`) are completed to the
+# alternatives. All other arguments have no completion.
 FOLDER, FILE = "DIR", "FILE"
 
 

@@ -3,7 +3,7 @@
 
 import re
 
-# A line of a template that a list of options or commands replaces, such as @OPTIONS@.
+# A line of a template that generated text replaces, such as @OPTIONS@ or @SYNOPSIS@.
 MACROS = re.compile(r"^@(\w+)@$", re.MULTILINE)
 CODE = re.compile(r"`([^`]*)`")
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")

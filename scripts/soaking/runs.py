@@ -37,7 +37,7 @@ class DaemonRuns:
         self.samples: list[list[Sample]] = []
 
     def start(self) -> float:
-        """Starts the daemon. Returns the seconds of the start."""
+        """Starts the daemon. Returns the seconds from the launch until the daemon is ready."""
         seconds = self._daemon.start()
         self._start_time = time.monotonic()
         self.samples.append([])
@@ -50,6 +50,7 @@ class DaemonRuns:
         self._daemon.kill()
 
     def stop(self) -> int:
+        """Sends SIGTERM to the daemon, and waits for its end. Returns the exit code."""
         self._mark_ended()
         return self._daemon.stop()
 
