@@ -1,5 +1,5 @@
-"""The flows of changes with a deadline: reverts that a person confirms, and scheduled writes. `trial` has the daemon and
-its API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample suite."""
+"""The flows of changes with a deadline: changes that the daemon reverts unless a person keeps them, and scheduled writes. `trial`
+has the daemon and its API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample suite."""
 
 from browsing.api import API
 from browsing.axe import axe_text, inspect

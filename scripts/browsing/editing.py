@@ -177,6 +177,7 @@ def _edit_same_setting(trial, person, other):
     person.commit()
     equal("the value of this person", trial.api.value(suite, "player.volume"), 0.3)
     # The page learns of this conflict only by the commit, because its stream is blocked.
+    # The restart of the daemon ends the open stream, and the browser blocks the next stream.
     person.fill("Value", "0.6", EDITOR)
     person.sees("1 edit", "#tray")
     person.call("Network.setBlockedURLs", urls=["*observe*"])

@@ -110,7 +110,8 @@ def unreachable(trial, person):
 
 
 def refused_undo(trial, person):
-    """The reason why an undo or a restore is refused is shown at the commit, in view, and without request parameters."""
+    """The reason why an undo is refused is shown at the commit, in view, and without request parameters. The reason why a restore
+    is refused is shown at the form."""
     suite = "refused"
     schema = lambda rules: {"type": "object", "additionalProperties": False, "properties": {"n": {"type": "integer", **rules}}}
     trial.api.send("PUT", f"suites/{suite}/schema", schema({}))

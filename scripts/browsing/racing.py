@@ -132,6 +132,7 @@ def two_schemas(trial, person):
     person.until("[...document.querySelectorAll('button')].find(each => each.textContent === 'Apply schema…').disabled", "a conflict cannot be applied")
     person.click("Keep my text", "button", ".conflict")
     # The stream is blocked, so that the page learns of the next schema only when it applies its own.
+    # The restart of the daemon ends the open stream, and the browser blocks the next stream.
     person.call("Network.setBlockedURLs", urls=["*observe*"])
     trial.restart()
     put_schema("newer")

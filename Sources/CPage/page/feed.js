@@ -12,7 +12,8 @@ const maxNewer = 1000;
 const hour = 3_600_000;
 const spans = { hour, day: 24 * hour, week: 168 * hour };
 
-// Merges the histories of all suites by revision. A suite is read only when its next commit can be the newest commit.
+// Merges the histories of all suites by revision. If the next commit can be in a suite without commits in memory, reads this suite
+// and the next suites of this kind in the order of `bound`, at most `maxParallel` together.
 export class Feed {
   // A suite has the `commits` that were read but not returned, the maximum revision `bound` of its next commit, and the
   // parameter `before` of its next request. `newest` is a revision, and `since` a time in ms.
@@ -111,7 +112,8 @@ export function feedView(app, route) {
     },
   });
 
-  // Counts a new commit, unless the filters exclude it. A commit of a schema has no changes, and counts.
+  // Counts a new commit, unless the filters exclude it. A commit without changes, such as a commit of a schema, and a `reset`
+  // count. The event `state` is the state at the beginning of the stream, and no commit.
   function countNewCommit(event, { revision, changes = [] }) {
     const isExcluded = changes.length > 0 && !changes.some(change =>
       (!caller() || change.by === caller()) && isWanted(change));

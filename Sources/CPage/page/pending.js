@@ -50,7 +50,7 @@ export const hasEnded = ({ code }) => ["pending_ended", "unknown_pending"].inclu
 
 // The description `about` of an action, and the buttons that end the action if the caller may end it. If the action has
 // ended already, the reason replaces both. `label` is the name of the action for screen readers, if a view has several
-// actions. `onEnd` gets the changes of the settings.
+// actions. `onEnd` gets the changes of the settings; an empty list if the request failed.
 export function decisionButtons(app, action, { about, label, onEnd }) {
   const failure = errorLine("p.error");
   const requestKey = newRequestKey();

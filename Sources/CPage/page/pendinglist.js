@@ -27,6 +27,8 @@ function row(app, action, onEnd) {
   return el("li", decisionButtons(app, action, { about, label, onEnd }));
 }
 
+// Returns the element of the list, and a function that shows actions. `onEnd` is called after each request to end an
+// action, also if the request failed.
 export function pendingList(app, onEnd) {
   const list = el("ul.changes"), rest = el("p.faint"), rows = new Map();
   const element = el("section.card", { hidden: true }, el("h2", texts.pending.title), list, rest);

@@ -16,7 +16,7 @@ function changesText(edits) {
 
 const maxEdits = 200;
 
-// Shows all edits with their old and new values, and commits them with a note.
+// Shows the first `maxEdits` edits with their old and new values, and commits the edits of `tray.nextEdits` with a note.
 export function openReview(app) {
   const { tray } = app;
   if (!tray.size || document.querySelector("dialog.review")) return;

@@ -26,13 +26,13 @@ export function typesOf(schema) {
 // Matches the `pattern` of a schema for colours with six digits, such as ^#[0-9a-f]{6}$.
 const colour = /^\^#\[[0-9a-fA-F-]{3,9}\](\{6\}|\{6,6\})\$$/;
 
-// The kind of editor for a schema. If the schema has neither a type nor rules, the value decides.
+// The kind of editor for a schema. If the schema has neither a type nor a keyword such as `anyOf`, the value decides.
 export function kindOf(schema, value) {
   if (schema.enum) return "choice";
   if ("const" in schema) return "choice";
   const known = typesOf(schema).filter(type => type !== "null");
   let type = known.length === 1 ? known[0] : null;
-  if (!type && known.length === 0 && !hasRules(schema) && value !== undefined && value !== null) type = typeOf(value);
+  if (!type && known.length === 0 && !combinesSchemas(schema) && value !== undefined && value !== null) type = typeOf(value);
   switch (type) {
     case "boolean": return "switch";
     case "integer": case "number": return "number";
@@ -80,7 +80,7 @@ function matches(pattern, text) {
   }
 }
 
-const hasRules = schema => ["anyOf", "oneOf", "allOf", "not", "if"].some(name => name in schema);
+const combinesSchemas = schema => ["anyOf", "oneOf", "allOf", "not", "if"].some(name => name in schema);
 
 // The rules of a schema as short phrases.
 function rules(schema) {
@@ -98,7 +98,7 @@ function rules(schema) {
 export function summary(schema) {
   const { text, list, or, seeSchema, anyValue } = texts.rules;
   const names = typesOf(schema).map(type => type === "string" ? text : type === "array" ? list : type);
-  return [names.join(or) || (hasRules(schema) ? seeSchema : anyValue), ...rules(schema)].join(" · ");
+  return [names.join(or) || (combinesSchemas(schema) ? seeSchema : anyValue), ...rules(schema)].join(" · ");
 }
 
 // The first value of a key or a member that had no value.

@@ -77,7 +77,7 @@ export function searchView(app, route) {
         const { body } = await get(suitePath(suite, "keys"), { limit: pageOfKeys, after });
         const settings = body.keys.map(searchable);
         matches = matches.concat(settings.filter(isMatch)).slice(0, maxResults + 1);
-        all = keptKeys + all.length + settings.length > maxKept ? null : all?.concat(settings);
+        if (all) all = keptKeys + all.length + settings.length > maxKept ? null : all.concat(settings);
         after = body.next;
       } while (after !== undefined);
     } catch (error) {

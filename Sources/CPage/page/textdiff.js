@@ -79,7 +79,8 @@ export function changedLines(before, after) {
       if (isNear[index - 1] && isNear.indexOf(true, index) > 0) lines.push(el("span.line.faint", "⋯\n"));
       continue;
     }
-    // Removed lines come before the lines that replace them, and each pair has its words marked.
+    // Removed lines come before the lines that replace them. If their numbers are equal, the lines form pairs, in which the words
+    // that differ are marked.
     let end = index;
     while (all[end]?.[0] !== "span" && end < all.length) end += 1;
     const [removed, added] = ["del", "ins"].map(side =>
