@@ -87,7 +87,7 @@ struct ClientTests {
 
                 """)
         // A write that changes nothing waits for the present state. The daemon stores the request key of this write in
-        // commit 3.
+        // commit 3. Commit 3 changes no setting, so a client that has applied revision 2 has also applied revision 3.
         let repeated = try shell.run("settings set app theme=dark --wait-for 100 --timeout 0")
         #expect(repeated.code == 8)
         #expect(

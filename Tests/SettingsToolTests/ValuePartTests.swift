@@ -50,7 +50,7 @@ struct ValuePartTests {
             window: (unset) → {"width":5,"a.b":6}
             $ settings set app 'window[10]=+1'
             window: {"width":5,"a.b":6} → {"width":5,"a.b":6,"10":"+1"}
-            ! settings: window[10] is stored as the text '+1', because the stored value is not a number
+            ! settings: window[10] is stored as the text '+1', because no number is stored
             """#)
     }
 

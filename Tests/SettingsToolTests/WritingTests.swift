@@ -80,7 +80,7 @@ struct WritingTests {
             #"""
             $ settings set free phone +4930123
             phone: (unset) → "+4930123"
-            ! settings: phone is stored as the text '+4930123', because the stored value is not a number
+            ! settings: phone is stored as the text '+4930123', because no number is stored
             $ settings set free count 1 --quiet; settings set free count +2
             count: 1 → 3
             """#)
@@ -195,7 +195,7 @@ struct WritingTests {
             list: [1] → [1,{"a":2}]
             $ settings set open count +1
             count: (unset) → "+1"
-            ! settings: count is stored as the text '+1', because the stored value is not a number
+            ! settings: count is stored as the text '+1', because no number is stored
             """#)
     }
 

@@ -9,9 +9,10 @@ enum ClientCommands {
         name: "clients", forms: [[.suite]],
         summary: "List the programs that report which state of a suite they have applied.",
         details: """
-            A client is current, behind (it has not applied a commit), failed (it could not apply a commit), or gone (the daemon
-            has not seen it for the time of the option clients.forgetSeconds). A program reports with the parameters client=NAME
-            and applied=CURSOR of the requests with which it watches a suite; see docs/guides/roll-out.md.
+            A client is current, behind (it lacks a commit, or has reported no state), failed (it could not apply a
+            state), or gone (the daemon has not seen it for the time of the option clients.forgetSeconds). A program
+            reports with the parameters client=NAME and applied=CURSOR of the requests with which it watches a suite;
+            see docs/guides/roll-out.md.
             """,
         options: ListOutput.options, exclusive: ListOutput.exclusive,
         examples: ["settings clients app", "settings clients app --format tsv --header"]

@@ -159,7 +159,7 @@ struct OperationReader {
             // Without a schema, the present value shows whether the value is a list or a text.
             let isText = reader.acceptsAnyType ? present?.string != nil : reader.acceptsTexts
             if isText, arguments.has("append") { return .change(.concat(word)) }
-            // The schema of element 0 is the schema of every element.
+            // `schema(at:)` returns the schema in `items` for each index, so 0 stands for any element.
             let elements = ValueReader(path.description, ValueReader.schema(at: ["0"], in: schema))
             let typed = try typedValue(word)
             let element = try typed ?? elements.read(word)
@@ -174,7 +174,7 @@ struct OperationReader {
         if word.hasPrefix("+"), !reader.acceptsTexts, let amount {
             let presentIsNumber = present.map { ["integer", "number"].contains($0.typeName) } ?? false
             if !reader.acceptsAnyType || presentIsNumber { return .change(.add(amount)) }
-            Terminal.warn("\(path) is stored as the text '\(word)', because the stored value is not a number")
+            Terminal.warn("\(path) is stored as the text '\(word)', because no number is stored")
         }
         return .set(try reader.read(word))
     }

@@ -153,6 +153,7 @@ enum TransferCommands {
                     return try SplitCommit(suite: suite, operations: changes, client: client)
                         .commitAndPrint(options, from: present.revision, arguments)
                 } catch let conflict as SuiteConflict {
+                    // With --replace, `operations` depends on the state `stored`, which the suite no longer has.
                     guard stored == nil else { throw conflict }
                 }
             }
@@ -165,8 +166,10 @@ extension SplitCommit {
     /// Makes one commit, or several commits if the daemon does not accept all operations in one commit, and prints the
     /// changes.
     ///
-    /// - Parameter finalStep: a step after the commits. The step gets the revision of the suite, and returns a line to
-    ///   print. With this step, the method does not first try to make one commit.
+    /// - Parameters:
+    ///   - start: the revision that the suite must have before the first commit; nil for any revision.
+    ///   - finalStep: a step after the commits. The step gets the revision of the suite, and returns a line to print.
+    ///     With this step, the method does not first try to make one commit.
     func commitAndPrint(
         _ options: WriteOptions, from start: Revision?, _ arguments: Arguments,
         finalStep: ((Revision) throws -> String)? = nil

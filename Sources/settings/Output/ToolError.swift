@@ -22,7 +22,7 @@ enum ExitCode: Int32, CaseIterable {
         case .failed: "failed for another reason"
         case .differs: "diff, plan, schema diff, schema apply --dry-run or render --diff found differences"
         case .notSet: "the setting has no value"
-        case .unknown: "the suite, the key, the revision or the pending action does not exist"
+        case .unknown: "the suite, the schema, the key, the revision or the pending action does not exist"
         case .refused: "the daemon refused the change"
         case .unauthorized: "a credential is missing, or lacks a right"
         case .unreachable: "no daemon answered, or the daemon takes no writes now"

@@ -10,7 +10,8 @@ struct WriteReport {
     let pending: PendingDescription?
     /// The cursor of the state after the write.
     let cursor: Cursor
-    /// The suites that changed. After a write of one setting, the suite of the setting, even if nothing changed.
+    /// The suites with changed settings. After a write of one setting, the suite of the setting, even if nothing
+    /// changed.
     let suites: [SuiteName]
 
     init(_ summary: Answer<WriteSummary>) {
