@@ -109,7 +109,7 @@ final class Acceptor: @unchecked Sendable {
                 if let accepted = addUserName(to: accepted, user, for: loops[loopIndex]) {
                     socketsByLoop[loopIndex].append(accepted)
                 }
-            // No client waits for a connection.
+            // No connection waits to be accepted.
             case .nothing: break collecting
             // The client has closed the connection before it was accepted.
             case .aborted: continue

@@ -340,7 +340,7 @@ extension Connection {
         }
     }
 
-    /// Sets the time at which the loop calls the handler's `alarm` for an incomplete answer, which then may end a wait.
+    /// Sets the time at which the loop calls the handler's `alarm` for an incomplete answer, for example to end a wait.
     func setAlarm(_ ticket: Ticket, at time: UInt64, _ context: LoopContext) {
         guard let position = position(ticket, context), !pendingAnswers[position].isComplete else { return }
         pendingAnswers[position].alarm = time

@@ -3,8 +3,8 @@ internal import Platform
 
 /// The body of a streamed answer, which the handler provides in pieces.
 ///
-/// The stream keeps the pieces until the connection sends them, and frames them as HTTP chunks. A peer is lagging if it
-/// reads slowly and too many bytes wait. Owned by the event loop.
+/// The stream keeps the pieces until the connection sends them. In HTTP/1.1, the stream frames the pieces as chunks. A
+/// peer is lagging if it reads slowly and too many bytes wait. Owned by the event loop.
 final class AnswerStream {
     /// Whether the handler has requested a call of its method `drained`. The event loop makes the call after it has
     /// sent all bytes of the stream.

@@ -44,7 +44,8 @@ package final class LoopContext {
     var currentFormat: AnswerFormat?
     /// Sends small answers of many connections. Empty between uses, and stored here so that its memory is reused.
     var parallelSend = ParallelSend()
-    /// The clients of the connections that have closed in this iteration. The loop still counts these connections.
+    /// The clients of the connections that have closed in this iteration. The loop counts these connections until the
+    /// end of the iteration.
     var closedClients: [ClientCounts.Client] = []
     // The following queues contain identifiers instead of references, so that a closed connection and its descriptor
     // are released at once. The loop ignores the identifier of a closed connection.

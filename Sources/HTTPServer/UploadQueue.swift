@@ -32,8 +32,8 @@ final class UploadQueue: Sendable {
         /// True if the first body of the queue waits because the memory budget is exhausted.
         var awaitsBudget = false
 
-        /// Returns the next body to admit with its client (`caller`). Returns nil if no body waits, or if every client
-        /// with a waiting body has used up its half of the share.
+        /// Returns the next body to admit with its client (`caller`). Returns nil if no body waits, or if the first
+        /// body of every client would exceed the client's half of the share.
         func nextBody(within share: Int) -> (caller: ClientKey, element: WaitingBody)? {
             // A body that is larger than the share is admitted with a reservation of the whole share.
             waiting.first { allows(min($1.bytes, share), from: $0, within: share) }

@@ -213,7 +213,7 @@ struct Authority {
     var port: Range<Int>?
 
     /// Returns nil unless the bytes in the range are `host` or `host:port`. Returns nil for an empty range, too, so the
-    /// caller must handle an empty field `Host` itself.
+    /// calling code must handle an empty field `Host`.
     ///
     /// Accepts the hosts of RFC 3986 except percent-encoded hosts, which no client uses. Refuses a user name.
     init?(_ bytes: Span<UInt8>, _ range: Range<Int>) {

@@ -30,7 +30,8 @@ extension APIHandler {
         return admit(head, bytes, body, forwarded)
     }
 
-    /// Serves a request if its caller has the rights that the request needs.
+    /// Answers a request for a file of the web page. Serves any other request if its caller has the right that the
+    /// method and the path require. Both kinds of requests count for the rate limit.
     private func admit(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {

@@ -11,7 +11,7 @@ package struct Policies: Sendable {
     package var logging = RequestLogging()
     /// True if the daemon serves the web page for viewing and editing settings.
     package var servesWebPage = true
-    /// The maximum request rate of a caller; nil for no limit.
+    /// The maximum request rate of a client (a caller, a Unix user or an address); nil for no limit.
     package var rate: RequestRate?
 
     package init() {}

@@ -23,7 +23,7 @@ package struct Service: Sendable {
     let started: Timestamp
     let clock: @Sendable () -> Timestamp
     package let accessLog: LineWriter
-    /// Counts and limits the requests that wait for a commit.
+    /// Counts and limits the requests that wait: for changes, for a revision, or until clients have applied a state.
     package let watchers: WatcherCount
     /// The clients that report which states of suites they have applied.
     package let clients: ClientRegistry

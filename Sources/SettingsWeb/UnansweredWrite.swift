@@ -102,9 +102,9 @@ extension WriteResult {
 }
 
 extension Response {
-    /// Renders the answer to a successful write. The body is a setting that did not change in this write (`setting`),
-    /// the setting after the only change of the commit (`change`), or a list of changes (`summary`). `shown` leaves out
-    /// the keys and the values that the caller may not read.
+    /// Renders the answer to a successful write. The body is the setting for a dry run, for a write that changes
+    /// nothing or for a repeated request (`setting`), the setting after the only change of the commit (`change`), or a
+    /// list of changes (`summary`). `shown` leaves out the keys and the values that the caller may not read.
     fileprivate init(
         _ answer: WriteAnswer, with options: UnansweredWrite.AnswerOptions, on state: @autoclosure () -> State
     ) {

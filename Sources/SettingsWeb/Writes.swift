@@ -105,8 +105,8 @@ extension APIHandler {
             do throws(Problem) {
                 let request = try makeRequest()
                 let cost = store.state.cost(of: request, within: WriteRequest.maximumCost)
-                // A prepared write always counts as costly. While the daemon stops, the store refuses costly writes, so
-                // that the daemon can stop soon.
+                // A prepared write always counts as costly. Its estimate exceeds the threshold, because the store of a
+                // stopping daemon refuses only writes above the threshold, so that the daemon can stop soon.
                 let time = max(request.estimatedTime(cost, isValidationCostly: false), PendingWrite.costlyThreshold + 1)
                 mailbox.run { $0.enqueuePrepared(request, id, reservation, estimatedTime: time) }
             } catch {

@@ -16,8 +16,8 @@ struct ClientComparison {
 
     private let state: State
     private let suite: Suite
-    /// The commits of the suite after the lowest applied revision of the clients, without the applied revisions after
-    /// which the history lacks a commit of the suite.
+    /// The commits of the suite after the lowest applied revision of the clients. Applied revisions after which the
+    /// history lacks a commit of the suite do not count.
     private let commits: [RetainedCommit]
     /// Counts the cost of the comparisons, up to a limit of a second.
     private var meter = CostMeter(within: Cost(microseconds: 1_000_000))
@@ -105,7 +105,8 @@ extension Service {
 
     /// Lists the clients of a suite, sorted by name.
     ///
-    /// - Parameter target: list only the clients that have not applied this state; nil to list all clients.
+    /// - Parameter target: list only the clients that lack a commit up to this cursor, as
+    ///   ``ClientComparison/lacksCommits(upTo:_:)`` decides; nil to list all clients.
     func listing(of name: SuiteName, behind target: Cursor?, on state: State) -> Rendering {
         // Each client may have its own subject, which must be compared with each commit.
         let cost = clients.count(of: name) * (Self.listedClientCost + comparisonCost(of: state.history.count))

@@ -45,7 +45,7 @@ package final class ClientRegistry: Sendable {
             // clients of suites that do not exist.
             try table.record(received, of: suites.filter(state.hasSuite), startsWatch: true, on: state, at: now)
         }
-        return presences.first.map { ClientWatch($0, others: Array(presences.dropFirst())) }
+        return presences.first.map { ClientWatch($0, others: Array(presences.dropFirst()), clock) }
     }
 
     private func update<Result: Sendable>(
@@ -81,8 +81,8 @@ package final class ClientRegistry: Sendable {
         let sources = table.withLock(\.sources)
         let now = clock.now()
         return sources.map { source in
-            // `receive` subtracts an age from the time of another clock, so the result may be after `now`. Without
-            // `min`, the subtraction would then trap.
+            // No time is after `now`, because `receive` subtracts an age from an earlier time of the same clock. `min`
+            // is a safeguard: the subtraction would trap if a time were later.
             let age = now - min(now, source.time)
             return ClientSource(daemon: source.daemon, ageMilliseconds: Int64(age / 1_000_000))
         }
@@ -105,13 +105,14 @@ final class ClientWatch: Sendable {
     // Most watches name one suite. The property for the first suite avoids the memory of an array.
     private let first: ClientPresence
     private let others: [ClientPresence]
+    private let clock: MonotonicClock
 
-    fileprivate init(_ first: ClientPresence, others: [ClientPresence]) {
-        (self.first, self.others) = (first, others)
+    fileprivate init(_ first: ClientPresence, others: [ClientPresence], _ clock: MonotonicClock) {
+        (self.first, self.others, self.clock) = (first, others, clock)
     }
 
     deinit {
-        let now = MonotonicClock.system.now()
+        let now = clock.now()
         first.endWatch(at: now)
         for presence in others { presence.endWatch(at: now) }
     }

@@ -7,7 +7,8 @@ internal import SettingsModel
 internal import SettingsStorage
 
 /// A request that waits until a share of the present clients of a suite has applied a target state, or until a client
-/// has failed to apply it. Owned by the event loop.
+/// has failed to apply it. A client is present unless it is gone. A client that neither reports nor watches for some
+/// time is gone (see ``ClientTable``). Owned by the event loop.
 final class ConvergenceWait {
     let suite: SuiteName
     let target: Cursor

@@ -4,7 +4,7 @@ internal import SettingsStorage
 struct MetricsText {
     var text = ""
 
-    /// Begins a metric of a type such as `counter`. The caller then adds its samples.
+    /// Begins a metric of a type such as `counter`. The calling code then adds the samples of the metric.
     mutating func beginMetric(_ name: String, type: String, _ help: String) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
     }

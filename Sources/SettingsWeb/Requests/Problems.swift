@@ -4,7 +4,7 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Errors of the HTTP protocol, of schemas and of limits. A problem is the JSON body of an error answer. The outcome
+/// Errors of the HTTP protocol and of limits. A problem is the JSON body of an error answer. The outcome
 /// `notDone` tells the client that the request had no effect.
 extension Problem {
     /// The error for a request or connection that the HTTP server rejects before a handler gets a request.

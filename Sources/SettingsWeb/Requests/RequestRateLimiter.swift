@@ -4,11 +4,11 @@ internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
-/// The maximum rate at which one caller may send requests.
+/// The maximum rate at which one client (a caller, a Unix user or an address) may send requests.
 package struct RequestRate: Equatable, Sendable {
     /// The requests per second. The configuration uses 0 for no limit, and the limiter is not used in that case.
     package var perSecond = 10_000
-    /// The requests that a caller may send at once after it has been idle.
+    /// The requests that a client may send at once after it has been idle.
     package var burst = 20_000
 
     package init() {}
@@ -17,16 +17,18 @@ package struct RequestRate: Equatable, Sendable {
     fileprivate var interval: UInt64 { 1_000_000_000 / UInt64(max(1, perSecond)) }
 }
 
-/// Limits the rate of requests of each caller on all event loops, with a token bucket for each caller. Thread-safe.
+/// Limits the rate of requests of each client on all event loops, with a token bucket for each client: a caller, a Unix
+/// user or an address (``ClientKey``). Thread-safe.
 ///
 /// Each request consumes a token, and the bucket refills at the rate. The limiter stores only the time at which a
-/// bucket will be full. Each request moves this time later by the refill time of a token. Full buckets are not stored.
+/// bucket will be full. Each request moves this time later by the refill time of a token. A client without a
+/// stored time has a full bucket. `evict` removes the times of full buckets when too many times are stored.
 final class RequestRateLimiter: Sendable {
-    /// The time at which the bucket of each caller will be full, in nanoseconds.
+    /// The time at which the bucket of each client will be full, in nanoseconds.
     private let fullTimes = Mutex<[ClientKey: UInt64]>([:])
     private static let maximumBuckets = 16_384
 
-    /// Consumes a token of a caller. Returns nil on success; otherwise the nanoseconds until the bucket has a token.
+    /// Consumes a token of a client. Returns nil on success; otherwise the nanoseconds until the bucket has a token.
     func countRequest(of key: ClientKey, at now: UInt64, _ rate: RequestRate) -> UInt64? {
         let timeToFill = rate.interval * UInt64(max(1, rate.burst))
         return fullTimes.withLock { fullTimes in
@@ -46,7 +48,7 @@ final class RequestRateLimiter: Sendable {
     }
 
     /// Removes the full buckets. If more than half of the maximum remain, also removes the half of the remaining
-    /// buckets that will be full first, because these buckets limit their callers least.
+    /// buckets that will be full first, because these buckets limit their clients least.
     private static func evict(from fullTimes: inout [ClientKey: UInt64], at now: UInt64) {
         fullTimes = fullTimes.filter { $0.value > now }
         guard fullTimes.count > maximumBuckets / 2 else { return }
@@ -68,7 +70,7 @@ extension Problem {
 }
 
 extension ClientKey {
-    /// The key for limits per caller: the name of a caller for which grants (rights on suites) are configured. A caller
+    /// The key for limits per client: the name of a caller for which grants (rights on suites) are configured. A caller
     /// with only the grants of anonymous callers shares the limit of its Unix user or, without one, of its address.
     init(of caller: Caller?, _ exchange: Exchange) {
         if let caller, caller.hasOwnGrants {

@@ -3,7 +3,8 @@ internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
-/// The limits for concurrent watchers: requests that wait for changes or for the publication of a revision.
+/// The limits for concurrent watchers: requests that wait for changes, for the publication of a revision, or until
+/// clients of a suite have applied a state.
 package struct WatcherLimits: Sendable {
     /// The limit for all callers together. It is below the limit of connections, so other requests can connect.
     package var total = 19_000
