@@ -9,7 +9,7 @@ package enum ClientKey: Hashable, Sendable {
     case caller(String)
     /// The user ID of the process at the other end of a Unix domain socket.
     case user(UInt32)
-    /// The result of ``SocketAddress/network``: an address without a port.
+    /// The result of ``SocketAddress/network``: an IPv4 address, or the 64-bit network prefix of an IPv6 address.
     case address(SocketAddress)
 
     /// Makes the key of a peer without a credential.

@@ -6,8 +6,8 @@ internal import Synchronization
 /// A clock that a test controls. Its time changes only when the test advances it.
 ///
 /// The clock determines the pauses of the client between attempts, the delays of a slow daemon, the timestamps of
-/// commits, and the time at which the daemon reverts a change or makes a scheduled change. The timeouts of callers
-/// always count real time.
+/// commits, and the time at which the daemon reverts a change or makes a scheduled change. The timeout of an
+/// adapter always counts real time.
 public final class TestClock: Sendable {
     private struct State {
         var elapsed = Duration.zero

@@ -107,7 +107,8 @@ struct LogWriter: Sendable {
         return (pending.entry, determineOutcome(of: pending.entry, after: pending.end, mayBeStored: true, by: deadline))
     }
 
-    /// True if etcd has free space: etcd refuses to grant a lease without free space. An unused lease leaves no data.
+    /// True if etcd answers and has free space: etcd refuses to grant a lease without free space. An unused lease
+    /// leaves no data.
     mutating func hasSpace(by deadline: Instant) -> Bool {
         (try? client.call(EtcdLeaseGrant(seconds: Self.claimLeaseSeconds), isRepeatable: true, by: deadline)) != nil
     }

@@ -240,7 +240,8 @@ final class HostAddresses: Sendable {
         state.withLock { $0.preferred = address }
     }
 
-    /// Clears the cache after all addresses have failed, because the host may have other addresses now.
+    /// Clears the cache and the preferred address after all addresses have failed, because the host may have other
+    /// addresses now.
     func forget() {
         state.withLock { state in
             state.cachedUntil = nil

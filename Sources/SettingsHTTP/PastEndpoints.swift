@@ -47,7 +47,7 @@ extension Endpoint where Output == Answer<WriteSummary> {
     ///   - suite: the suite. Nil for all suites that the commit changed.
     ///   - isForced: true to revert also the keys that a later commit changed.
     ///   - policy: determines what happens to stored values that a restored schema does not allow.
-    ///   - options: the conditions of the write.
+    ///   - options: the conditions and other options of the write.
     public static func undo(
         _ revision: Revision, in suite: SuiteName? = nil, isForced: Bool = false,
         onConflict policy: ConflictPolicy = .refuse, _ options: WriteOptions = .plain
@@ -67,7 +67,7 @@ extension Endpoint where Output == Answer<WriteSummary> {
     ///   - prefix: restore only keys that begin with this text.
     ///   - keys: restore only these keys. Cannot be combined with `prefix`.
     ///   - skipsConflicts: true to skip a key if the present schema does not allow its former value.
-    ///   - options: the conditions of the write.
+    ///   - options: the conditions and other options of the write.
     public static func restore(
         _ suite: SuiteName, to moment: Moment, prefix: String? = nil, keys: [KeyName]? = nil,
         skipsConflicts: Bool = false, _ options: WriteOptions = .plain

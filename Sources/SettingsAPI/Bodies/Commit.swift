@@ -1,7 +1,7 @@
 package import SettingsModel
 
-/// Everything that one write changed, in one or several suites. The journal stores commits, and `State.apply` applies
-/// them.
+/// Everything that one write changed, in one or several suites. If a write removes more keys of a suite than one commit
+/// may change, several commits contain its changes. The journal stores commits, and `State.apply` applies them.
 ///
 /// Applying a commit needs only the state after the previous commit.
 package struct Commit: Equatable, Sendable {

@@ -89,8 +89,8 @@ extension ObservedState: JSONBody {
         writer.member("changes", [], as: .ofOneSuite)
     }
 
-    /// Reads the form for several suites. Each of its members is a map from the names of the suites to the member of
-    /// the form for one suite.
+    /// Reads the form for several suites. `values`, `schemaRevision`, `invalid`, `secrets` and `violations` are maps
+    /// from the names of the suites to the member of the form for one suite. `missing` is a list of names.
     private static func several(_ reader: ObjectReader) throws(BodyError) -> Scope {
         var suites: [SuiteContents] = try reader.required("values") { json throws(BodyError) in
             try json.map { member throws(BodyError) in
@@ -147,10 +147,11 @@ extension ObservedState: JSONBody {
 public struct ObservedChanges: Equatable, Sendable {
     /// The watched suites.
     public enum Scope: Equatable, Sendable {
-        /// One suite, with the revision of its schema.
+        /// One suite, with the revision of its schema. `isDropped` is true if a commit of the changes dropped (deleted)
+        /// the suite.
         case one(schema: SuiteRevision, isDropped: Bool)
-        /// Several suites with the revisions of their schemas, ordered by name; the dropped suites; and the suites that
-        /// do not exist.
+        /// Several suites with the revisions of their schemas, ordered by name; the suites that a commit of the changes
+        /// dropped; and the suites that do not exist at present.
         case several(schemas: [SuiteRevision], dropped: [SuiteName], missing: [SuiteName])
     }
 

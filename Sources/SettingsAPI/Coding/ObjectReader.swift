@@ -2,7 +2,7 @@ package import SettingsModel
 
 /// Reads the members of a JSON object. The type of the result determines which type of value a member must have.
 ///
-/// An error names the member. The reader computes the pointer only for an error.
+/// An error has the location of the member as a JSON Pointer. The reader computes the pointer only for an error.
 package struct ObjectReader {
     package let object: JSONObject
 

@@ -16,7 +16,8 @@ public enum InPlaceOperation: Equatable, Sendable {
     /// Applies all steps of a JSON Patch, or none.
     case patch(JSONPatch)
 
-    /// The number to add. The sum of two integers is an integer; any other sum is a floating-point number.
+    /// The number to add. The sum of two integers is an integer; any other sum is a floating-point number. If the
+    /// schema demands integers, an integral number such as `2.0` counts as an integer.
     public enum Amount: Equatable, Sendable {
         /// An integer.
         case integer(Int64)

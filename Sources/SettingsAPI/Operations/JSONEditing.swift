@@ -9,8 +9,9 @@ extension JSONValue {
         return value
     }
 
-    /// Calls `edit` with the array or object that contains the position, and with the last token. Copies only the
-    /// values along the path. If the function throws, the value must not be used any more.
+    /// Calls `edit` with the value to which all tokens except the last token lead, and with the last token. `edit` must
+    /// check that the value is an array or an object. Copies only the values along the path. If the function throws,
+    /// the value must not be used any more.
     mutating func editParent<Result>(
         _ tokens: ArraySlice<String>, _ edit: (inout JSONValue, String) throws(OperationError) -> Result
     ) throws(OperationError) -> Result {

@@ -1,7 +1,7 @@
 package import SettingsModel
 
-/// A pending or ended action, as answers describe it. The answer to a write and a setting contain only the members up
-/// to ``until``.
+/// A pending or ended action, as answers describe it. A setting, and the answer to a write that does not end the
+/// action, contain only the members up to ``until``.
 package struct PendingDescription: Equatable, Sendable {
     package var id: PendingID
     package var kind: PendingAction.Kind

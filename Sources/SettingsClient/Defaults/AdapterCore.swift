@@ -79,7 +79,7 @@ extension AdapterCore {
     }
 
     /// Waits until the daemon has answered all writes, and the replica contains all changes that the daemon stored
-    /// before the call.
+    /// before the call. Then waits until the log has all reported issues, also after a failure.
     nonisolated(nonsending) func synchronize() async throws(DefaultsError) {
         let deadline = session.deadline
         let result = await Result { () async throws(BackendError) in try await session.synchronize(until: deadline) }

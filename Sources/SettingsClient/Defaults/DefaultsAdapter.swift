@@ -18,9 +18,9 @@ public import SettingsKeys
 /// is.
 ///
 /// While the daemon does not answer, writes wait in the outbox file. The adapter sends them in order when the daemon
-/// answers again. If the program ends before, the next program with the same suite and server sends the writes. The
-/// async methods that write wait until the daemon has confirmed the write. They throw ``DefaultsError/kept(_:)`` if the
-/// write has to wait longer than the timeout.
+/// answers again. If the program ends before the daemon answers, the next program with the same suite and server sends
+/// the writes. The async methods that write wait until the daemon has confirmed the write. They throw
+/// ``DefaultsError/kept(_:)`` if the write has to wait longer than the timeout.
 ///
 /// A few members of the adapter, such as `value` and `update`, hide keys of the same name. `Defaults[\.name]` always
 /// means the key. ``publishSchema(additionalProperties:onConflict:keys:)`` reports hidden keys as an issue.

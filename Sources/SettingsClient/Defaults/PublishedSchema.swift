@@ -162,7 +162,7 @@ extension DefaultsReference {
     /// Compares the key with a schema, records the comparison, and reports new differences.
     private func differences(from schema: Schema?, at cursor: Cursor) -> [SchemaDifference] {
         // The comparison encodes the default, which may run code of the program, so no lock is held. The error of a
-        // default without a JSON form is ignored, because the key table has reported it when it resolved the key.
+        // default without a JSON form is ignored, because `KeyTable` has reported the error when it resolved the key.
         let differences = (try? schema?.differences(from: resolved.key)) ?? []
         resolved.schemaComparison.withLock { $0 = KeyComparison(schema: cursor, differences: differences) }
         let isNew = core.reportedDifferences.withLock { reported in

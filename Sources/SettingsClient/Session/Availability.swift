@@ -5,8 +5,8 @@ struct Availability: Sendable {
     enum Phase: Equatable, Sendable {
         /// The daemon has carried out or refused the last request, or there was no request.
         case up
-        /// The last request had no answer or a temporary refusal. Requests that can wait are not sent before this
-        /// moment.
+        /// The last request was not sent or had no answer, or the daemon temporarily refused a read. Requests that can
+        /// wait are not sent before this moment.
         case unreachable(until: ContinuousClock.Instant)
         /// The daemon can be reached, but the writes have to wait: the daemon temporarily refuses them, or the outbox
         /// file cannot be written. The next write is sent at this moment.
@@ -44,7 +44,8 @@ struct Availability: Sendable {
     ///
     /// - Parameters:
     ///   - isReachable: true if the daemon can be reached, but the writes have to wait. The phase is then `refusing`.
-    ///     False if the daemon did not answer, or temporarily refused a read. The phase is then `unreachable`.
+    ///     False if the request was not sent or had no answer, or if the daemon temporarily refused a read. The phase
+    ///     is then `unreachable`.
     ///   - requestedPause: the pause that the daemon asks for.
     mutating func recordFailure(
         isReachable: Bool, atLeast requestedPause: Duration = .zero, at now: ContinuousClock.Instant,

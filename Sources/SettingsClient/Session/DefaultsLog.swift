@@ -15,7 +15,8 @@ internal import Synchronization
 public struct DefaultsLog: Sendable {
     /// The severity of a message. The raw values are the names of the levels in common logging libraries.
     public enum Level: String, Sendable {
-        /// A write waits for the daemon, the daemon does not answer a read, a check failed, or a file cannot be used.
+        /// A write waits for the daemon, the daemon does not answer a read, a check (``DefaultsIssue/Attempt/check``)
+        /// found a problem, or a file cannot be used.
         case warning
         /// A write failed, or a value could not be read for another reason.
         case error
@@ -28,8 +29,8 @@ public struct DefaultsLog: Sendable {
     /// An adapter calls the handler on a dispatch queue, one message after the other, and never holds a lock during the
     /// call. The handler may therefore block and may use the adapter. Several adapters with the same log may call the
     /// handler at the same time. The message is a sentence without a line end.
-    /// The keys of the metadata are `suite`, `attempt` (`read`, `write`, or `check` for the comparison of keys with the
-    /// schema), and, if they apply, `key` and `code` (the code of the daemon's refusal).
+    /// The keys of the metadata are `suite`, `attempt` (`read`, `write`, or `check` for a check that affects neither
+    /// reads nor writes), and, if they apply, `key` and `code` (the code of the daemon's refusal).
     public init(
         _ handler: @escaping @Sendable (_ level: Level, _ message: String, _ metadata: [String: String]) -> Void
     ) {

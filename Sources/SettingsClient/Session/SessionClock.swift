@@ -1,6 +1,7 @@
-/// The clock for the pauses of a session between attempts. A test can control the clock.
+/// The clock for the pauses of a session between attempts, and for the durations of outages. A test can control the
+/// clock.
 ///
-/// The timeouts of callers do not use this clock, but always count real time.
+/// The timeout of a call that waits for the daemon does not use this clock, but always counts real time.
 package protocol SessionClock: Sendable {
     var now: ContinuousClock.Instant { get }
 

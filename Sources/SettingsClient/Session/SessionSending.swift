@@ -149,7 +149,8 @@ extension SuiteSession {
     }
 
     /// Replaces the change of a write after a conflict. Ends the write as refused if its merge plan has no change for
-    /// the current value, if the write does not change exactly one key, or after ``maxConflicts`` conflicts.
+    /// the current value, if the validator does not allow the merged value, if the daemon refuses to return the current
+    /// setting, if the write does not change exactly one key, or after ``maxConflicts`` conflicts.
     private func resolveConflict(of write: QueuedWrite, after problem: Problem, _ current: SettingState?) async -> Step
     {
         guard write.conflicts < Self.maxConflicts, let key = write.change.key else {

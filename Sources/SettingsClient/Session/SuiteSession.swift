@@ -239,7 +239,8 @@ extension SuiteSession {
         mutate(isLocalChange: isLocalChange) { body(&$0.replica) }
     }
 
-    /// Applies an answer of the daemon to the replica, and tracks the handlers of the new state.
+    /// Applies an answer of the daemon to the replica, and reports the new state to the daemon when the handlers of
+    /// this state have returned (``trackHandlers(of:)``).
     func apply(_ observation: SettingsObservation) {
         trackHandlers { replica in
             let (cursor, schema) = (replica.cursor, replica.schemaCursor)

@@ -67,7 +67,7 @@ extension Suite {
 
     /// Appends the value that a view shows for a record, if the view shows a value. A record has the stored value of a
     /// key (if there is one), the source of the value, and the last change. If the schema does not allow the stored
-    /// value, appends the value and its violations to `contents.invalid`.
+    /// value, appends the violations and, unless the key is secret, the value to `contents.invalid`.
     private func append(_ record: KeyRecord, _ view: SuiteView, to contents: inout SuiteContents) {
         switch record.valueSource {
         case .stored:

@@ -18,6 +18,7 @@ struct NameBounds: Sendable {
 
     init() {}
 
+    /// Makes bounds with one name. The calling code rebuilds the index.
     init(_ name: String) { names = [name] }
 
     private init(names: [String]) { self.names = names }

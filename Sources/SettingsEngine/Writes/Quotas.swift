@@ -54,8 +54,8 @@ extension Quotas {
     }
 
     /// Throws if a commit would increase an amount beyond its quota. `origin` is the name and the note of the caller.
-    /// The record of each changed key stores the name and the note, and the record of a removed key stores the name
-    /// only. `restrictedGrants` is nil for a caller that may read everything.
+    /// The record of each changed key stores the name and the note, and the record of a key without a value stores the
+    /// name only. `restrictedGrants` is nil for a caller that may read everything.
     func checkGrowth(
         _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?, on state: State,
         for restrictedGrants: Grants?
@@ -188,7 +188,8 @@ extension Change {
     /// Returns the approximate size of the value that the change stores, and the growth of the key's record, in bytes.
     fileprivate func growth(on state: State, by origin: CommitOrigin?) -> (valueSize: Int, bytes: Int) {
         let valueSize = stored?.memorySize ?? 0
-        // As in `KeyRecord.init`: the record of a removed key omits the note, so that removals take little memory.
+        // As in `KeyRecord.init`: the record of a key without a value omits the note, so that removals take little
+        // memory.
         let origin = source == .unset ? origin?.withoutNote : origin
         let before = state.suite(suite)?.knownRecord(key)?.size ?? 0
         return (valueSize, MemorySize.setting(key) + valueSize + (origin?.memorySize ?? 0) - before)

@@ -72,7 +72,8 @@ extension WriteDraft {
         if !violations.isEmpty { throw Problem(violations: violations, bodyLocation: bodyLocation) }
     }
 
-    /// Throws if the schema's rules about the suite as a whole do not allow the suite without any stored value.
+    /// Throws if the schema's rules about the suite as a whole do not allow the suite without any stored value. Ignores
+    /// violations that the suite already has.
     mutating func checkRules(ofEmptied suite: Suite) throws(Problem) {
         guard let schema = suite.schema?.schema, schema.hasSuiteRules else { return }
         let keys = schema.suiteRuleKeys
@@ -167,8 +168,9 @@ extension WriteDraft.UnknownKey {
 }
 
 extension Violation {
-    /// Returns the violation as a caller may see it: without its details if the caller may not read the key.
-    /// `restrictedGrants` is the grants (rights) of a caller that may not read everything; otherwise nil.
+    /// Returns the violation as a caller may see it: without its details if the caller may not read the key that the
+    /// violation names, or, for a violation without a key, the whole suite. `restrictedGrants`
+    /// is the grants (rights) of a caller that may not read everything; otherwise nil.
     fileprivate func shown(to restrictedGrants: Grants?, of suite: SuiteName) -> Violation {
         guard let restrictedGrants, !isShown(to: restrictedGrants, of: suite) else { return self }
         return Violation(

@@ -182,6 +182,7 @@ public struct WireSchema: Sendable {
         WireSchema(["type": "string", "pattern": .string(pattern)])
     }
 
+    /// One of several values: the keyword `enum`, not the keyword `oneOf`.
     package static func oneOf(_ values: [JSONValue]) -> WireSchema {
         WireSchema(["enum": .array(values)])
     }

@@ -40,7 +40,7 @@ struct IntegerBridge<Value: FixedWidthInteger & Sendable>: DefaultsBridge {
 }
 
 extension DefaultsSerializable where Self: FixedWidthInteger & Codable {
-    /// A JSON integer.
+    /// A JSON integer. An integer beyond Int64 is a string of its digits.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         IntegerBridge()
     }

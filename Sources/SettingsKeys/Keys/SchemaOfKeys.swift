@@ -18,8 +18,8 @@ extension Schema {
 
     /// Creates the schema of all keys in stored properties of a store and of its nested stores.
     ///
-    /// Throws if no stored property contains a key. Use ``init(of:additionalProperties:keys:)`` for keys in computed
-    /// properties.
+    /// Throws in the cases of ``storedKeys(of:)``, if a key is not valid, or if two different keys have the same name.
+    /// Use ``init(of:additionalProperties:keys:)`` for keys in computed properties.
     package init(reflecting store: some DefaultsKeyStore, additionalProperties: JSONValue = false) throws(SchemaError) {
         try self.init(keys: storedKeys(of: store), additionalProperties: additionalProperties)
     }
@@ -73,7 +73,8 @@ extension Schema {
 }
 
 /// Returns the keys in stored properties of a store and of its nested stores. Reflection does not find computed
-/// properties. Throws if there are no keys, or if a nested store lacks its own prefix.
+/// properties. Throws if there are no keys, or if a nested store has no prefix or the same prefix as the store that
+/// contains it.
 package func storedKeys(of store: some DefaultsKeyStore) throws(SchemaError) -> [any AnyDefaultsKey] {
     if let problem = nestedStoreProblem(in: store) {
         throw SchemaError(["properties"], "properties", problem)

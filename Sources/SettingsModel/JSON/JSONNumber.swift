@@ -104,8 +104,8 @@ package struct DecimalDigits {
         return UInt128(digits).isMultiple(of: modulus * Self.powerOfTen(-shift, modulo: .max))
     }
 
-    /// Returns a power of ten modulo a number, by repeated squaring. The modulus has 64 bits, so no product exceeds 128
-    /// bits.
+    /// Returns a power of ten modulo a number, by repeated squaring. The modulus has at most 64 bits, or the power is
+    /// at most 19, so no product exceeds 128 bits.
     private static func powerOfTen(_ power: Int, modulo modulus: UInt128) -> UInt128 {
         var result: UInt128 = 1 % modulus
         var square: UInt128 = 10 % modulus
@@ -129,7 +129,8 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// The integer that is mathematically equal to this number: `1` for `1.0`. Nil for any other value.
+    /// The integer that is mathematically equal to this number: `1` for `1.0`. Nil for any other value, and for a
+    /// double beyond 2⁵³ (see `Double.exactInteger`).
     package var exactInteger: Int64? {
         if case .double(let double) = self { double.exactInteger } else { integer }
     }

@@ -41,7 +41,7 @@ public struct JSONWriter: Sendable {
         case opening
         /// A name.
         case name
-        /// A value, so a comma must follow.
+        /// A value or a closing bracket. A comma must precede the next name or value.
         case value
     }
 

@@ -111,8 +111,8 @@ struct PatternCompiler {
         pending.append((last, state, next))
     }
 
-    /// Emits the copies of a repetition with a maximum. Each optional copy begins with a state that can skip this copy
-    /// and the copies after it.
+    /// Emits the copies of a repetition with a maximum, which is not 0, because the parser replaces such a repetition
+    /// by an empty sequence. Each optional copy begins with a state that can skip this copy and the copies after it.
     private mutating func emit(
         _ body: PatternNode, atLeast minimum: Int, atMost maximum: Int, from first: Int32, to next: Int32
     ) {
@@ -160,7 +160,7 @@ extension PatternCompiler {
     }
 
     /// Replaces each edge to an epsilon state by the edges that leave the epsilon state, if the result has few edges. A
-    /// loop over a class then follows only one edge for each scalar.
+    /// loop over a class then visits no epsilon state between two scalars.
     ///
     /// If the result would have many edges, returns the edges unchanged. Without its epsilon states, (a?){1000} would
     /// have half a million edges.

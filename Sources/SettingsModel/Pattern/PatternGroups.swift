@@ -52,6 +52,7 @@ extension PatternParser {
         let closed = group
         group = outer
         names.close(closed.names)
+        // A pattern with look-around is parsed only to find syntax errors, so the contents are not needed.
         try append(closed.isRepeatable ? closed.contents : .empty, repeatable: closed.isRepeatable)
     }
 

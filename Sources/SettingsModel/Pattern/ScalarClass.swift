@@ -107,7 +107,7 @@ extension ScalarSet {
     static let ascii = ScalarSet([0...0x7F])
     /// \d, which is ASCII only in ECMA-262.
     static let digits = ScalarSet([0x30...0x39])
-    /// \w without the `i` flag: ASCII only.
+    /// \w, which is ASCII only, because patterns have no flag `i`.
     static let word = ScalarSet([0x30...0x39, 0x41...0x5A, 0x5F...0x5F, 0x61...0x7A])
     static let lineTerminators = ScalarSet([0x0A...0x0A, 0x0D...0x0D, 0x2028...0x2029])
     /// \s, as ECMA-262 defines it: the Unicode property White_Space without U+0085 and with U+FEFF.

@@ -173,8 +173,9 @@ public struct Schema: Sendable {
         return admitsUnlistedLocks && key(name, steps: &steps)?.isLocked ?? false
     }
 
-    /// Returns the effective values of a suite: all stored values, valid or not, and the defaults of keys without a
-    /// stored value.
+    /// Returns the values on which the rules about the suite as a whole are checked: all stored values, and the
+    /// defaults of keys without a stored value. In contrast to the effective value of a setting, a stored value counts
+    /// even if the schema does not allow the value.
     ///
     /// - Parameters:
     ///   - stored: the stored values, all of which the result contains.

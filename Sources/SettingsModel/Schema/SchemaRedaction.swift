@@ -3,8 +3,8 @@
 /// `default` and `examples` can contain the value of a secret and are omitted. Rules stay, including `enum` and
 /// `const`: a caller that may write the key can find them out from refusals anyway.
 extension Schema {
-    /// The document without `default` and `examples`. The schemas of keys for which `isShown` returns true stay
-    /// complete.
+    /// The document without `default` and `examples`. The schemas in `properties` of keys for which `isShown` returns
+    /// true stay complete.
     package func document(showing isShown: (String) -> Bool) -> JSONValue {
         guard var object = document.withoutSampleValues.object, var keys = object["properties"]?.object else {
             return document.withoutSampleValues
@@ -22,6 +22,7 @@ extension Schema {
     package func standaloneDocument(of key: KeySchema, showing isShown: Bool) -> JSONValue {
         let document = standaloneDocument(of: key)
         guard isShown else { return document.withoutSampleValues }
+        // A definition can be the schema of another key, which may be a secret, or a part of such a schema.
         guard var object = document.object, let definitions = object["$defs"]?.object else { return document }
         object["$defs"] = .object(definitions.mapValues(\.withoutSampleValues))
         return .object(object)

@@ -7,7 +7,7 @@ enum ActivatedSockets {
     private static let firstDescriptor: Int32 = 3
 
     /// Returns the sockets. Returns an empty array if the environment names none, or names sockets for a different
-    /// process. Throws if a socket does not listen.
+    /// process. Throws if the number of sockets is not valid, or if a socket is not a listening stream socket.
     static func listeners(from environment: [String: String], process: Int32) throws(ConfigurationError) -> [Listener] {
         guard environment["LISTEN_PID"] == String(process), let text = environment["LISTEN_FDS"] else { return [] }
         guard let count = Int32(text), (0...1024).contains(count) else {

@@ -240,8 +240,8 @@ extension DataDirectory {
         }
     }
 
-    /// The highest revision in the names of files and in the readable lines of journals, including renamed files with
-    /// the prefix `set-aside-`; at least a given revision.
+    /// The highest revision in the names of journals and snapshots and in the readable lines of journals, including
+    /// renamed files with the prefix `set-aside-`; at least a given revision.
     fileprivate func highestRevision(in listing: Listing, atLeast minimum: Revision) throws(RecoveryError) -> Revision {
         var highest = minimum
         let setAsideNames = listing.names.filter { $0.hasPrefix(Self.setAsidePrefix) }

@@ -94,7 +94,7 @@ extension AdapterCore {
         try await fetchIfPresent(.setting(key, in: suite, at: requestMoment))
     }
 
-    /// Sends an undo or a restore, which does not use the queue. Returns the changes.
+    /// Sends an undo or a restore directly, after the daemon has answered all queued writes. Returns the changes.
     nonisolated(nonsending) func sendDirectWrite(
         _ call: DirectRequest<WriteSummary>
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {

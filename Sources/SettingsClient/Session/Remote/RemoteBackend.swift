@@ -36,10 +36,10 @@ final class RemoteBackend: SuiteBackend {
     func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation {
         let call = Endpoint.observe(watched, since: .cursor(cursor), wait: .zero, limit: nil, latest: false)
         let observation = try await sendWithinHistory { await server.send(call, by: $0) }
-        // The daemon has answered with a state. A state that is marked as a reset would replace the replica by another
-        // history, which only the follower may do. So this method returns a state that it loads without a cursor, which
-        // has no mark.
         if case .changes = observation { return observation }
+        // The daemon has answered with a state. A state that is marked as a reset would replace the replica by another
+        // history, which only the follower may do. So this method loads the state again, without a cursor. The loaded
+        // state has no mark.
         return .state(try await load())
     }
 

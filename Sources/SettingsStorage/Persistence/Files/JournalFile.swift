@@ -16,7 +16,8 @@ struct JournalFile: Sendable {
     /// The error of a failed change to the file.
     struct Failure: Error {
         let cause: FileError
-        /// True if the file is unchanged. If the effect is unknown, the owner must not append to the file again.
+        /// True if the lines of the file are unchanged. If false, the effect is unknown, and the owner must not append
+        /// to the file again.
         let isRolledBack: Bool
     }
 
@@ -70,7 +71,7 @@ struct JournalFile: Sendable {
         allocatedEnd = end.offset
     }
 
-    /// Appends the lines of a batch. If the write fails, truncates the file to its previous length.
+    /// Appends the lines of a batch. If the write fails, truncates the file to the end of its last line.
     mutating func append(_ batch: JournalBatch) throws(Failure) {
         preallocate(for: batch.bytes.count)
         try write(batch.bytes.span)
@@ -103,8 +104,9 @@ struct JournalFile: Sendable {
         if position.offset > synced.offset { synced = position }
     }
 
-    /// Truncates the file to the synced position after a failed sync; ignores errors. Otherwise the next process could
-    /// recover lines that are only in the page cache, and a sync by that process would succeed without writing them.
+    /// Truncates the file to the synced position after a failed sync; ignores errors. Without the truncation, the next
+    /// process could recover lines that are only in the page cache, and a sync by that process would succeed without
+    /// writing these lines.
     func truncateUnsynced() {
         try? file.truncate(to: synced.offset)
     }

@@ -82,7 +82,8 @@ package enum JournalLine {
         return .failure(.content)
     }
 
-    /// Parses a line with a checksum and any other members, given without its line feed; nil if the checksum is wrong.
+    /// Parses a line with a checksum and any other members, given without its line feed; nil if the checksum is wrong
+    /// or the line is not JSON.
     static func verifiedJSON(_ line: Span<UInt8>) -> JSONValue? {
         hasValidChecksum(line) ? try? JSONValue(stored: line) : nil
     }

@@ -84,6 +84,8 @@ struct JournalReader {
                 } catch {
                     throw damage(error.reason, at: line)
                 }
+                // `start` may be after `end` in a journal without commits (durability `snapshot`), which is read to its
+                // end.
                 if let end, let last = contents.lastRevision, last >= end, contents.commitCount > 0 { break }
             }
         } catch {

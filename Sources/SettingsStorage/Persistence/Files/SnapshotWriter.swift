@@ -67,7 +67,8 @@ package struct SnapshotWriter {
         return writer.offset
     }
 
-    /// Renders a snapshot, and calls `send` with pieces of about 256 KiB. Returns false if `isCancelled` returned true.
+    /// Renders a snapshot, and calls `send` with pieces of about 256 KiB. A longer line is one piece. Returns false if
+    /// `isCancelled` returned true.
     package static func send(
         _ state: State, isCancelled: @escaping () -> Bool, _ send: @escaping ([UInt8]) -> Void
     ) -> Bool {

@@ -140,7 +140,7 @@ package struct PastView: PastReading {
         }
         var end = min(start, state.oldestAvailable(of: suite).advanced(by: 1) ?? start)
         // Add commits before `end` that are not in a file yet. The history still has these commits only because they
-        // also affect another suite, which protects more commits.
+        // are among the newest commits of another suite: a suite protects its newest commits (see `History`).
         if let newest = files.last, !isFull {
             let unwritten = state.history.commits(affecting: suite, after: newest.to).filter { $0.revision < end }
             isFull = !unwritten.reversed().allSatisfy { page.add($0, withSecretsOf: state) }
@@ -245,7 +245,8 @@ package struct PastView: PastReading {
 
 /// Preparation of writes that depend on the past: an undo of a commit, and a restore of an older state.
 extension PastView {
-    /// The maximum number of later commits that the preparation of an undo looks up. Each look-up may read a file.
+    /// The maximum number of later commits that the preparation of an undo looks up. Each look-up may read a file. If
+    /// there are more later commits, a refusal of the undo does not list all later changes.
     private static let maximumLaterCommits = 64
 
     /// Reads from files the commits or the suite that an undo or a restore needs, and sets `request.pastFileData`.
@@ -275,8 +276,9 @@ extension PastView {
         }
     }
 
-    /// Returns later commits that changed the same settings or suites as `retained` and that are not in memory. With
-    /// these commits, the undo can recognise settings that were changed again after `retained`.
+    /// Returns later commits that changed the same settings or suites as `retained` and that are not in memory. A
+    /// refusal of the undo lists the changes of these commits. The undo recognises settings that were changed again by
+    /// their revision, and changes of a dropped suite by these commits.
     private func laterCommits(than retained: RetainedCommit) throws(Problem) -> [RetainedCommit] {
         let commit = retained.commit
         var revisions: Set<Revision> = []
