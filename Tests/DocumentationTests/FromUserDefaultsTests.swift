@@ -9,7 +9,7 @@ import Testing
 /// contain this code: `copy(from:into:)` and the keys in `DefaultsKeys`.
 @Suite(.ownThread)
 struct FromUserDefaultsTests {
-    @Test("Values of user defaults are copied once, and ?= stores a value only for a key without a stored value")
+    @Test("Values of user defaults are copied once, and ?= stores a value for a key without a stored value")
     func copying() async throws {
         let old = try #require(UserDefaults(suiteName: "settingsd-\(UUID().uuidString)"))
         // Registered defaults are not written to a file.

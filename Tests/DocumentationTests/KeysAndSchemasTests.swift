@@ -3,8 +3,8 @@ import SettingsKeys
 import TestSupport
 import Testing
 
-/// Tests the code of the article KeysAndSchemas of `SettingsKeys`. KeysAndSchemasCode declares the keys. Statements
-/// that only print are parts of the article.
+/// Tests the code of the article KeysAndSchemas of `SettingsKeys`. KeysAndSchemasCode declares the keys. The statements
+/// that only print are here because ArticleCodeTests requires that this target contains all code of the article.
 @Suite(.ownThread)
 struct KeysAndSchemasTests {
     @Test("A key encodes, decodes and refuses values as the article says")

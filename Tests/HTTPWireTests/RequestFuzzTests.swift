@@ -41,7 +41,7 @@ struct RequestFuzzTests {
             let text = (0..<generator.below(14)).map { _ in generator.pick(Self.tokens) }.joined()
             guard Self.satisfiesInvariants(Array(text.utf8), &generator),
                 Self.satisfiesInvariants(Array("GET / HTTP/1.1\r\n\(text)".utf8), &generator),
-                // The first 80 characters end after the line with the size of the first chunk.
+                // The first 80 characters end after the line with the size of the first chunk (CR LF is one character).
                 Self.satisfiesInvariants(Array((Self.sampleRequests[2].prefix(80) + text).utf8), &generator)
             else { return }
         }

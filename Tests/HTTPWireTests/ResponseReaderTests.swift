@@ -113,7 +113,7 @@ struct ResponseReaderTests {
         try check(bytes.indices.map { bytes[$0...$0] }, hasExcess: false, "byte by byte")
     }
 
-    @Test("A caller can remove a chunked body piece by piece, with any division of its bytes")
+    @Test("The reader releases the received pieces of a chunked body, with any division of the bytes of the response")
     func bodyPieces() throws {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         let bytes = Array((head + "3\r\nabc\r\n10;x=y\r\ndefghijklmnopqrs\r\n1\r\nt\r\n0\r\n\r\n").utf8)

@@ -31,7 +31,7 @@ struct DequeTests {
     }
 
     @Test
-    func `A removed element is released at once`() {
+    func `An element that popFirst removes is released at once`() {
         final class Element {}
         weak var released: Element?
         var deque: Deque<Element> = []

@@ -3,8 +3,8 @@ internal import Glibc
 /// A client that sends exactly the given bytes and reads answers one by one or piece by piece.
 ///
 /// The calls block with a limit, so that a test fails instead of hanging. One thread can use hundreds of clients: the
-/// kernel buffers the data for a client while the thread reads from another client, and `readable` returns the clients
-/// with data.
+/// kernel buffers the data for a client while the thread reads from another client, and `indicesOfReadable` finds the
+/// clients with data.
 package final class RawClient {
     package enum Failure: Error, Equatable {
         /// A system call failed. The associated values are its name and `errno`.
@@ -155,7 +155,8 @@ package final class RawClient {
         if polled[1].revents != 0 { endSending() }
     }
 
-    /// Waits until data can be read from at least one of the clients, and returns the indices of all clients with data.
+    /// Waits until data can be read from at least one of the clients, and returns the indices of the clients with data.
+    /// If some clients have received bytes that no method has returned yet, returns only the indices of these clients.
     /// Returns an empty array if nothing arrived in time.
     package static func indicesOfReadable(among clients: [RawClient], within seconds: Int = Deadline.patience) -> [Int]
     {

@@ -36,8 +36,8 @@ final class RequestSpreader: Sendable {
     private func accept() {
         while case let descriptor = Glibc.accept(listener, nil, nil), descriptor >= 0 {
             Thread.detachNewThread {
-                // An error means that the client or a daemon closed its connection. The release of the client closes
-                // the connection of the client, too.
+                // An error means that the client or a daemon closed its connection. The deinitializer of `RawClient`
+                // then closes the accepted connection.
                 try? self.serve(RawClient(accepted: descriptor))
             }
         }

@@ -30,7 +30,7 @@ struct Read: Sendable {
         Read(name: "[key:]", body: countByKey),
         Read(name: "[key:], limits", body: volumeByKey),
         Read(name: "[key:], length and pattern", isCounted: true, body: nicknameByKey),
-        Read(name: "[key:], allowed values", isCounted: true, body: modeByKey),
+        Read(name: "[key:], allowed values", body: modeByKey),
         Read(name: "[key:], long name", body: bassByKey),
         Read(name: "[key:], constructed for the read", body: countByConstructedKey),
         Read(name: "[key:], constructed for the read, limits", body: volumeByConstructedKey),
@@ -38,8 +38,8 @@ struct Read: Sendable {
         Read(name: "a variable of the program", isCounted: true, body: variable),
     ]
 
-    /// Stores the values that are read. Texts are built at run time, and are too long to be stored inside a `String`,
-    /// because literals and short texts have no reference count.
+    /// Stores the values that are read. All texts except `mode` are built at run time, and are too long to be stored
+    /// inside a `String`, because literals and short texts have no reference count.
     static func storeValues() {
         let number = CommandLine.arguments.count
         Defaults.launchCount = 42

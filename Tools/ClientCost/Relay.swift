@@ -19,7 +19,7 @@ final class Relay: Sendable {
         }
         guard isNamed else { throw CostFailure("cannot find out the port of a listening socket") }
         port = UInt16(bigEndian: address.sin_port)
-        // The threads and sockets remain until the program ends, because the program uses one relay for one write.
+        // The threads and sockets remain until the program ends. The program makes only one relay.
         Thread.detachNewThread { [self] in
             while true {
                 let client = accept(listener, nil, nil)

@@ -4,7 +4,7 @@ import Glibc
 /// A connection with at most one request in flight, and the answer to this request.
 ///
 /// A buffer stores the beginning of the answer until the next request. The bytes of the answer that do not fit into the
-/// buffer are counted and dropped.
+/// buffer are counted and dropped. The head of an answer, and a whole chunked answer, must fit into the buffer.
 struct Channel {
     enum Received {
         /// The answer is incomplete. This call has not completed the head.
@@ -79,7 +79,7 @@ struct Channel {
         let bytes = UnsafeBufferPointer(rebasing: buffer[..<filled]).span
         if head == nil { head = try AnswerHead(bytes) }
         guard let end = try head?.end(bytes) else {
-            if filled == buffer.count { throw LoadFailure("an answer without a length has more than \(filled) bytes") }
+            if filled == buffer.count { throw LoadFailure("a head or a chunked answer exceeds \(filled) bytes") }
             return false
         }
         guard end >= filled + dropped else { throw LoadFailure("the server sent more bytes than one answer") }

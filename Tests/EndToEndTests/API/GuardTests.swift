@@ -211,7 +211,7 @@ struct GuardTests {
             "If-Match on GET of a key that is not set", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/b", "If-Match: \"999\""), 404, .notSet),
         Row(
-            "A stale If-Match on GET that waits", given: ["PUT app/keys/a 1"],
+            "An If-Match that does not match on GET that waits", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/a?wait=300", "If-Match: \"999\"", "If-None-Match: \"$1\""), 412, .preconditionFailed),
         Row(
             "GET of a suite with an old tag", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],

@@ -104,7 +104,7 @@ struct PendingTests {
                 #"{"commits":[{"kept":[{"key":"pool","reason":"changed at revision $3"}]}]}"#),
             Step("GET app/keys/pool", 200, #"{"value":300}"#)),
         Story(
-            "The new deadline counts from now, and a past, too late, malformed or missing deadline is refused",
+            "A deadline can be moved later or earlier; a past, too late, malformed or missing deadline is refused",
             Step(put, 201),
             Step(Request("PUT app/keys/pool 200", "Settings-Until: 2h"), 200, #"{"pending":{"kind":"until"}}"#),
             Step(
@@ -138,7 +138,7 @@ struct PendingTests {
             Step(Request("PUT app/schema {\"type\":1}", "Settings-Effective: 1h"), 422, #"{"code":"invalid_schema"}"#),
             Step("GET /v1/pending", 200, #"{"pending":[]}"#)),
         Story(
-            "Every kind of write can be scheduled",
+            "Writes of a suite or a schema, undo, restore and transactions can be scheduled",
             Step(put, 201),
             Step(Request(#"PATCH app {"pool":1}"#, "Settings-Effective: 1h"), 202),
             Step(Request(#"PUT app {"pool":1}"#, "Settings-Effective: 2h"), 202),
@@ -174,7 +174,7 @@ struct PendingTests {
             Step("GET /v1/pending/p$2", 410, #"{"pending":{"outcome":"dropped"}}"#),
             Step("GET /v1/pending/p$3", 410, #"{"pending":{"outcome":"dropped"}}"#)),
         Story(
-            "A drop with a deadline is reverted with its schema and its values",
+            "A revert of a drop restores the schema and the values of the suite",
             Step(Samples.schema, 201), Step("PUT app/keys/count 3", 201),
             Step(Request("DELETE app?drop", "Settings-Confirm: 60"), 200, #"{"pending":{"id":"p$3"}}"#),
             Step("GET app", 404),

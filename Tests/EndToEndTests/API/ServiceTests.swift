@@ -3,9 +3,10 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// "The service" in docs/http-api.md, and the order of requests on one connection. In a row, `$n` stands for the
-/// revision after the n-th request, `"*"` for any value, `"*a*b*"` for a text with `a` and then `b`, and a field
-/// without a value must be absent. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// "The service" and reads of "Operation" in docs/http-api.md, the method OPTIONS, and the order of requests on one
+/// connection. In a row, `$n` stands for the revision after the n-th request, `"*"` for any value, `"*a*b*"` for a text
+/// with `a` and then `b`, and a field without a value must be absent. A target such as `app/keys/a` is relative to
+/// `/v1/suites/`.
 @Suite(.ownThread)
 struct ServiceTests {
     static let rows: [Row] = [
@@ -59,7 +60,7 @@ struct ServiceTests {
         }
     }
 
-    @Test("The metrics have the Prometheus text format, and HELP and TYPE precede each metric")
+    @Test("The metrics have the Prometheus text format, and a TYPE line precedes each metric")
     func metrics() throws {
         let daemon = try TestDaemon()
         try daemon.sendOK("PUT app/keys/a 1")

@@ -8,11 +8,12 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// The limits on each caller: requests per second, connections, watchers. The caller `all` of `ProtectedDaemon` has
-/// every right, and `wrong` stands for an invalid token. `Samples.schema`: `count` (an integer).
+/// The limits on each client (a caller, a Unix user or an address): requests per second, connections, watchers. The
+/// caller `all` of `ProtectedDaemon` has every right, and `wrong` stands for an invalid token. `Samples.schema`:
+/// `count` (an integer).
 @Suite(.ownThread)
 struct TrafficLimitTests {
-    /// Limits each caller to one request per second, and five requests at once.
+    /// Limits each client to one request per second, and five requests at once.
     private static func limitRate(_ configuration: inout Configuration) {
         configuration.rate.perSecond = 1
         configuration.rate.burst = 5
@@ -181,7 +182,8 @@ struct TrafficLimitTests {
         _ = try configure(#""requestsPerSecond":1,"requestBurst":5"#)
         #expect(try client.ask(reload).status == 200)
         #expect(try statuses(Self.repeated(10, request), on: client).last == 429)
-        // SIGHUP also reloads the configuration, without a rate limit. 0 requests per second stands for no limit.
+        // SIGHUP also reloads the configuration. The new configuration has no rate limit: 0 requests per second stands
+        // for no limit.
         _ = try configure(#""requestsPerSecond":0,"connectionsPerAddress":1"#)
         try #require(daemon.process).signal(SIGHUP)
         try eventually { try client.ask(request).status == 200 }

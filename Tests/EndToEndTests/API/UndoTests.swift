@@ -35,7 +35,9 @@ struct UndoTests {
         Row(
             "The history of keys with a prefix", given: writes, "GET app/history?prefix=cou&limit=1", 200,
             body: #"{"commits":[{"revision":$6,"changes":[{"key":"count"}]}],"next":$6}"#),
-        Row("The history of one caller", given: writes, "GET app/history?by=user:alice", 200, body: #"{"commits":[]}"#),
+        Row(
+            "The history of a caller that made no commit", given: writes, "GET app/history?by=user:alice", 200,
+            body: #"{"commits":[]}"#),
         Row(
             "The history of a dropped suite", given: ["PUT app/keys/a 1", "DELETE app?drop"], "GET app/history", 200,
             body: #"{"commits":[{"revision":$2,"dropped":true,"changes":[{"key":"a","new":null}]},{"revision":$1}]}"#),

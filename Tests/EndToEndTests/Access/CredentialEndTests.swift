@@ -11,13 +11,13 @@ import Testing
 /// every right and stays valid. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct CredentialEndTests {
-    /// `CURSOR` stands for the current cursor. The suite `none` does not exist, so a watch waits for its first commit.
+    /// `CURSOR` stands for the current cursor. The suite `none` does not exist, so its watcher waits for its creation.
     static let waits: [Request] = [
         "GET app/observe?since=CURSOR&wait=300", "GET app/keys/a?wait=300", "GET none/observe?wait=300",
         "GET /v1/observe?suitePrefix=&since=CURSOR&wait=300",
     ]
 
-    @Test("A long poll returns 401 when its token is revoked", arguments: waits)
+    @Test("A long poll or a read with `wait` returns 401 when its token is revoked", arguments: waits)
     func revoked(request: Request) throws {
         let protected = try ProtectedDaemon(["ci": ["*:read"]], given: ["PUT app/keys/a 1"])
         var request = protected.authorized(request, as: "ci")

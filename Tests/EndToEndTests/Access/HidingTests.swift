@@ -280,7 +280,7 @@ struct HidingTests {
     }
 
     @Test(
-        "A refusal by a quota has counts and sizes only for callers that may read everything", arguments: [false, true])
+        "A refusal by a quota has counts only for callers that may read everything", arguments: [false, true])
     func quotas(isDryRun: Bool) throws {
         let protected = try ProtectedDaemon(
             ["some": ["app/a*:write"], "reads": ["app:write"], "full": ["*:write,secrets"], "two": ["new:write"]],
@@ -314,7 +314,8 @@ struct HidingTests {
         """#
 
     @Test(
-        "A schema hides the defaults and examples of secrets from callers without the right", arguments: ["", "?at=1"])
+        "A schema hides the defaults and examples of secrets from callers without the right `secrets`",
+        arguments: ["", "?at=1"])
     func schemas(query: String) throws {
         let protected = try ProtectedDaemon(
             [

@@ -115,7 +115,9 @@ struct ReloadTests {
         (#"{"trustedProxies":["here"]}"#, "10.0.0.0/8"), (#"{"access":{"anonymous":"*:read"}}"#, "list of grants"),
     ]
 
-    @Test("A reload with a mistake changes nothing; the answer and the log name the mistake", arguments: mistakes)
+    @Test(
+        "A reload with a mistake changes nothing; the answer names the mistake, and the log reports the failure",
+        arguments: mistakes)
     func mistake(text: String, hint: String) throws {
         let answer = try reload(text)
         #expect(answer.status == 422)

@@ -75,7 +75,7 @@ final class DaemonLives: Sendable {
         }
     }
 
-    /// Counts an answer. Kills and restarts the daemon after each `answersBetweenKills` answers.
+    /// Counts an answer. Kills and restarts the daemon after each `answersBetweenKills` answers, at most `kills` times.
     func countAnswer() throws {
         let count = answers.withLock { answers in
             answers += 1
@@ -113,7 +113,8 @@ final class DaemonLives: Sendable {
         }
     }
 
-    /// Checks the data of an ended daemon, and adds its commits to the commits of earlier lives.
+    /// Checks the data of an ended daemon, and adds its commits to the commits of earlier lives. With etcd, only reads
+    /// the commits of all lives from the log in etcd.
     private func collectCommits(after known: JournaledCommits?) throws -> JournaledCommits {
         if let etcd { return try JournaledCommits(log: etcd) }
         let check = try ChildProcess.run(["check", data.path])

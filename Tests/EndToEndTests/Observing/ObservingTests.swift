@@ -4,9 +4,10 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Requests to observe that are answered at once, with the state or a reset. In a row, `$n` stands for the revision
-/// after the n-th request, `"*"` for any value, and a field without a value must be absent. The members in `exactly`
-/// must have exactly these values. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// Requests to observe that are answered at once: with the state, a reset or an error, or with changes if the history
+/// has the cursor. In a row, `$n` stands for the revision after the n-th request, `"*"` for any value, and a field
+/// without a value must be absent. The members in `exactly` must have exactly these values. A target such as
+/// `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct ObservedStateTests {
     static let schema: Request = """
@@ -177,7 +178,7 @@ struct ObservedStateTests {
     }
 
     @Test(
-        "Observing returns the state without a cursor, a reset for a cursor outside the history, or an error",
+        "Observing returns the state without a cursor, a reset only for a cursor outside the history, or an error",
         arguments: states + resets + refusals)
     func rows(row: Row) throws {
         try row.check()
@@ -293,7 +294,8 @@ struct ObservedChangeTests {
                 #"{"schemaRevision":$2,"changes":[{"key":"a","old":null,"new":1,"oldSource":"unset","source":"default"}]}"#
         ),
         Row(
-            "A schema that removes defaults", given: [schema, "DELETE app/schema"], "GET app/observe?since=$1", 200,
+            "The removal of a schema with defaults", given: [schema, "DELETE app/schema"],
+            "GET app/observe?since=$1", 200,
             body:
                 #"{"schemaRevision":$2,"changes":[{"key":"a","old":1,"new":null,"oldSource":"default","source":"unset"}]}"#
         ),

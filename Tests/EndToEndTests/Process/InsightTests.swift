@@ -81,6 +81,7 @@ struct InsightTests {
         try eventually { try peer.watcherCount() == 2 }
         let before = try successes()
         leaving.reset()
+        // Starts at 1 for the request of `before`, because `before` does not count this request.
         var polls = 1
         try eventually {
             polls += 1

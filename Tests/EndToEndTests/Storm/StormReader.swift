@@ -207,11 +207,14 @@ struct ReadingCheck {
         let request = WatcherRequest(
             life: reading.life, kind: .poll(wait: reading.wait, limit: nil, isLatest: false), at: reading.askedAt)
         guard reading.at - reading.askedAt < request.shortestWait else { return nil }
+        // A daemon that is asked to stop may answer a waiting read early.
         if reading.life < record.lives.count, !record.lives[reading.life].isKilled,
             reading.at >= record.lives[reading.life].endedAt
         {
             return nil
         }
+        // With `If-None-Match`, the answer may come as soon as the tag differs. Without this field, the read waits
+        // until there is a value, so only an answer with a value (200) may come early.
         let isModified = tag != nil && tag != reading.sentTag && (status == 200 || reading.sentTag != nil)
         // A drop of the suite during the wait also changes the answer. The daemon does not wait for a key that the
         // schema excludes (`unknown_key`).

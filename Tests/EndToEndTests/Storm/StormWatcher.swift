@@ -13,7 +13,7 @@ final class StormWatcher {
     private var savedCursor: Cursor?
     /// True if the storm is over and the watcher reads all remaining changes.
     private var readsRemainder = false
-    /// The connection that the next poll reuses.
+    /// The connection that the next poll reuses. `life` is the number of restarts of the daemon before the connection.
     private var connection: (client: RawClient, life: Int)?
 
     init(_ number: Int, _ watched: Watched, in storm: Storm, _ random: SeededGenerator) {

@@ -108,10 +108,9 @@ struct JSONPatchLimitTests {
         }
     }
 
-    @Test("A patch that fails leaves the value unchanged")
-    func atomic() throws {
+    @Test("The error of a patch has the index of the failed step")
+    func failedStep() throws {
         let value: JSONValue = ["a": [1, 2, 3], "b": ["c": 1]]
-        let copy = value
         let patch = try JSONPatch(
             json: [
                 ["op": "remove", "path": "/a/0"], ["op": "add", "path": "/b/d", "value": 1],
@@ -119,7 +118,6 @@ struct JSONPatchLimitTests {
             ])
         let error = #expect(throws: OperationError.self) { try patch.applied(to: value) }
         #expect(error?.step == 2)
-        #expect(value == copy)
     }
 
     @Test("Messages without values contain neither values nor member names")

@@ -31,7 +31,7 @@ struct FileLocationTests {
         }
     }
 
-    @Test("A relative directory stays the same after a change of the working directory")
+    @Test("A relative directory is resolved against the working directory when the location is made")
     func relativeDirectories() {
         let workingDirectory = FileManager.default.currentDirectoryPath
         #expect(FileLocation.directory("a/b") == .directory(workingDirectory + "/a/b"))

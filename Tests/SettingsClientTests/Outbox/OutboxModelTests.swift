@@ -163,7 +163,8 @@ struct OutboxModelTests {
         var isDone = true
         for issue in fixture.drainIssues() {
             switch (issue.attempt, issue.error) {
-            // The write is not in the outbox file, so it is lost if the program ends first.
+            // The write is not in the outbox file. If the program ends before the daemon has answered the
+            // write, the write is lost.
             case (.write, .unreachable), (.write, .unusableFile): isDone = false
             // The server does not accept writes for now, or is unreachable.
             case (.write, .kept), (.read, .unreachable): break

@@ -69,9 +69,10 @@ struct SendOutcomeTests {
         #expect(SendOutcome(.failure(.refused(problem)), of: try samples.write(.set(1))) == .refused(problem))
     }
 
-    @Test("After a refusal of the token, the write waits in the queue, and callers do not wait")
+    @Test("After a refusal of the token, the write stays in the queue until a person acts")
     func unauthorized() throws {
-        // `needsIntervention`: the refusal lasts until a person installs another token.
+        // `needsIntervention`: the refusal lasts until a person installs another token, so the calls that wait for the
+        // answer fail at once.
         let problem = Problem(.unauthorized, "no")
         #expect(
             SendOutcome(.failure(.refused(problem)), of: try samples.write(.set(1)))

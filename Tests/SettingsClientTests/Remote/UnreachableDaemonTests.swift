@@ -84,8 +84,8 @@ struct UnreachableDaemonTests {
     }
 
     /// Returns a server that answers a request for the state with an empty suite, and does not answer any other
-    /// request. The log has `long poll` and `write` for requests without an answer, and `closed` for each connection
-    /// that the client closes.
+    /// request. The log has `long poll` and `write` for requests without an answer, and `closed` if the client closes a
+    /// connection with such a request.
     private func silentServer() throws -> ScriptedServer {
         try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {
@@ -133,7 +133,7 @@ struct UnreachableDaemonTests {
     }
 
     @Test
-    func `Releasing an adapter closes its connections`() throws {
+    func `Releasing an adapter closes the connection of its long poll`() throws {
         let server = try silentServer()
         do {
             let defaults = SuiteFixture(at: server.address, names.app).adapter()

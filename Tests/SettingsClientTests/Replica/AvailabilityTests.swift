@@ -4,7 +4,7 @@ import Testing
 @testable import SettingsClient
 
 /// The availability of a server. The tests pass the time as an argument, so they need no clock. A failure with
-/// `isReachable: true` is a temporary refusal by the server. The phase `up` means that the last request did not fail.
+/// `isReachable: true` is a temporary refusal of a write. The phase `up` means that the last request did not fail.
 struct AvailabilityTests {
     private var availability = Availability()
     private var random = SeededGenerator(seed: 1)
@@ -21,7 +21,7 @@ struct AvailabilityTests {
         #expect(!wasUnreachable)
     }
 
-    @Test mutating func `A temporary refusal does not pause reads, and ends with an answer to a write`() {
+    @Test mutating func `A temporary refusal of a write does not pause reads, and ends with an answer to a write`() {
         let retryAfter = Duration.seconds(60)
         let pause = availability.recordFailure(isReachable: true, atLeast: retryAfter, at: start, using: &random)
         #expect(pause >= retryAfter && availability.phase != .up && !availability.isUnreachable(at: start))

@@ -139,7 +139,7 @@ struct RenameTests {
     }
 
     @Test(
-        "A read returns the value that another program moves, changes or removes at the same time",
+        "A read returns the right value if another program moves, changes or removes the former value at the same time",
         arguments: BackendKind.allCases)
     func races(_ kind: BackendKind) async throws {
         // The closure of `beforeNextWrite` acts as another program, just before `secondMover`, `program` or `last`
@@ -205,7 +205,7 @@ struct RenameTests {
     }
 
     @Test(
-        "After a failed attempt to move the value, a change of the suite causes another attempt",
+        "After a failed attempt to move the value, the first read after a change of the suite makes another attempt",
         arguments: BackendKind.allCases)
     func resuming(_ kind: BackendKind) async throws {
         let fixture = try fixture(kind)

@@ -16,7 +16,7 @@ final class FlakyBackend: SuiteBackend {
         case notSent
         /// The other backend carries out the request, but the caller gets no answer.
         case answerLost
-        /// A write is refused. Other requests are answered.
+        /// A call of `write` or `setSchema` is refused. Other requests, including each direct request, are answered.
         case refused(Problem)
         /// The request does not reach the other backend. The answer is that the server is unavailable, with this retry
         /// time.
@@ -35,7 +35,8 @@ final class FlakyBackend: SuiteBackend {
     private let state = Mutex(State())
     /// The queue on which the function of a test decides the result of a request. The function may block.
     private let decisions = DispatchQueue(label: "decisions of a test")
-    /// The log has the request key of each answered write, and `!` with the request key for each other write.
+    /// The log has the request key of each answered write, and `!` with the request key for each other write. It omits
+    /// direct requests that write.
     let log = EventLog()
     /// The request keys of the answered writes, in order.
     var answeredWrites: [String] { log.all.filter { !$0.hasPrefix("!") } }

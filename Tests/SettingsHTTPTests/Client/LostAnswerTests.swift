@@ -5,7 +5,8 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Tests of connections that end before the client has received the whole answer.
+/// Tests of connections that end before the client has received the whole answer, of early and large answers, and of
+/// servers that are no daemon or cannot be reached.
 ///
 /// A `ScriptedServer` calls the closure of a test for each connection, with the number of the connection, counted from
 /// 0, and closes the connection after the call. Its log gets the entry `connection` for each connection.
@@ -34,7 +35,7 @@ struct LostAnswerTests {
         #expect(server.log.count("connection") == 5)
     }
 
-    @Test("A connection that has ended is not reused, not even for a write that may be sent only once")
+    @Test("A connection that has ended is not reused, so a write that may be sent only once succeeds")
     func endedConnection() throws {
         let server = try ScriptedServer { number, peer, _ in
             guard peer.readRequest() != nil else { return }

@@ -54,7 +54,7 @@ struct WaitingTests {
         #expect(try client.send(.setting(names.theme, in: names.app, changedFrom: revision, wait: .seconds(1))) == nil)
     }
 
-    @Test("If the client rounds up the wait for the daemon, the deadline is extended by the rounded wait")
+    @Test("The deadline of a watch request is extended by the wait of the request, rounded up to whole seconds")
     func roundedWait() throws {
         let client = DaemonClient(timeout: .milliseconds(300))
         let revision = Revision.zero

@@ -75,7 +75,8 @@ struct BridgeRoundTripTests {
         #expect(try Double?.defaultsBridge.allowingNonFinite().decode(nan)?.isNaN == true)
     }
 
-    @Test("Text of any Unicode scalars has the same bytes after a round trip, in any normalization form")
+    @Test(
+        "Text of any Unicode scalars has the same bytes after a round trip, in any normalization form; so do booleans")
     mutating func text() throws {
         let scalars = randomValues(2_000) { generator in
             (0..<generator.below(20)).compactMap { _ in
@@ -124,7 +125,7 @@ struct BridgeRoundTripTests {
             decimals + [Decimal.greatestFiniteMagnitude, .leastNonzeroMagnitude, 0], seedComment)
     }
 
-    @Test("Sets in canonical order, ranges, and dictionaries with every kind of key survive a round trip")
+    @Test("Sets in canonical order, ranges, and dictionaries with string and enumeration keys survive a round trip")
     mutating func containers() throws {
         try RoundTrip.checkAloneAndNested(
             randomValues(50) { generator in Set((0..<generator.below(20)).map { _ in generator.below(100) }) },

@@ -77,8 +77,8 @@ struct DateTextTests {
         #expect(DateText.date(from: instant.text)?.timeIntervalSinceReferenceDate == instant.seconds)
     }
 
-    // A leap second is only the last second of a day in UTC. A number of seconds has at most 17 digits before and after
-    // the point. An exponent, if the number has one, has a plus sign.
+    // A leap second is only the last second of a day in UTC. A number of seconds has at most 17 digits before the point
+    // and at most 17 digits after the point. An exponent, if the number has one, has a plus sign.
     @Test(
         "Text in any other form is not read as an instant",
         arguments: [
@@ -96,7 +96,7 @@ struct DateTextTests {
         #expect(DateText.date(from: text) == nil)
     }
 
-    @Test("A fraction is rounded correctly according to its last digits")
+    @Test("The rounding of a fraction takes all digits into account, even after thousands of zeros")
     func rounding() {
         // The fraction digits of 0.5 + 2^-54, the midpoint between 0.5 and the next Double. A tie is rounded to 0.5.
         let half = "500000000000000055511151231257827021181583404541015625"
@@ -117,7 +117,7 @@ struct DateTextTests {
         #expect(DateText.date(from: text)?.timeIntervalSinceReferenceDate == -0.5)
     }
 
-    @Test("The extended pattern matches the texts of instants outside of the years 0000 to 9999, and no other text")
+    @Test("The extended pattern matches the text of an instant if and only if the year is not 0000 to 9999")
     func extendedPattern() throws {
         let pattern = try Regex(DateText.extendedPattern)
         // Only the text of an instant outside of these years ends with `s`.

@@ -26,7 +26,7 @@ struct KeyRangeTests {
         #expect(try atLeastTen.encode(.max) == "18446744073709551615")
         #expect(try atLeastTen.encode(10) == 10)
         #expect(throws: InvalidValue.self) { try atLeastTen.encode(9) }
-        // JSON cannot contain a limit beyond Int64.
+        // An integer limit beyond Int64 becomes a string, which a schema does not accept as a limit.
         #expect(throws: SchemaError.self) { try KeyCodec(DefaultsKey<UInt64?>("n", in: ...UInt64.max)) }
     }
 

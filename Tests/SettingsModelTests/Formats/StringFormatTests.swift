@@ -126,7 +126,7 @@ struct JSONPointerSyntaxTests {
         .good("an escaped tilde before a digit", "/~01"),
         .good("a name beyond ASCII", "/größe/😀"),
         .good("a control character", "/\u{1}"),
-        .good("a letter that combines with the slash", "/\u{301}"),
+        .good("an accent that combines with the slash", "/\u{301}"),
         .bad("no slash in front", "a"),
         .bad("a fragment", "#/a"),
         .bad("a tilde at the end", "/a~"),

@@ -107,7 +107,7 @@ struct JSONParserAcceptanceTests {
         #expect(try JSONValue(parsing: Array(accepted.text.utf8).span) == accepted.value)
     }
 
-    @Test("Members and elements keep their order")
+    @Test("Members keep their order")
     func order() throws {
         let value = try JSONValue(parsing: #"{"z":1,"a":2,"m":3}"#)
         #expect(value.object.map { Array($0.names) } == ["z", "a", "m"])

@@ -83,7 +83,7 @@ struct PatternSyntaxTests {
     }
 
     @Test(
-        "A valid but unsupported construct passes the syntax check, and is refused when the pattern is compiled",
+        "A valid but unsupported construct passes the syntax check, and is refused by the initializer of `Pattern`",
         arguments: [
             Case("a(?=b)", at: 1), Case("(?!b)", at: 0), Case("(?<=b)a", at: 0), Case("(?<!b)a", at: 0),
             Case(#"(a)\1"#, at: 3),
@@ -130,7 +130,7 @@ struct PatternSyntaxTests {
         Case("(?:|){99999999999999999999}", at: 0), Case("(?:^){5000}", at: 0), Case("(a{1999}|b{1999}){2}", at: 0),
         Case(String(repeating: "|", count: 60_000), at: 0), Case(String(repeating: "a", count: 4_001), at: 0),
     ])
-    func `A pattern with too many states passes the syntax check and is refused before it is compiled`(sample: Case)
+    func `A pattern with too many states passes the syntax check and is refused by the initializer`(sample: Case)
         throws
     {
         try Pattern.checkSyntax(sample.source)
@@ -157,7 +157,7 @@ struct PatternSyntaxTests {
 
     // The automaton of a pattern may have 4,000 states.
     @Test(
-        "The largest allowed patterns are compiled and matched",
+        "The largest allowed patterns are compiled, and a search for each pattern needs fewer than a million steps",
         arguments: [
             Case("a{4000}"),
             Case(String(repeating: "a", count: 4_000)),

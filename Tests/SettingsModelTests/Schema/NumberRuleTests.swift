@@ -5,7 +5,7 @@ import Testing
 
 struct NumberRuleTests {
     @Test(
-        "Limits compare integers and doubles without rounding",
+        "Limits, const, enum and type treat integers and doubles without rounding",
         arguments: [
             (#"{"maximum": 9007199254740992.0}"#, "9007199254740993", false),
             (#"{"maximum": 9007199254740992.0}"#, "9007199254740992", true),
@@ -49,7 +49,7 @@ struct NumberRuleTests {
     // A double counts as the decimal number that JSON writes for it: 3e-324 as 5e-324, and the double 2⁶³ as
     // 9.223372036854776e18.
     @Test(
-        "multipleOf compares the written decimal numbers, not the nearest doubles",
+        "multipleOf compares the decimal numbers that JSON writes for doubles, not their binary fractions",
         arguments: [
             ("0.3", "0.1", true), ("0.35", "0.1", false), ("19.99", "0.01", true), ("19.999", "0.01", false),
             ("1e308", "0.123456789", false), ("12391239123", "1e-8", true), ("1e308", "1e-308", true),

@@ -125,7 +125,7 @@ struct SecretTests {
     ]
 
     @Test(
-        "A violation of a rule of the suite names the key of a secret, but does not contain the value",
+        "A violation of a rule of the suite contains neither the value of a secret nor a position in the value",
         arguments: suiteRules)
     func suiteRule(sample: Case) throws {
         var generator = SeededGenerator(seed: 8)

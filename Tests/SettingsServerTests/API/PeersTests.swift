@@ -9,7 +9,8 @@ import Testing
 @testable import SettingsStorage
 
 /// Fresh reads: a request with `Settings-Fresh: true` waits until the daemon has the newest commits of all daemons that
-/// share its log. The test reports the end of the log in the role of the other daemons.
+/// share its log. The test reports the end of the log in the role of the other daemons. The field `Settings-Stale` of
+/// an answer is the number of seconds since the last contact of the daemon with the log.
 @Suite(.ownThread)
 struct PeersTests {
     /// The other daemons. The daemon under test asks them for the end of the log, and the test answers with

@@ -29,7 +29,7 @@ struct TokenCommandTests {
         return try client.readResponse().status
     }
 
-    @Test("A running daemon accepts a new token at once and refuses a revoked token at once")
+    @Test("A running daemon accepts a new token and refuses a revoked token without a restart")
     func tokens() throws {
         let first = try runTokenCommand("create", "first", "--grant", "*:read")
         #expect(first.code == 0)

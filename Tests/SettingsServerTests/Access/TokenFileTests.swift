@@ -135,7 +135,7 @@ struct TokenFileTests {
     }
 
     @Test(
-        "If the directory's owner replaces the temporary file by a link, the command of root changes no other file",
+        "If the directory's owner replaces the temporary file by a link, the linked file keeps its owner",
         .enabled(if: getuid() == 0))
     func replacedTemporaryFile() throws {
         let victim = try directory.file("victim", "of root")
@@ -204,7 +204,7 @@ struct TokenFileTests {
         #expect(owner == 1, "a command of root must keep the owner of the file")
     }
 
-    @Test("The temporary file of a killed command is replaced, and the temporary file of a running command is kept")
+    @Test("The temporary file of a killed command is replaced, and while another command runs, a change times out")
     func leftover() throws {
         _ = try directory.file("tokens.json.new", "{")
         #expect(chmod(path + ".new", 0o666) == 0)

@@ -36,9 +36,10 @@ final class LogHarness {
     private var lastUsedRevision = Revision.zero
     /// The published states, oldest first.
     private(set) var published: [State] = []
-    /// The states after each acknowledged commit.
+    /// The states after each acknowledged commit, and the state that each start recovered.
     private(set) var acknowledgedStates: [State] = []
-    /// The states after each commit whose outcome is unknown. Emptied when a later commit is acknowledged.
+    /// The states after each commit whose outcome is unknown. Emptied when a later commit is acknowledged, and when the
+    /// log is opened.
     private(set) var statesWithUnknownOutcome: [State] = []
     /// The acknowledged commits as JSON, by epoch and revision.
     private(set) var acknowledgedTexts: [String: String] = [:]

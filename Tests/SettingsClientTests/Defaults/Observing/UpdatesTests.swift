@@ -13,7 +13,7 @@ import Testing
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct UpdatesTests {
     @Test(
-        "A sequence returns each change after its creation, in order",
+        "A sequence returns each change that follows the creation of the sequence, in order",
         arguments: BackendKind.allCases)
     func order(_ kind: BackendKind) async throws {
         let fixture = try kind.fixture()
