@@ -88,7 +88,7 @@ def malformed(scale: Scale) -> Abuse:
 
 
 def idle_connections(_: Scale) -> Abuse:
-    """800 connections that stay open after a GET, of the 862 that the daemon accepts with a limit of 1,024 open files"""
+    """800 connections that stay open after a GET, of about 860 that the daemon accepts with a limit of 1,024 open files"""
     return Abuse(lambda _: [Role(send_once(GET), 800)], open_files=1024)
 
 

@@ -51,6 +51,7 @@ def unread_suites(scale: Scale) -> Abuse:
             yield Await()
             yield Sleep(0.02)
 
+    # When this script ends, the connection closes, and a new connection repeats the script.
     def read() -> Script:
         yield Send(render("GET", suite(WIDE)))
         yield Sleep(5)

@@ -35,6 +35,7 @@ class Limits:
 
 
 def limits(slack: float) -> Limits:
+    """Returns the limits. `slack`, a factor for a busy machine, multiplies the limits of latency."""
     return Limits(get=0.1 * slack, put=0.5 * slack, memory=256 * MIB)
 
 

@@ -13,7 +13,7 @@ REPEATED_WRITES = 5
 
 class Recovery:
     """Checks one start. `may_lose` is true if the durability allows that the last crash lost acknowledged writes. `expected_epoch`
-    is NEW or SAME if the epoch must be new or the same, and None if both are allowed."""
+    is NEW or SAME if the epoch must be new or the same, and None if both are allowed. A pending write is a write without an answer."""
 
     NEW, SAME = "new", "same"
 

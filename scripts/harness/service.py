@@ -97,7 +97,7 @@ class Service:
         return code
 
     def kill(self):
-        """Kills the program and its children with SIGKILL. Does nothing if the program has ended."""
+        """Kills the program and its children with SIGKILL. Does nothing before a launch, and after `stop` or `kill`."""
         if self.process is None:
             return
         try:

@@ -39,7 +39,8 @@ class Container:
         return self
 
     def __exit__(self, *_):
-        # When the kernel kills the first process of the namespace, it kills all processes of the namespace.
+        # The child is the first process of the namespace. When this process ends, the kernel kills all other processes of the
+        # namespace.
         if self.process.poll() is None:
             for child in self._children():
                 subprocess.run(["kill", "-KILL", child])
