@@ -275,7 +275,8 @@ extension Option {
             "the maximum memory for request bodies, unsent answers and background work"),
         .integer(
             "limits.queuedWriteBytes", 4096...1 << 40, \.writes.waitingBytes,
-            "the maximum bytes of queued writes; one caller may use half of them while other callers have queued writes"
+            "the maximum bytes of queued writes; one caller may use half of these bytes while other callers have "
+                + "queued writes"
         ),
         .integer(
             "limits.commitKeys", 100...1 << 30, \.writes.commitKeys,
