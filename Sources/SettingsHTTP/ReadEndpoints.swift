@@ -15,7 +15,7 @@ extension Endpoint where Output == CallerState {
 extension Endpoint where Output == ReloadReport {
     /// Makes the daemon read its configuration again. If the configuration has an error, throws the error. The daemon
     /// then keeps its options, but reads a valid token file again. If stored values do not match a schema file, the
-    /// daemon refuses only this schema (see ``ReloadReport/refusedSchemas``). Needs the right `reload`.
+    /// daemon refuses only this schema (see `ReloadReport.refusedSchemas`). Needs the right `reload`.
     public static var reload: Endpoint { Endpoint(Request(.post, RequestTarget("v1", "reload"))) }
 }
 
