@@ -66,6 +66,8 @@ struct TransactionRecord {
         guard recordError({ () throws(DefaultsError) in json = try reference.resolved.encode(value) }),
             let key = reference.resolved.name
         else { return }
+        // As in `DefaultsReference.makeWrite`: the move of a value from a former name must not replace the new value
+        // later.
         if reference.nextReaderMovesValue { recordUncertainKey(reference, key) }
         write(key, json)
         for name in reference.formerNamesToRemove { write(name, nil) }
