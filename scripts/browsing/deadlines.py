@@ -66,7 +66,8 @@ def pending_setting(trial, person):
 
 
 def confirmed_commit(trial, person):
-    """A person commits with a deadline, and the message keeps or reverts the commit, or says what another caller decided."""
+    """A person commits with a deadline, and keeps or reverts the commit with the buttons of the message. The message also says what
+    another caller decided."""
     suite, api = "careful", trial.api
     api.create_sample_suite(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")

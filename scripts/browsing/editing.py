@@ -127,7 +127,7 @@ def untouched_parts(trial, person):
 
 
 def suite_without_schema(trial, person):
-    """A person creates a suite without a schema, with values of every type."""
+    """A person creates a suite without a schema, with a text, a number, a switch and an object."""
     person.visit(trial.origin)
     person.click("New suite", "button", "main")
     person.type("not/a name")

@@ -1,5 +1,5 @@
-"""The flows in which the page loads the modules that its first view does not need. `trial` has the daemon and its API,
-`person` is the browser (see __init__.py). api.py has the values and notes of the sample suite."""
+"""The flows in which the page loads the modules that its first view does not need, and a flow with the menu of a suite.
+`trial` has the daemon and its API, `person` is the browser (see __init__.py). api.py has the values and notes of the sample suite."""
 
 from browsing.api import API
 from browsing.editing import equal, open_setting
@@ -23,7 +23,7 @@ def offline_views(trial, person):
     open_setting(person, suite, "library.server")
     person.until("document.querySelector('.editor fieldset')", "the form is there")
     person.evaluate(f"location.hash = '#/{suite}/rules'")
-    person.until("document.querySelector('.editor textarea.code')", "the editor of any value is there")
+    person.until("document.querySelector('.editor textarea.code')", "the JSON editor is there")
     for address, content in ((f"#/{suite}?history", "[placeholder='Only this caller']"), (f"#/{suite}?compare", "form.compare"), (f"#/{suite}?schema", ".numbered"),
                          ("#/?changes", "[name=note]"), ("#/?search=volume", "input[type=search]"), ("#/?service", ".cards")):
         person.evaluate(f"location.hash = '{address}'")
@@ -35,7 +35,7 @@ def offline_views(trial, person):
 
 
 def failed_modules(trial, person):
-    """A module that cannot be loaded leaves a message in its view, and a second try opens the view."""
+    """A module that cannot be loaded leaves a message in its place. "Try again" opens the view once the module can be loaded."""
     suite = "modules"
     trial.api.create_sample_suite(suite)
 
@@ -82,7 +82,8 @@ def failed_modules(trial, person):
 
 
 def slow_module(trial, person):
-    """A view whose module is slow says after a moment that it loads, and then shows the address that the person opened last."""
+    """A view whose module is slow says after a moment that it loads, and then shows the content of the address that the person
+    opened last."""
     suite = "slow"
     trial.api.create_sample_suite(suite)
     with person.holding("*/history.js*") as held:

@@ -41,7 +41,7 @@ class Person(Chromium):
         return self
 
     def begin_flow(self):
-        """Begins a flow as if the browser were new."""
+        """Begins a flow: discards the records of the previous flow, and resets the screen. Does not clear the storage of the browser."""
         for records in (self.reports, self.hosts, self.paused):
             records.clear()
         self.confirms_leaving, self.questions, self.fixed_answer = False, 0, None
@@ -156,7 +156,7 @@ class Person(Chromium):
                       f" each.dispatchEvent(new Event('change', {{ bubbles: true }})); }})({found})")
 
     def fill(self, name, text, within="body", kind="input, textarea"):
-        """Replaces the text of a field."""
+        """Replaces the text of a field, which a script focuses and selects."""
         self.evaluate(f"(each => {{ each.focus(); each.select(); }})({self._find(name, kind, within)})")
         self.type(text)
 

@@ -108,6 +108,9 @@ await test("A throttled function runs even if calls never stop, one run at a tim
 
 await test("readNumber reads numbers as people type them, and numberMistake says why a text is no number", () => {
   equal([readNumber("+.5"), readNumber("-.5"), readNumber("1e3")].map(String), ["0.5", "-0.5", "1e3"]);
+  // The daemon refuses integers beyond 64 bits, also integers that a double represents exactly.
+  for (const text of ["10000000000000000000", "-100000000000000000000"])
+    if (!jsonMistake(text)) throw new Error(`${text} is accepted`);
   for (const [text, reason] of [["", "Enter a number"], ["loud", "is not a number"], ["1e999", "too large"],
     ["9223372036854775808", "between"]]) {
     equal(readNumber(text), undefined);

@@ -1,5 +1,6 @@
-// The views of a suite and of a setting that do not exist. They suggest near names; the person decides about creation. A view
-// has the element and the functions that suite.js calls. `back` and `create` act when the person presses the buttons.
+// The views of a suite and of a setting that do not exist. They list names that resemble the missing name, and create nothing
+// before the person presses the button for creation. A view has the element and the functions that suite.js calls. `back` and
+// `create` act when the person presses the buttons.
 import { bdi, button, el } from "./dom.js";
 import { panelHead } from "./setting.js";
 import { texts } from "./texts.js";
@@ -19,7 +20,7 @@ function distance(one, other) {
 }
 
 // The names nearest to a mistyped name: few letters differ, the name contains the mistyped name, or the last part of the
-// mistyped name is a part of the name. Dots separate parts.
+// mistyped name is a part of the name. Dots separate parts. The last two rules need a text of at least three letters.
 export function nearNames(name, names) {
   const wanted = name.toLowerCase(), lastPart = wanted.split(".").at(-1);
   const limit = Math.max(1, Math.floor(wanted.length / 4));

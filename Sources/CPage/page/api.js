@@ -7,11 +7,11 @@ const root = new URL("../", document.baseURI);
 const listeners = { status: [], stale: [], unauthorized: [] };
 let token = sessionStorage.getItem("settingsd-token");
 
-// True if a text can be a token. A browser sends no other characters in a header.
+// True if a text can be a token. The daemon accepts only visible ASCII characters in a token.
 export const isToken = text => /^[\x21-\x7e]+$/.test(text);
 
-// Adds a listener. Events: `status` (isReachable, problem), `stale` (seconds behind the other daemons, or null),
-// `unauthorized` (problem).
+// Adds a listener. Events: `status` (isReachable, problem), `stale` (the seconds since the daemon last read the log in etcd, or
+// null), `unauthorized` (problem).
 export const on = (event, listener) => listeners[event].push(listener);
 export const emit = (event, ...values) => listeners[event].forEach(listener => listener(...values));
 
@@ -24,7 +24,7 @@ export function setToken(text) {
   else sessionStorage.setItem("settingsd-token", text);
 }
 
-// Removes the advice of the daemon about request parameters, which is for programs.
+// Removes the advice of the daemon about query parameters and members of request bodies, which is for programs.
 const withoutParameters = text => text.replace(/; [^;]*(\?\w+=|"\w+":)[^;]*/g, "");
 
 // An error with the message of the daemon. The code is "network" if there was no answer.
@@ -108,8 +108,8 @@ function problemOf(response, body) {
   return problem;
 }
 
-// Repeats a read until it succeeds. `fail` gets the reason of each failure, and an empty text after the success. Returns
-// undefined if the daemon refuses the read, or if `isGone()`, because the person has left the view.
+// Repeats a read after transient errors (`isTransient`) until the read succeeds. `fail` gets the reason of each failure, and an
+// empty text after the success. Returns undefined after another error, or if `isGone()`: nobody needs the result any more.
 export async function retryRead(read, fail, isGone) {
   for (let delay = 1000; ; delay = Math.min(10_000, delay * 1.6)) {
     try {
@@ -153,8 +153,8 @@ export const newRequestKey = () =>
 // In milliseconds. The daemon sends at least an `id:` line every 15 seconds.
 const maxSilence = 40_000;
 
-// Follows a stream of events until it is closed, and reconnects after each failure. A hidden tab closes its connection,
-// because a browser opens only six connections to a host for all tabs.
+// Follows a stream of events until `close` is called or the daemon answers 401, and reconnects whenever the stream ends. A
+// hidden tab closes its connection, because a browser opens only six connections to a host for all tabs.
 export class Watch {
   constructor(target, query, cursor, onEvent) {
     Object.assign(this, { target, query, cursor, onEvent, delay: 1000, failures: 0, isClosed: false });
@@ -241,7 +241,8 @@ export class Watch {
     if (id) this.cursor = id;
   }
 
-  // An event that the page cannot handle must not stop the stream, because the daemon would send the event again.
+  // An event that the page cannot handle must not stop the stream, because the daemon would send the event again. `onEvent` gets
+  // `reset` instead, because the page may lack the changes of the event.
   #deliver(event, data) {
     try {
       this.onEvent(event, data ? parse(data) : {});

@@ -11,7 +11,8 @@ export const pageSize = 50;
 // The number of changes that one press of "Show more changes" adds, and the number that the row of a commit shows at first.
 const maxMore = 100, maxInRow = 3;
 
-// A list of changes, each with its key and both values. A button shows the changes after the first `first` changes.
+// A list of changes, each with its key and both values. A button shows the changes after the first `first` changes, unless only
+// one change follows.
 // `name(key, suite)` makes the element for a key, and `action(change)` a button for a change.
 export function changeList(changes, { action, name, first = maxMore } = {}) {
   let shown = 0;

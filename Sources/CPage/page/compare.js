@@ -84,7 +84,7 @@ export function compareView(app, store, route) {
     const isCopy = isOtherSuite();
     const hasValue = ({ oldSource }) => oldSource === "stored" || isCopy && oldSource === "default";
     // The page can change only the present state, so there is no button if the right side is an earlier moment. An edit of a
-    // secret would show its value.
+    // secret would show its value. An invalid setting has no effective value that the edit could use.
     const mayUse = change => !right[1] && !change.secret && change.oldSource !== "invalid"
       && store.at(change.key).writable && app.caller.may("write", suite, change.key) && (hasValue(change) || isStored(change));
     const useValues = all => {
@@ -110,6 +110,7 @@ export function compareView(app, store, route) {
     compare();
   }
 
+  // If this request fails, the field `from` has no suggestions.
   get("v1/suites", { limit: maxSuggestions }).then(({ body }) =>
     suites.append(...body.suites.map(each => el("option", { value: each.suite }))), () => {});
   follow(route);

@@ -37,5 +37,5 @@ export function difference(before, after) {
     side("ins", texts.values.to, 1, after)), note];
 }
 
-// Shows the lines of two stored texts that differ. A text that does not exist is null.
+// Shows the difference between two stored texts. A text that does not exist is null.
 export const textDifference = (...both) => difference(...both.map(text => ({ value: text ?? "", source: "stored" })));

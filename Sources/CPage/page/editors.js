@@ -39,7 +39,7 @@ const makeLazily = (kind, file, schema, value, context) =>
 export const errorText = errors =>
   errors.map(error => (error.pointer ? `${error.pointer}: ` : "") + error.detail).join("\n");
 
-// An editor with one input. Enter ends the edit, unless the text has several lines.
+// An editor with one input. Enter ends the edit, except in a `textarea.code`, in a file input, and in a text of several lines.
 export function singleInput(input, context, set, hint) {
   if (context.isDisabled) input.disabled = true;
   if (!input.matches("textarea.code, [type=file]")) input.addEventListener("keydown", event => {

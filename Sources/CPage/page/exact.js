@@ -102,8 +102,8 @@ export function parse(text, depthLimit = Infinity, places) {
     const source = take(number);
     if (source === null) throw unexpected();
     const value = Number(source);
-    if (String(value) === source) return value;
     const isWhole = !/[.eE]/.test(source);
+    if (String(value) === source && (!isWhole || Math.abs(value) < 2 ** 63)) return value;
     if (isWhole ? BigInt.asIntN(64, BigInt(source)) !== BigInt(source) : !Number.isFinite(value))
       throw failure(start, texts.json.range(source));
     return new Exact(source);

@@ -6,7 +6,7 @@ import { sizeText } from "./words.js";
 
 export const makers = { colour: colourEditor, file: fileEditor, "date-time": dateEditor, date: dateEditor };
 
-// Edits a time in the time zone of the browser. The stored time is in UTC.
+// Edits a time in the time zone of the browser, which is stored in UTC, or a day, which has no time zone.
 function dateEditor(schema, value, context) {
   const isDay = schema.format === "date";
   // The digits of the fraction of a second. The input has milliseconds, but a stored value may have more digits.

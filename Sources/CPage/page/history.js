@@ -18,7 +18,8 @@ export function historyView(app, store, route) {
   const by = filter("by", texts.history.onlyCaller);
   const dialogs = undoDialogs(app, store.suite, () => isGone, () => commits.load(false));
 
-  // The parameters of the key filter. A final `*` asks for all keys that begin with the text before it.
+  // The parameters of the key filter. A final `*` asks for all keys that begin with the text before it, unless the whole
+  // text is the key of a setting.
   function keys() {
     const text = key.value;
     if (!text) return {};

@@ -194,7 +194,7 @@ function compare(one, other) {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-// The words of a search, which must all be in a text.
+// The words of a search, in lower case. A search finds the texts that contain all words.
 export const wordsOf = text => text.toLowerCase().split(/\s+/).filter(Boolean);
 
 // A search field for the list `listOf()`. Arrow down and Enter focus the list. Escape empties the field; in an empty

@@ -56,6 +56,7 @@ export function lazyPart(file, make, kind = "div.view") {
   const element = el(kind);
   const remember = name => (...values) => {
     if (part) return part[name](...values);
+    // Without the deletion, a repeated call would keep its earlier place in the order of the calls.
     calls.delete(name);
     calls.set(name, values);
   };

@@ -1,5 +1,5 @@
-// The review of the edits before a commit. An edit of tray.js has `seen`, the setting when the person began to edit it,
-// and `other`, a newer setting of another caller, which makes a conflict.
+// The review of the edits before a commit. An edit of tray.js has `seen`, the setting that the person saw, and, if the setting
+// was changed since then, `other`: the newer setting, which makes a conflict.
 import { conflictChoice, editSides, tellCommit } from "./changes.js";
 import { difference } from "./difference.js";
 import { errorLine, bdi, button, drawnOnChange, el, field, openDialog, toast } from "./dom.js";
@@ -16,7 +16,8 @@ function changesText(edits) {
 
 const maxEdits = 200;
 
-// Shows the first `maxEdits` edits with their old and new values, and commits the edits of `tray.nextEdits` with a note.
+// Shows the first `maxEdits` edits with their old and new values. Commits `tray.nextEdits` with a note: all edits or, if an edit
+// overrides a lock, the edits of keys on which the caller has the right `override`. The other edits wait.
 export function openReview(app) {
   const { tray } = app;
   if (!tray.size || document.querySelector("dialog.review")) return;
@@ -57,7 +58,8 @@ export function openReview(app) {
   function draw() {
     if (!tray.size && !tray.isSending) return dialog.close();
     const { nextEdits, overriding } = tray;
-    // The tray replaces an edit when its value changes, and changes only the properties here in place.
+    // The tray makes a new edit when the value changes. In an existing edit, the tray changes only properties that this list
+    // contains.
     drawList(...tray.all.flatMap(edit => [edit, edit.seen, edit.other, edit.isSecret, print([edit.errors]),
       overriding.includes(edit), nextEdits.includes(edit)]));
     const waiting = tray.size - nextEdits.length;

@@ -56,7 +56,8 @@ export function settingPanel(app, store, key, { back }) {
     const edit = tray.at(store.suite, key);
     const isDisabled = !setting.writable && !(edit?.overrides || isUnlocked(setting));
     const value = edit && "value" in edit ? edit.value : edit?.remove ? schema.default : currentValue(setting);
-    // A text with a CR has another editor, because a text area would replace each CR.
+    // Without a schema, the value decides the kind of editor, so a key that becomes set or unset gets another editor. A text with
+    // a CR has another editor, because a text area would replace each CR.
     const inputs = [print(setting.schema), isDisabled, setting.schema || setting.source === "unset", isSecret(setting),
       /\r/.test(currentValue(setting))].join();
     if (inputs !== editorInputs || !editor) {
@@ -188,7 +189,7 @@ export function settingPanel(app, store, key, { back }) {
     drawPast();
   }
 
-  // A key that the daemon does not list may have a schema, by `patternProperties`.
+  // A key that the daemon does not list may have a schema, by `patternProperties` or `additionalProperties`.
   async function lookUp() {
     if (!store.settings.has(key) && store.exists)
       await retryRead(() => store.refresh(key).then(() => true), () => {}, () => isGone);

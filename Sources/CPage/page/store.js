@@ -192,7 +192,7 @@ export const noSchema = { text: null, tag: null };
 export const isStored = ({ source }) => ["stored", "invalid"].includes(source);
 
 // The value that an edit of a setting begins with: the effective value, or the stored value of an invalid setting.
-// Returns undefined for an unset setting and for a hidden secret.
+// Returns undefined for an unset setting, and for a secret whose value the daemon does not return.
 export const currentValue = setting =>
   setting.source === "invalid" ? setting.stored : setting.source === "unset" || setting.secret
     && setting.value === undefined ? undefined : setting.value;

@@ -95,6 +95,7 @@ export function suitesView(app) {
   async function open() {
     const cursor = await read();
     if (cursor === undefined || isGone) return;
+    // The event `state` is the state at the beginning of the stream, and no change.
     watch = new Watch("v1/observe", { suitePrefix: "" }, cursor, event => { if (event !== "state") reload(); });
     if (!document.activeElement?.matches("input, button, a")) list.focusWithoutMark();
   }

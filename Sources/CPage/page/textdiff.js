@@ -6,7 +6,8 @@ import { isBase64 } from "./words.js";
 // The limit of the table in `steps`, because its time grows with the number of cells.
 const maxCells = 1_000_000;
 
-// The steps from one list to the other: `[kind, element]`. The kind is "span" for an element of both lists, "del" or "ins".
+// The steps from one list to the other: `[kind, element]`. The kind is "span" for an element of both lists, "del" for an element
+// of `before` only, and "ins" for an element of `after` only.
 // In long lists, all elements between the common beginning and the common end count as changed.
 export function steps(before, after) {
   let start = 0, end = 0;

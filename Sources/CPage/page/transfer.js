@@ -31,7 +31,7 @@ export function openImport(store, app) {
     if (!file) return show();
     const text = await file.text();
     const mistake = jsonMistake(text);
-    // The decoder replaces invalid bytes by U+FFFD.
+    // The decoder replaces invalid bytes by U+FFFD. A valid file may also contain U+FFFD, so `isUTF8` checks the bytes.
     const invalid = text.indexOf("\ufffd");
     if (invalid >= 0 && !await isUTF8(file))
       fileField.fail(texts.transfer.notUTF8(text.slice(0, invalid).split("\n").length));

@@ -34,7 +34,8 @@ export function undoDialogs(app, suite, isGone, onDone) {
     } }, el("summary", texts.history.schemaChange), content);
   }
 
-  // `scope`: the other suites that the commit changed, and whether the undo includes them. `fail` shows an error.
+  // `scope`: the other suites that the commit changed, and whether the undo includes them. `fail` shows an error; without
+  // an argument, `fail` removes the error.
   async function undo(commit, fail, scope) {
     const { revision, schema } = commit;
     fail();
@@ -61,7 +62,8 @@ export function undoDialogs(app, suite, isGone, onDone) {
   function planAfterRefusal(plan, problem) {
     const { kind, body, query, others = [], isEverywhere, notices = [] } = plan;
     const { changes = [], conflicts = [] } = problem.body || {};
-    // A forced undo includes later changes, so it needs a guard (see `confirmPlan`). An undo in several suites cannot have one.
+    // A forced undo also undoes later changes of the settings, so the request needs a guard (see `confirmPlan`). The request
+    // for an undo in several suites cannot have a guard.
     if (problem.code === "changed_since" && !body.force && !isEverywhere) {
       const notice = [el("p.notice.bad", texts.history.laterChanges),
         el("details", el("summary", texts.history.laterCount(changes.length)), changeList(changes))];
@@ -82,15 +84,15 @@ export function undoDialogs(app, suite, isGone, onDone) {
   }
 
   // The other suites that a commit changed, as far as the caller may see them. With `force`, the daemon does not refuse the dry
-  // run because of later changes, and lists the changes of all suites.
+  // run because of later changes, and lists the changes of all suites. If the daemon refuses the dry run, for example because of
+  // a locked key, the list is empty, and the dialog offers the undo in this suite only.
   async function otherSuites(revision) {
-    let changes;
     try {
-      ({ body: { changes } } = await send("POST", "v1/undo", { body: { revision, force: true }, query: { dryRun: true } }));
-    } catch (problem) {
-      ({ changes } = problem.body);
+      const { body } = await send("POST", "v1/undo", { body: { revision, force: true }, query: { dryRun: true } });
+      return [...new Set(body.changes.map(({ suite }) => suite))].filter(each => each && each !== suite);
+    } catch {
+      return [];
     }
-    return [...new Set((changes || []).map(({ suite }) => suite))].filter(each => each && each !== suite);
   }
 
   // Asks whether a commit of several suites is undone in all of them.
