@@ -58,7 +58,7 @@ struct CodingPosition: Sendable {
         return json.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
 
-    /// Returns the error for JSON that cannot be decoded as any type.
+    /// Returns the error for JSON whose decoding exceeds `JSONValue.maximumDepth` or `CodingState.maximumCallDepth`.
     func corruption(_ failure: BridgeError) -> DecodingError {
         .dataCorrupted(DecodingError.Context(codingPath: path(to: failure), debugDescription: failure.reason))
     }

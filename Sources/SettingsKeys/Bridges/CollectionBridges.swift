@@ -84,7 +84,7 @@ extension Set: DefaultsSerializable where Element: DefaultsSerializable {
 
 /// A type of dictionary keys whose dictionaries are stored as JSON objects.
 ///
-/// An enumeration whose raw value is a string conforms without code. Any other type implements
+/// An enumeration whose raw value is a string or an `Int` conforms without code. Any other type implements
 /// `CodingKeyRepresentable`. The text of the coding key is the name of the member.
 public protocol DefaultsDictionaryKey: CodingKeyRepresentable, Hashable, Sendable {}
 
@@ -100,8 +100,25 @@ extension DefaultsDictionaryKey {
         if Self.self == String.self, let key = name as? Self {
             self = key
         } else {
-            self.init(codingKey: AnyCodingKey.name(name))
+            self.init(codingKey: MemberCodingKey(stringValue: name))
         }
+    }
+}
+
+/// The coding key for the name of a member.
+private struct MemberCodingKey: CodingKey {
+    let stringValue: String
+    /// The integer that the name denotes, for a type of keys whose raw value is an integer.
+    let intValue: Int?
+
+    init(stringValue: String) {
+        self.stringValue = stringValue
+        // Another spelling of the integer, such as `01`, would be a second name of the same key.
+        intValue = Int(stringValue).flatMap { String($0) == stringValue ? $0 : nil }
+    }
+
+    init(intValue: Int) {
+        (self.stringValue, self.intValue) = (String(intValue), intValue)
     }
 }
 

@@ -92,7 +92,7 @@ extension ValueDecoder: SingleValueDecodingContainer {
     }
 
     /// Decodes a value of a type that is a ``StandardForm``. Returns nil for other types. The function is not
-    /// generic, because the compiler would specialize it for each standard type.
+    /// generic, because the compiler would then add a specialized copy of the function for each standard type.
     private func decodedStandardForm(of type: any Decodable.Type) throws -> Any? {
         try convertingErrors(for: type) { () throws(BridgeError) in
             // The most frequent types come first, because the lookup of a conformance takes longer.

@@ -162,7 +162,8 @@ final class ValueEncoder: Encoder {
     /// Encodes a value at this position, or at the position of a key within this position. Uses the standard form if
     /// the type of the value is a ``StandardForm``, otherwise `encode(to:)`.
     ///
-    /// The function is not generic, because the compiler would specialize it for each standard type.
+    /// The function is not generic, because the compiler would then add a specialized copy of the function for each
+    /// standard type.
     func json(of value: any Encodable, under key: (any CodingKey)? = nil) throws -> JSONValue {
         if let failure { throw failure }
         if let plain = Self.plainForm(of: value) { return plain }

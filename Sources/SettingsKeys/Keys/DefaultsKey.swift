@@ -69,7 +69,7 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
 package struct KeyTraits: Equatable, Sendable {
     /// The purpose of the setting, for users.
     package var description: String?
-    /// True if error messages and the log must not contain the value.
+    /// True if error messages and the log must not contain the value. The schema of the key then has `writeOnly`.
     package var isSecret: Bool
     /// The former names of the key, the latest first. The client moves a value that is stored under a former name to
     /// the name of the key.
@@ -122,8 +122,8 @@ package protocol AnyDefaultsKey: Sendable {
     /// The properties other than the type, the default, the limits and the allowed values.
     var traits: KeyTraits { get }
 
-    /// Returns the schema of the key: its type, limits, allowed values, default and description. Throws if the default
-    /// or an allowed value has no JSON form.
+    /// Returns the schema of the key: its type, limits, allowed values, default, description, `writeOnly`, former names
+    /// and merge rule. Throws if the default or an allowed value has no JSON form.
     func schemaDocument() throws(BridgeError) -> JSONObject
 }
 

@@ -13,7 +13,8 @@ extension DefaultsKey {
     ///   - defaultValue: the value of the setting while nothing is stored.
     ///   - allowed: all values that the setting may have. Nil allows every value of the type.
     ///   - description: the purpose of the setting, for users.
-    ///   - secret: true if error messages and the log must not contain the value.
+    ///   - secret: true for a secret: error messages and the log do not contain the value, and the schema that is made
+    ///     from the key has `writeOnly`.
     ///   - renamedFrom: the former names of the key, the latest first. The client moves a value that is stored under a
     ///     former name to `name`.
     ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
@@ -53,7 +54,8 @@ extension DefaultsKey where Value: OptionalSetting {
     ///   - name: the name under which the value is stored.
     ///   - allowed: all values that the setting may have. Nil allows every value of the type.
     ///   - description: the purpose of the setting, for users.
-    ///   - secret: true if error messages and the log must not contain the value.
+    ///   - secret: true for a secret: error messages and the log do not contain the value, and the schema that is made
+    ///     from the key has `writeOnly`.
     ///   - renamedFrom: the former names of the key, the latest first. The client moves a value that is stored under a
     ///     former name to `name`.
     ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
@@ -82,7 +84,8 @@ extension DefaultsKey where Value: NumericSetting {
     ///   - defaultValue: the value of the setting while nothing is stored.
     ///   - range: the allowed numbers.
     ///   - description: the purpose of the setting, for users.
-    ///   - secret: true if error messages and the log must not contain the value.
+    ///   - secret: true for a secret: error messages and the log do not contain the value, and the schema that is made
+    ///     from the key has `writeOnly`.
     ///   - renamedFrom: the former names of the key, the latest first.
     ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
     ///   - merge: `.sum` adds the difference of `+= 1` to a number that another program has stored since the read.
@@ -107,7 +110,8 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: NumericSettin
     ///   - defaultValue: the value of the setting while nothing is stored.
     ///   - range: the allowed numbers.
     ///   - description: the purpose of the setting, for users.
-    ///   - secret: true if error messages and the log must not contain the value.
+    ///   - secret: true for a secret: error messages and the log do not contain the value, and the schema that is made
+    ///     from the key has `writeOnly`.
     ///   - renamedFrom: the former names of the key, the latest first.
     ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
     ///   - merge: `.sum` adds the difference of `+= 1` to a number that another program has stored since the read.
@@ -134,7 +138,8 @@ extension DefaultsKey where Value: TextSetting {
     ///   - maxLength: the maximum number of Unicode scalars.
     ///   - pattern: the ECMA-262 pattern.
     ///   - description: the purpose of the setting, for users.
-    ///   - secret: true if error messages and the log must not contain the value.
+    ///   - secret: true for a secret: error messages and the log do not contain the value, and the schema that is made
+    ///     from the key has `writeOnly`.
     ///   - renamedFrom: the former names of the key, the latest first.
     ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
     public init(
@@ -155,7 +160,8 @@ extension DefaultsKey where Value: TextSetting {
     ///   - defaultValue: the value of the setting while nothing is stored.
     ///   - pattern: the ECMA-262 pattern.
     ///   - description: the purpose of the setting, for users.
-    ///   - secret: true if error messages and the log must not contain the value.
+    ///   - secret: true for a secret: error messages and the log do not contain the value, and the schema that is made
+    ///     from the key has `writeOnly`.
     ///   - renamedFrom: the former names of the key, the latest first.
     ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
     public init(
@@ -179,7 +185,8 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
     ///   - maxLength: the maximum number of Unicode scalars.
     ///   - pattern: the ECMA-262 pattern.
     ///   - description: the purpose of the setting, for users.
-    ///   - secret: true if error messages and the log must not contain the value.
+    ///   - secret: true for a secret: error messages and the log do not contain the value, and the schema that is made
+    ///     from the key has `writeOnly`.
     ///   - renamedFrom: the former names of the key, the latest first.
     ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
     public init(
@@ -201,7 +208,8 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
     ///   - defaultValue: the value of the setting while nothing is stored.
     ///   - pattern: the ECMA-262 pattern.
     ///   - description: the purpose of the setting, for users.
-    ///   - secret: true if error messages and the log must not contain the value.
+    ///   - secret: true for a secret: error messages and the log do not contain the value, and the schema that is made
+    ///     from the key has `writeOnly`.
     ///   - renamedFrom: the former names of the key, the latest first.
     ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
     public init(

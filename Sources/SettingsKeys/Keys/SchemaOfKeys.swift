@@ -38,7 +38,7 @@ extension Schema {
                     let detail = "\(key.name) is defined twice: as \(Self.names(known, key.valueType))"
                     problems.append(SchemaError.Problem(pointer, "properties", detail))
                 } else if let other = properties[key.name], other != document {
-                    let detail = "\(key.name) is defined twice, with different limits or defaults"
+                    let detail = "\(key.name) is defined twice, with different limits, defaults or other properties"
                     problems.append(SchemaError.Problem(pointer, "properties", detail))
                 } else {
                     properties[key.name] = document

@@ -39,7 +39,7 @@ extension ElementPolicy {
     }
 }
 
-/// A bridge of arrays, sets or their optionals, which can check each element separately.
+/// A bridge (see ``DefaultsBridge``) of arrays, sets or their optionals, which can check each element separately.
 protocol ElementCheckingBridge: Sendable {
     /// True if the value is a set.
     var hasUniqueElements: Bool { get }

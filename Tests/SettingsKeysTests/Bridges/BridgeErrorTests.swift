@@ -64,6 +64,7 @@ struct BridgeErrorTests {
         // As an integer, 1.0 is 1.
         Case(Set<Int>.self, [1, 2, 1.0], "at /2: must not repeat an earlier element"),
         Case([Fruit: Int].self, ["plum": 1], "at /plum: has a name that is not a valid key of type Fruit"),
+        Case([Priority: Int].self, ["01": 1], "at /01: has a name that is not a valid key of type Priority"),
         // Two spellings of é are the same Swift string.
         Case([String: Int].self, ["e\u{301}": 1, "\u{E9}": 2], "at /\u{E9}: is a second name of the same key"),
         Case(

@@ -138,6 +138,7 @@ struct BridgeRoundTripTests {
         try RoundTrip.checkAloneAndNested([0.5...0.75, -1...1])
         try RoundTrip.checkAloneAndNested([Date.distantPast..<Date.distantFuture])
         try RoundTrip.checkAloneAndNested([[Fruit.apple: [1, 2], .pear: []]])
+        try RoundTrip.checkAloneAndNested([[Priority.low: "a", .high: "b"]])
         #expect(try ["b": 1, "a": 2, "B": 3].json == ["B": 3, "a": 2, "b": 1])
         #expect(try ["b": 1, "a": 2, "B": 3].json.text() == #"{"B":3,"a":2,"b":1}"#)
     }

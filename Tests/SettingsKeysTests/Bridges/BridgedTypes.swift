@@ -7,7 +7,7 @@ enum Fruit: String, CaseIterable, DefaultsSerializable, DefaultsDictionaryKey {
     case apple, pear
 }
 
-enum Priority: Int, DefaultsSerializable {
+enum Priority: Int, DefaultsSerializable, DefaultsDictionaryKey {
     case low = 1
     case high = 10
 }

@@ -68,7 +68,9 @@ struct CodableDecodingErrorTests {
         Case(Dog.self, #"{"tricks":[],"super":{}}"#, #"at /super: is missing the member "name""#),
     ]
 
-    @Test("JSON of the wrong kind or range is an error with its path", arguments: wrongKindCases)
+    @Test(
+        "JSON of the wrong kind or range, or without a required member, is an error with its path",
+        arguments: wrongKindCases)
     func refuses(wrong: Case) throws {
         #expect(try wrong.outcome() == wrong.error)
     }

@@ -122,7 +122,7 @@ struct CodableEncodingErrorTests {
             try container.encode(1)
             try container.encode(script)
         },
-        Case("a name with slashes", "at /a~1b~0/0: is broken") { encoder in
+        Case("a name with a slash and a tilde", "at /a~1b~0/0: is broken") { encoder in
             var container = encoder.container(keyedBy: AnyKey.self)
             try container.encode([Script { _ in throw Broken(description: "is broken") }], forKey: "a/b~")
         },

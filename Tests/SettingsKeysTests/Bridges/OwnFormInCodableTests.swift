@@ -47,7 +47,7 @@ struct OwnFormInCodableTests {
         #expect(try encoded(script) == ["n": ["0x8"], "s": "0x9"])
     }
 
-    @Test("Data, URLs, UUIDs, decimals and the largest integers have the same form inside and outside of Codable types")
+    @Test("Data, URLs, UUIDs, decimals and the largest integers have the forms of their bridges inside Codable types")
     func foundation() throws {
         struct Foundations: Codable, Equatable {
             var data: [Data]

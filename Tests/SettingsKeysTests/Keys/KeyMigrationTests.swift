@@ -31,7 +31,7 @@ struct KeyMigrationTests {
     @Test func `A value of neither type stays`() throws {
         #expect(try KeyCodec(timeout).migrated(true) == nil)
         #expect(try KeyCodec(timeout).migrated(["45"]) == nil)
-        // The new type refuses the value because of its limits, and the value is not a value of the former type.
+        // The key does not allow 61, because its maximum is 60. A number is not a value of the former type, String.
         #expect(try KeyCodec(timeout).migrated(61) == nil)
     }
 

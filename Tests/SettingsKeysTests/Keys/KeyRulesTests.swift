@@ -7,7 +7,7 @@ struct KeyRulesTests {
     private let composed = "\u{E9}"
     private let decomposed = "e\u{301}"
 
-    @Test("Keys whose patterns or former names differ only in their bytes have different rules")
+    @Test("Patterns, former names and descriptions of keys that differ only in their bytes are different")
     func textsWithDifferentBytes() {
         let pattern = DefaultsKey<String?>("k", maxLength: 9, matching: composed)
         #expect(pattern.hasSameRules(as: DefaultsKey<String?>("k", maxLength: 9, matching: composed)))
