@@ -61,8 +61,8 @@ public final class TestDaemon: Sendable {
     /// Changes how the daemon treats requests from now on.
     ///
     /// After ``Condition/away``, the clients get the changes that they have missed. A client that gets a missed change
-    /// sends its waiting writes at once. Other clients send their waiting writes at the end of their pause, which a
-    /// ``TestClock`` can end.
+    /// sends its waiting writes at once. Other clients send their waiting writes at the end of the pause that follows
+    /// each failed attempt. A ``TestClock`` can end this pause.
     public func setCondition(_ condition: Condition) {
         backend.setCondition(condition)
     }
@@ -106,8 +106,8 @@ public final class TestDaemon: Sendable {
 }
 
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
-    /// Creates an adapter for settings in memory, without a daemon. The settings last as long as the adapter. A setter
-    /// returns after the write, so the stream `issues` then already has the issue of a refused write.
+    /// Creates an adapter for settings in memory, with a test daemon of its own. The settings last as long as the
+    /// adapter. A setter returns after the write, so the stream `issues` then already has the issue of a refused write.
     ///
     /// - Parameters:
     ///   - keyStore: the object that defines the keys.

@@ -60,8 +60,8 @@ final class AccessTokenFile: Sendable {
 
     /// - Parameters:
     ///   - path: The path of the file.
-    ///   - variable: The environment variable that contains the path, for error messages; nil if the path comes from
-    ///     the program.
+    ///   - variable: The environment variable that contains the path, for error messages; nil if the path does not come
+    ///     from a variable.
     ///   - read: Reads the file. Nil to read the file only if it is a regular file.
     init(_ path: String, from variable: String?, read: Read? = nil) {
         self.path = path

@@ -37,7 +37,7 @@ extension Endpoint where Output == Convergence {
 }
 
 extension Endpoint where Output == ClientDescription {
-    /// Reports which state of a suite a client has applied.
+    /// Reports which state of a suite a client has applied, or could not apply.
     package static func report(_ report: ClientReport, by client: ClientName, of suite: SuiteName) -> Endpoint {
         Endpoint(
             Request(

@@ -20,7 +20,8 @@ public final class DaemonClient: Sendable {
     /// - Parameters:
     ///   - address: the address of the daemon. By default `http://127.0.0.1:7070`.
     ///   - token: the token for a daemon with access control. By default ``AccessToken/standard``.
-    ///   - timeout: the maximum duration of a request.
+    ///   - timeout: the maximum duration of a request. If a request asks the daemon to wait, the time of this wait is
+    ///     added.
     public convenience init(
         _ address: ServerAddress = .usual, token: AccessToken? = nil, timeout: Duration = .seconds(10)
     ) {
@@ -32,7 +33,8 @@ public final class DaemonClient: Sendable {
     /// - Parameters:
     ///   - url: the address of the daemon.
     ///   - token: the token for a daemon with access control. By default ``AccessToken/standard``.
-    ///   - timeout: the maximum duration of a request.
+    ///   - timeout: the maximum duration of a request. If a request asks the daemon to wait, the time of this wait is
+    ///     added.
     public convenience init(
         _ url: String, token: AccessToken? = nil, timeout: Duration = .seconds(10)
     ) throws(ServerAddressError) {

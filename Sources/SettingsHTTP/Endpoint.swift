@@ -92,7 +92,7 @@ extension Endpoint {
     /// Returns an endpoint whose output is all entries of a listing. The client sends a request for each page.
     ///
     /// - Parameters:
-    ///   - name: the name after which the next page begins; nil for the first page.
+    ///   - name: the name after which this page begins; nil for the first page.
     ///   - earlierPages: the entries of the pages before this page.
     ///   - page: returns the endpoint of the page after a name, or of the first page for nil.
     ///   - content: returns the entries of a page, and the name after which the next page begins.

@@ -26,8 +26,8 @@ public struct Observations: AsyncSequence, Sendable {
     /// The name under which the sequence reports the states that the program has applied; nil to report nothing. When
     /// the program asks for the next element, it must have applied the element before.
     package var client: ClientName?
-    /// Called with the first failure of an outage: a failed request at the start or after a successful request. The
-    /// sequence tries again after each failure.
+    /// Called with the first failure of an outage: a failed request at the start or after a successful request. Not
+    /// called for an error that ends the sequence.
     package var onOutage: (@Sendable (SettingsError) -> Void)?
 
     /// Returns an iterator. It sends the first request when `next` is called.

@@ -62,8 +62,8 @@ extension SettingsError {
 }
 
 extension SettingsError {
-    /// Returns the error of a request without an answer before its deadline. The caller adds the address with
-    /// `withAddress(_:)`.
+    /// Returns the error of a request without an answer before its deadline. The calling code adds the address
+    /// with `withAddress(_:)`.
     static func timeout(outcome: Outcome) -> SettingsError {
         .timedOut("the daemon did not answer in time", outcome: outcome)
     }

@@ -28,7 +28,7 @@ extension Endpoint where Output == Answer<SettingState> {
 
 extension Endpoint where Output == Answer<WriteSummary> {
     /// Stores the given values. Other keys keep their values. `null` removes a stored value, and an object is merged
-    /// into a stored object.
+    /// into the effective value.
     public static func merge(
         _ values: JSONObject, into suite: SuiteName, _ options: WriteOptions = .plain
     ) -> Endpoint {

@@ -1,7 +1,7 @@
 package import SettingsModel
 
-/// The members of adapters and scopes that hide keys of the same name. `Defaults.value` is a method even if there is a
-/// key `value`. `Defaults[\.value]` is the key.
+/// The members of adapters and scopes (``DefaultsScope``) that hide keys of the same name. `Defaults.value` is a method
+/// even if there is a key `value`. `Defaults[\.value]` is the key.
 ///
 /// Other members, such as `removeAll` and `issues`, hide no key. If a key has the name of such a member, the compiler
 /// chooses between the member and the key by the type that the expression needs.

@@ -78,7 +78,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// The report is about the state whose observers are running. If no observers are running, the report is about the
     /// newest state whose observers have returned. The failure ends when the program has applied a later change of the
     /// suite. The method returns at once, and the adapter sends the report in the background. Before the suite is
-    /// loaded, and for settings in memory, the method has no effect.
+    /// loaded, and for settings in memory (`SETTINGS_URL=memory:`, or the module SettingsClientTesting), the method has
+    /// no effect.
     ///
     /// - Parameter reason: the reason that the daemon shows to operators. The adapter removes the bytes after the first
     ///   1,024.

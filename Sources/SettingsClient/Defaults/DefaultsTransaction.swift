@@ -112,7 +112,8 @@ extension DefaultsScope {
         var askedKeys: Set<KeyName> = []
         for attempt in 1...Self.maxAttempts {
             let submission = try await core.session.changeLock.withLock { () throws in
-                // A cancelled task does not wait for the lock, so its writes could conflict with another change.
+                // If the task was cancelled while it waited, this closure runs without the lock, so the writes could
+                // conflict with another change.
                 if Task.isCancelled { throw DefaultsError.cancelled }
                 var transaction = DefaultsTransaction(self, TransactionRecord(core, askedKeys: askedKeys))
                 let outcome = Swift.Result { try body(&transaction) }

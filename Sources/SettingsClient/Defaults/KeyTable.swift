@@ -2,8 +2,9 @@ internal import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-/// The resolved keys of an adapter, and the last reading of each key path. A ``ResolvedKey`` is a key with its state in
-/// the adapter.
+/// The resolved keys of an adapter, the last reading of each key path, and the nested stores. A ``ResolvedKey`` is a
+/// key with its state in the adapter. A reading is the cached result of reading a key (``CachedReading``). The stores
+/// of the table are nested key stores with stored properties (``StoreInstance``).
 ///
 /// Without the table, a read with a key path would spend most of its time on the computed property that creates the
 /// key. The table finds the last reading by the identity of the key path object. This works because the compiler
@@ -31,7 +32,7 @@ final class KeyTable: Sendable {
         /// The number of the newest store.
         var lastStoreNumber: UInt = 0
         /// For each type of values, a resolved key without rules. Other keys of the type without rules share the
-        /// compiled schema of this key's codec.
+        /// compiled schema of this key's codec. `removeAllKeys` keeps these resolved keys.
         var schemaOwners: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
@@ -144,8 +145,8 @@ final class KeyTable: Sendable {
     /// then read the values again, and so track the new resolved keys.
     private func removeAllKeys() {
         removeKeysAndAnnounce()
-        // `removeKeysAndAnnounce` has released the resolved keys, and with them the cells of their keys in the replica.
-        // So the replica can now remove the entries of keys without a value.
+        // `removeKeysAndAnnounce` has released the resolved keys, except the keys in `schemaOwners`, and with them
+        // their cells in the replica. So the replica can now remove the entries of the released keys without a value.
         session.forgetUnusedEntries()
     }
 

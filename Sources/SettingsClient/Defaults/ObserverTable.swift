@@ -99,7 +99,7 @@ final class ObserverTable: Sendable {
 
     /// Delays the report that this program has applied the state. The group of the session's running handlers ends
     /// after the handlers on the queue have returned, and after each task that iterates over updates has taken its
-    /// updates.
+    /// updates. The table is an initial member of the group, so it calls `leave` once without `enter`.
     private func trackHandlers() {
         guard let handlers = session.runningHandlers else { return }
         let observers = shared.withLock { Array($0.observers.values) }

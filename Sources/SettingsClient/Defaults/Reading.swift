@@ -132,7 +132,9 @@ extension DefaultsReference {
         }
         // A value that appears under a former name does not change the version of the key, so the reading is not
         // cached.
-        return KeyState(visible: visible, settingToRead: settingToRead, registered: registered, isCacheable: false)
+        return KeyState(
+            visible: visible, settingToRead: settingToRead, registered: registered, isCacheable: false,
+            readsFormerNames: true)
     }
 
     /// Returns true if the key has a value on the command line, a stored value or a registered default.
@@ -182,6 +184,8 @@ struct KeyState: Sendable {
     let registered: JSONValue?
     /// True if the state is valid until the version of the key changes.
     var isCacheable = true
+    /// True if the value may appear under a former name of the key. The state is then not cacheable.
+    var readsFormerNames = false
 
     /// True if the effective value depends on the source of the value, and the source is unknown. A stored value
     /// overrides the registered default. The registered default overrides a default of the schema.
@@ -192,7 +196,7 @@ struct KeyState: Sendable {
     mutating func update(from answer: ReplicaSetting) {
         visible = answer
         settingToRead = answer
-        isCacheable = answer.source != nil
+        isCacheable = answer.source != nil && !readsFormerNames
     }
 
     /// The conditions of a write that was computed from the state. The conditions compare the value and not the

@@ -106,10 +106,11 @@ extension AdapterCore {
             let value = registered.flatMap { try? operation.applied(to: $0) } ?? initialValue
             let plan = PendingChange.MergePlan(
                 base: nil, new: value, delta: MergeDelta(operation), valueIfUnset: registered)
-            // If the source is unknown (the suite is not loaded), and no default is registered, the client assumes that
-            // the daemon has a value, and sends the operation. If the daemon has no value, it refuses the operation,
-            // and the client then stores `plan.new`. With a registered default, the client stores `plan.new`, on the
-            // condition that nothing is stored.
+            // The source is unknown if the suite is not loaded, if the value may be a default of the schema, or if the
+            // value is a secret that the program may not read. If no default is registered, and the client knows a
+            // value or has not loaded the suite, the client assumes that the daemon has a value, and sends the
+            // operation. If the daemon has no value, it refuses the operation, and the client then stores `plan.new`.
+            // Otherwise the client stores `plan.new`, on the condition that nothing is stored.
             let mayHaveValue =
                 visible.source?.isStored ?? (registered == nil && (visible.value != nil || !session.isLoaded))
             try submit(

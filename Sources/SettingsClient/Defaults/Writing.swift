@@ -11,7 +11,8 @@ extension DefaultsReference {
         }
     }
 
-    /// Removes the stored value. Like `assign`, reports an error instead of throwing the error.
+    /// Removes the stored value. Like `assign`, reports an error instead of throwing the error. Does nothing if the
+    /// name of the key is not a valid key name.
     func remove() {
         core.runSetter(for: name) { () throws(DefaultsError) in
             guard let change = makeWrite(nil) else { return }
@@ -121,7 +122,9 @@ struct InPlaceChange<Value: DefaultsSerializable> {
         }
     }
 
-    /// Ends the change, even if the code of the program has thrown an error.
+    /// Releases the lock of changes in place, and announces the changes that this thread has made with the lock. If the
+    /// change does not hold the lock, the write has already announced the changes. Called even if the code of the
+    /// program has thrown an error.
     func end() {
         guard holdsLock else { return }
         core.session.changeLock.release()

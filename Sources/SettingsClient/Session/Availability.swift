@@ -18,13 +18,13 @@ struct Availability: Sendable {
     private var firstFailure: ContinuousClock.Instant?
     private var backOff = BackOff()
 
-    /// Returns true during the pause after a request without an answer. Getters then send no request, because each
-    /// request would delay the getter.
+    /// Returns true during the pause of the phase `unreachable`. Getters then send no request, because each request
+    /// would delay the getter.
     func isUnreachable(at now: ContinuousClock.Instant) -> Bool {
         if case .unreachable(let until) = phase { now < until } else { false }
     }
 
-    /// Returns false if the outage has lasted longer than the timeout. A caller should then not wait for the daemon.
+    /// Returns false if the outage has lasted longer than the timeout. The program should then not wait for the daemon.
     func mayAnswerInTime(_ timeout: Duration, at now: ContinuousClock.Instant) -> Bool {
         firstFailure.map { $0 + timeout > now } ?? true
     }

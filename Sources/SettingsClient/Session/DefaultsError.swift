@@ -79,7 +79,8 @@ public enum DefaultsError: Error, Equatable, Sendable {
     /// An outbox file or a cache file cannot be used, for this reason.
     case unusableFile(path: String, reason: String)
 
-    /// The code of the daemon's refusal. Nil for other errors.
+    /// The code of the daemon's refusal. Nil for other errors, and if this version of the library does not know the
+    /// code.
     public var code: ErrorCode? {
         if case .refused(let refusal) = self { refusal.code } else { nil }
     }

@@ -18,7 +18,7 @@ package struct DirectRequest<Output: Sendable>: Sendable {
 
 extension DirectRequest where Output == SettingState {
     /// Reads a setting as it was at a moment. Fails if the suite did not exist at this moment. If the key had no value,
-    /// the setting has no value.
+    /// a daemon refuses the request with `notSet`, but a suite in memory returns a setting without a value.
     static func setting(_ key: KeyName, in suite: SuiteName, at moment: Moment) -> DirectRequest {
         DirectRequest(endpoint: Endpoint<Answer<SettingState>>.setting(key, in: suite, at: moment).map { $0.body }) {
             staged, _ throws(Problem) in

@@ -58,7 +58,8 @@ final class ValueTracker: Observable, Sendable {
         registrar.access(self, keyPath: Self.valuePath)
     }
 
-    /// Calls the functions that track the value. This runs code of the program, so the caller holds no lock.
+    /// Calls the functions that track the value. These functions are code of the program, so the calling code must hold
+    /// no lock.
     func announceChange() {
         registrar.withMutation(of: self, keyPath: Self.valuePath) {}
     }

@@ -8,7 +8,7 @@ package final class Promise<Value: Sendable>: Sendable {
     private struct Waiter: Sendable {
         /// Called with the value, or with nil if the wait ends without a value.
         let resume: @Sendable (Value?) -> Void
-        /// The timer of the deadline. Nil if there is no deadline.
+        /// The timer of the deadline of a waiting task. Nil without a deadline, and for a thread in `wait(until:)`.
         var timer: UInt64?
 
         func end(_ value: Value?) {

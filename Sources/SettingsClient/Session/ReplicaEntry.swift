@@ -181,9 +181,9 @@ struct PendingWrites: Sendable {
 
     /// Removes the writes that were acknowledged up to a revision. Nil removes all acknowledged writes.
     ///
-    /// If `revision` is not nil, an acknowledged write stays while an earlier write has no answer. Otherwise the earlier write
-    /// would be the last in the list, and readers would get its value, although the acknowledged write may have
-    /// replaced this value.
+    /// If `revision` is not nil, an acknowledged write stays while an earlier write has no answer. Without the
+    /// acknowledged write, the earlier write would be the last in the list, and readers would get its value, although
+    /// the acknowledged write may have replaced this value.
     mutating func removeAcknowledged(upTo revision: Revision?) {
         guard hasAcknowledged else { return }
         guard let revision else {

@@ -10,7 +10,8 @@ struct ReplicaState: Sendable {
     /// suite is not loaded.
     private(set) var schemaCursor: Cursor?
     /// Increases with each change of the confirmed state, which the cache file contains. The method `record` does not
-    /// increase the version, because it does not move the cursor: the replica also gets a newer setting as a change.
+    /// increase the version, because the replica also gets a newer setting as a change or in a state, which increases
+    /// the version.
     private(set) var version = 0
     /// The registered defaults. A stored value overrides the registered default.
     private(set) var registered: [KeyName: JSONValue] = [:]

@@ -166,7 +166,8 @@ struct SendingState: Sendable {
     /// True if a flush or the load waits for another attempt, so that the sending task should not pause.
     var needsAttempt: Bool { !flushes.isEmpty || loadFlush != nil }
 
-    /// Removes and returns all waiters with a timeout, because the daemon will not answer before the timeout.
+    /// Removes and returns all waiters with a timeout. The session calls this method if the daemon will not answer
+    /// before the timeout, or if the first write needs an intervention. ``stopTask()`` also calls it.
     mutating func removeWaiters() -> [Promise<WriteResult>] {
         defer { (waiters, waiterNumbers) = ([:], [:]) }
         return Array(waiters.values)

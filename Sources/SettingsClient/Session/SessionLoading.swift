@@ -253,7 +253,8 @@ extension SuiteSession {
         }
     }
 
-    /// Loads the suite from the daemon, while the sending task sends no writes.
+    /// Loads the suite from the daemon, while the sending task sends no writes. Otherwise the loaded state could
+    /// contain the effect of a write that the client then applies again (see ``holdSending()``).
     private func loadState() async throws(BackendError) -> ObservedState {
         defer { resumeSending() }
         let hasAttemptFailed = await !holdSending()
@@ -363,7 +364,8 @@ extension SuiteSession {
         }
     }
 
-    /// Records an answer. If the daemon was unreachable, ends the pause of the sending task.
+    /// Records an answer. If the daemon was unreachable, ends the pause of the sending task. In the phase in which the
+    /// daemon refuses writes, an answer to a read has no effect.
     func recordAnswer(toWrite isWrite: Bool = false) {
         let pause = state.withLock { state in
             state.availability.recordAnswer(toWrite: isWrite) ? state.sending.pause : nil

@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// The part of a session's state about the cache file.
 struct SavingState: Sendable {
-    /// The version of the replica that the file contains. Nil if the file has not been written, or the last save
-    /// failed.
+    /// The version of the replica that the file contains, or that a save is writing. Nil if the file was neither read
+    /// nor written, or if the last save did not write the file.
     var savedVersion: Int?
     /// True if a save is planned.
     var isPlanned = false

@@ -4,7 +4,7 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// The sending task. Runs on the client thread.
+/// The sending task. Runs on the client thread, which runs the sessions of all adapters of the program.
 extension SuiteSession {
     /// The maximum number of conflicts of one write. Each conflict means that another program has changed the value.
     static let maxConflicts = 1000
@@ -195,7 +195,8 @@ extension SuiteSession {
         }
     }
 
-    /// Reports the refusal of a write that no caller waits for.
+    /// Reports the refusal of a write that no caller waits for. Does not report a set-if-absent write that found a
+    /// value, because such a write has nothing to do.
     private func reportRefusal(of write: PendingChange, _ problem: Problem) {
         if case .keepStoredValue = write.onConflict, problem.code == .preconditionFailed { return }
         report(.refused(Refusal(write.namingChangedKeys(in: problem))), write.key, .write)

@@ -24,7 +24,8 @@ extension SuiteSession {
         isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
     ) throws(BackendError) {
         openOutbox()
-        // A later write must not overtake a write without a number.
+        // A later write must not overtake a write without a number. The client thread cannot wait for the numbers,
+        // because it assigns them. Therefore a write of the client thread may overtake.
         if hasWritesWithoutNumber, !ClientThread.shared.isCurrent { promiseOfNumbers().waitForever() }
         let number = try addToQueue(change, waiter, isAllowed)
         writeToOutbox(change, number)
@@ -239,7 +240,8 @@ extension SuiteSession {
     }
 
     /// Waits for the answer to the first write for at most half of the timeout, and holds the other writes until
-    /// ``resumeSending()``. Returns false if the attempt to send the first write has failed.
+    /// ``resumeSending()``. Returns false if the attempt to send the first write has failed. Returns true in all other
+    /// cases, also if the first write has no answer after this time.
     ///
     /// The session loads the suite between the two calls. If the daemon carried out a write during the load, the loaded
     /// state could contain the effect of the write. The client would apply the pending write again, and readers would

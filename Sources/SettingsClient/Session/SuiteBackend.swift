@@ -117,7 +117,7 @@ enum SendOutcome: Equatable, Sendable {
     /// The write stays at the head of the queue and is sent again after a pause.
     case waits(SendDelay)
     /// A condition does not hold, but the client can compute the change again from the current value. The current
-    /// setting is nil if the refusal does not contain it.
+    /// setting is nil if the refusal does not contain the setting with its value.
     case conflict(Problem, current: SettingState?)
 
     /// The longest pause that an answer can ask for. Without this limit, a wrong answer of a proxy could stop the

@@ -74,7 +74,7 @@ final class SuiteSession: Sendable {
     ) {
         suite = backend.suite
         self.backend = backend
-        // A queue without a directory has no file, so its owner is not used.
+        // An outbox store without a directory has no file, so its owner is not used.
         let owner = FileOwner(server: "", suite: backend.suite)
         let store = outbox ?? OutboxStore(in: nil, of: owner)
         outboxFillLevel = store.fillLevel
@@ -189,7 +189,7 @@ extension SuiteSession {
 /// Changing the state, and delivering the changes that readers can see.
 extension SuiteSession {
     /// Changes the state. Then, without the lock, calls the listeners, announces the changes to Swift's Observation,
-    /// and schedules a save of the cache.
+    /// schedules a save of the cache, and fetches the schema if the suite is loaded and the schema is not known.
     ///
     /// - Parameter isLocalChange: true if this program makes the change. The caller then announces the change
     ///   with ``announceLocalChanges()``. A remote change is announced by this method, on another thread.

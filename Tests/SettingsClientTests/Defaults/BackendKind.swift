@@ -81,7 +81,8 @@ final class SuiteFixture: Sendable {
         }
     }
 
-    /// Returns another backend for the suite.
+    /// Returns a backend for the suite. For a suite in memory, each call returns the same backend. For a suite of a
+    /// daemon, each call returns a new backend.
     func backend() -> any SuiteBackend {
         makeBackend()
     }

@@ -156,6 +156,7 @@ struct ConflictTests {
             token? += "c"
         }
         #expect(one.token == "ac")
+        // Here `two` stores another value, so `update` meets a conflict and runs its body again.
         try await one.update(\.token) { token in
             if token == "ac" { two.token = "d" }
             token? += "e"

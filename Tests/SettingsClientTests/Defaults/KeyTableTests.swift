@@ -8,8 +8,8 @@ import Testing
 @testable import SettingsClient
 
 /// The table of resolved keys. A resolved key is a key with its state in the adapter. Keys share a resolved key if the
-/// bytes of their names, their types and their rules are equal. The rules are the limits, the description and the mark
-/// as a secret, but not the default.
+/// bytes of their names, their types and their rules are equal. The rules are the limits, the allowed values, the
+/// description and the mark as a secret, but not the default.
 @Suite(.ownThread)
 struct KeyTableTests {
     struct Keys: DefaultsKeyStore {
@@ -67,9 +67,9 @@ struct KeyTableTests {
             #expect(defaults[\.[default: index]] == index && defaults[\.[index % 50]] == 0)
             #expect(defaults[key: DefaultsKey<Int>("n", defaultValue: index, in: 0...index)] == index)
         }
-        // `count` is the number of resolved keys plus the number of readings (the cached results of reads with key
-        // paths). Each of these numbers is at most `capacity`. The replica also keeps an entry for each key of the
-        // table, and for the key that was added when the table was full.
+        // `count` is the number of resolved keys, of readings (the cached results of reads with key paths), and of
+        // nested stores, of which this test has none. Each number is at most `capacity`. The replica also keeps an
+        // entry for each key of the table, and for the key that was added when the table was full.
         #expect(defaults.core.keys.count <= 2 * KeyTable.capacity)
         #expect(defaults.core.session.state.withLock { $0.replica.entries.count } <= KeyTable.capacity + 1)
         defaults[\.[default: 1]] = 70

@@ -13,7 +13,8 @@ struct LaunchArgumentsTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let arguments: [String]
         let key: String
-        /// The values that the argument can mean for the key, depending on its type. Empty if no argument is valid.
+        /// The values that the argument can mean, depending on the type of the key. Empty if there is no argument for
+        /// the key, or if the last argument for the key is invalid.
         let candidates: [JSONValue]
 
         init(_ arguments: String, _ key: String, _ candidates: JSONValue...) {

@@ -33,7 +33,7 @@ struct LifetimeTests {
         #expect(defaults[\.[1]] == 50)
     }
 
-    @Test("A thousand released adapters leave no follower, and the last adapter is deallocated")
+    @Test("A thousand released adapters leave no subscription, and the last adapter is deallocated")
     func manyAdapters() throws {
         let backend = InMemoryBackend(suite: try SuiteName("app"))
         weak var last: AdapterCore?

@@ -11,8 +11,8 @@ import Testing
 /// The load of the suite, and callers that wait for the load.
 @Suite(.ownThread)
 struct LoadingTests {
-    /// The log of the backend has the key of each write, `load` when a load begins, and `loaded` when the function that
-    /// a test passes to `duringLoad` has returned.
+    /// The log of the backend has the key of each write, `load` when a load begins, `loaded` when the function that a
+    /// test passes to `duringLoad` has returned, and `changes` for each request for changes.
     private let backend: ScriptedBackend
     private let fixture: SuiteFixture
     private let defaults: DefaultsAdapter<ClientKeys>

@@ -39,7 +39,7 @@ struct OperatorTests {
         #expect(defaults.launchCount == 1)
     }
 
-    @Test("The daemon decides whether ?= stores a value", arguments: BackendKind.allCases)
+    @Test("The backend, not the adapter, decides whether ?= stores a value", arguments: BackendKind.allCases)
     func decidedByDaemon(_ kind: BackendKind) throws {
         let fixture = try kind.fixture()
         let (one, two) = (fixture.adapter(), fixture.adapter())

@@ -10,7 +10,7 @@ private let Defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
 
 @Suite(.ownThread)
 struct OwnGlobalTests {
-    @Test("A global of the module shadows the Defaults of SettingsClient")
+    @Test("A global of the file shadows the Defaults of SettingsClient")
     func shadowing() {
         Defaults.launchCount += 1
         Defaults[\.username] = "me"
@@ -18,7 +18,7 @@ struct OwnGlobalTests {
         #expect(own.launchCount == 1 && own.username == "me")
     }
 
-    @Test("A property that is declared with in: Defaults uses the global of the module")
+    @Test("A property that is declared with in: Defaults uses the global of the file")
     func property() {
         struct Player {
             @SwiftyUserDefault(keyPath: \.player.volume, in: Defaults) var volume

@@ -156,7 +156,7 @@ struct ReadyMadeTests {
         #expect(backend is RemoteBackend && backend.suite.text == "app")
     }
 
-    @Test("The client has the requested name, or the name in the environment, or the names of the host and the program")
+    @Test("The client has the requested name, or the name in the environment, or the name HOST:PROGRAM:PID")
     func clientNames() throws {
         let host = try #require(CurrentProcess.hostName)
         let process = "\(CurrentProcess.identifier)"

@@ -37,6 +37,8 @@ struct ScopeTests {
         player.remove(key: undeclared)
         #expect(!player.isSet(\.volume))
         #expect(await log.waits(for: "Optional(0.25) 0.5"))
+        #expect(await log.waits(for: "undeclared 0.5"))
+        #expect(await log.waits(for: "both player.volume"))
         withExtendedLifetime(observations) {}
         #expect(fixture.drainIssues() == [])
     }
@@ -159,7 +161,7 @@ struct ScopeTests {
     }
 
     @Test
-    func `A schema with keys of a nested store without its own prefix is not published`() async throws {
+    func `A schema is not published if the prefix of a nested store does not extend the outer prefix`() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: Outer())
         let withoutPrefix = try await #require(throws: DefaultsError.self) {
             try await defaults.publishSchema { \.withoutPrefix.size }

@@ -32,7 +32,7 @@ struct SpellingTests {
         Defaults.removeAll()
     }
 
-    @Test("An adapter stores its settings in a suite of a daemon or in memory")
+    @Test("Adapters are created for a suite of a daemon and in memory, and two adapters in memory share no setting")
     func adapters() throws {
         let ofSuite = DefaultsAdapter(suite: "com.my.app", keyStore: DefaultsKeys(), writes: .confirmed)
         let named = DefaultsAdapter(suite: try SuiteName("com.my.app"), keyStore: TypeKeys(), writes: .confirmed)

@@ -14,8 +14,8 @@ private final class Appearance {
     var fontSize = 12
 }
 
-/// SettingsClient must not change the meaning of names of other modules. These uses must compile in a file that imports
-/// SettingsClient.
+/// SettingsClient must not change the meaning of names of other modules. The uses of such names in these tests must
+/// compile in a file that imports SettingsClient.
 @Suite(.ownThread)
 struct ToolchainModulesTests {
     private let settings = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())

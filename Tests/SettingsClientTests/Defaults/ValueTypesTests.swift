@@ -84,7 +84,7 @@ struct ValueTypesTests {
         try await expectStored(Account(name: "a", ports: [1]), in: kind)
     }
 
-    @Test("Numbers that are not finite read back equal if the key allows them", arguments: BackendKind.allCases)
+    @Test("Numbers that are not finite are kept if the key allows them, else refused", arguments: BackendKind.allCases)
     func nonFinite(_ kind: BackendKind) throws {
         let fixture = try kind.fixture()
         let defaults = fixture.adapter()

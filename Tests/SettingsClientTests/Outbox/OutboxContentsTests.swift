@@ -96,7 +96,7 @@ struct OutboxContentsTests {
         }
     }
 
-    @Test("An outbox file of a later version is refused, and an unknown line of this version counts as damaged")
+    @Test("An outbox file of a later version is refused, and a line with unusable members counts as damaged")
     func future() throws {
         let later = CheckedLine.line(of: Array(#"{"outbox":2,"anything":"else"}"#.utf8))
         #expect(throws: OutboxLineError.future(2)) { try OutboxContents(later + OutboxLine.ended(1).bytes) }

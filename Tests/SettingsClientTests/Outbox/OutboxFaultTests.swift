@@ -31,7 +31,7 @@ struct OutboxFaultTests {
         try first?.add(writes[1])
         #expect(harness.close(&first))
         let name = try #require(names.first)
-        // The end of the third line is missing: its newline and `missingBytes` further bytes.
+        // The end of the line with the third write is missing: its newline and `missingBytes` further bytes.
         try harness.write(
             harness.bytes(name) + OutboxLine.write(3, writes[2]).bytes.dropLast(missingBytes + 1), to: name)
         var next: OutboxStore? = harness.store()
@@ -43,7 +43,7 @@ struct OutboxFaultTests {
         #expect(last.adoptAbandonedWrites().writes == writes)
     }
 
-    @Test("A file with a damaged line is renamed and reported, and the writes of its other lines are sent")
+    @Test("A file with a damaged line is renamed and reported, and the writes of its other lines are adopted")
     func damage() throws {
         let writes = try (1...3).map(samples.set)
         var first: OutboxStore? = harness.store()

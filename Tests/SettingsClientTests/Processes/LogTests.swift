@@ -108,8 +108,9 @@ struct LogTests {
                 calls.add("handler called")
                 gate.wait()
             })
+        // At least one signal for each issue, so that the handler returns after the test.
         defer { for _ in 0..<4 { gate.signal() } }
-        // The limit of `volume` is 1, so the value 2 causes an issue.
+        // The limit of `volume` is 1, so the values 2 and 3 each cause an issue.
         defaults.volume = 2
         #expect(await calls.waits(for: "handler called"))
         defaults.volume = 3

@@ -80,7 +80,7 @@ struct MusicPlayerTests {
         try second.stop()
     }
 
-    @Test("The example without a daemon reports that the daemon is missing")
+    @Test("The example without a daemon prints that the settings cannot be used, and ends with exit code 0")
     func withoutDaemon() throws {
         let end = try run([], url: "unix:\(directory.path)/nobody")
         #expect(end.code == 0 && end.output.hasPrefix("The settings cannot be used: "), "\(end.output)")

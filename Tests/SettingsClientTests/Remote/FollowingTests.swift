@@ -346,7 +346,7 @@ struct FollowingTests {
     }
 
     @Test
-    func `Handlers of a follower never run on the thread of a caller`() async throws {
+    func `Handlers of a follower never run on the thread that calls the backend`() async throws {
         let daemon = try ServedDaemon()
         let backend = RemoteBackend(
             suite: names.app, server: SharedServer(try daemon.address(.unix)), timeout: .seconds(20))

@@ -89,7 +89,7 @@ struct ResourceLeakTests {
         }
         guard before.waitUntilReached() else { return false }
         // 100 adapters at the same time share the client thread and the connection for writes. The launch argument
-        // `-loginTries` sets the value of this key in one adapter.
+        // `-loginTries` gives each adapter its own value of this key.
         do {
             let many = (0..<100).map { number in
                 DefaultsAdapter(

@@ -52,7 +52,8 @@ struct UnchangedWritesTests {
             defaults["status"] = "ok"
             #expect(defaults["status"].string == "ok")
         }
-        // The replica retains one write that changed nothing until it has the revision of the answer.
+        // The replica may still retain the last write: a write stays pending until the replica has the revision of its
+        // answer.
         #expect(try pendingCount("status", in: defaults) <= 1)
         #expect(fixture.drainIssues() == [])
     }

@@ -100,7 +100,7 @@ struct UnreachableDaemonTests {
     }
 
     @Test
-    func `A daemon that does not answer delays a setter until its deadline, and delays no getter`() async throws {
+    func `A setter waits for an answer until its deadline, and a getter then returns the new value`() async throws {
         let server = try silentServer()
         let fixture = SuiteFixture(at: server.address, names.app, timeout: .milliseconds(200))
         let defaults = fixture.adapter()

@@ -6,7 +6,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// `WriteRetries` decides when a write is sent again with the same request key. Its `pause` is nil if the write is not
-/// sent again, and its `summary` is the error that the caller gets.
+/// sent again, and its `summary` is the error that the program gets.
 @Suite(.ownThread)
 struct WriteRetriesTests {
     private var generator = SeededGenerator(seed: 3)

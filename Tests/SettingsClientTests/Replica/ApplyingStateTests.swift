@@ -14,7 +14,7 @@ struct ApplyingStateTests {
         states = try ["e.0", "e.1", "e.2", "e.3", "f.1"].map { try #require(Cursor($0)) }
     }
 
-    /// Applies a state whose changes are new.
+    /// Records a change of the replica at a state, and begins and ends the handlers of this state.
     private func apply(_ cursor: Cursor, _ applying: inout ApplyingState) {
         applying.recordChange(at: cursor)
         _ = applying.beginHandlers(of: cursor, handlers)
@@ -35,7 +35,7 @@ struct ApplyingStateTests {
         #expect(beginsNext)
     }
 
-    @Test("A failure while handlers run belongs to the state of the handlers, and ends with the next change")
+    @Test("A failure while handlers run belongs to the state of the handlers, and ends when a later change is applied")
     func failureInHandler() {
         var applying = ApplyingState()
         apply(states[1], &applying)

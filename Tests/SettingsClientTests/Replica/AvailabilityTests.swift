@@ -4,7 +4,8 @@ import Testing
 @testable import SettingsClient
 
 /// The availability of a server. The tests pass the time as an argument, so they need no clock. A failure with
-/// `isReachable: true` is a temporary refusal of a write. The phase `up` means that the last request did not fail.
+/// `isReachable: true` is a temporary refusal of a write. The phase `up` means that the daemon is reachable and does
+/// not refuse writes temporarily.
 struct AvailabilityTests {
     private var availability = Availability()
     private var random = SeededGenerator(seed: 1)

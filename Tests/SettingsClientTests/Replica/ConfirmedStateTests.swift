@@ -6,7 +6,8 @@ import Testing
 
 @testable import SettingsClient
 
-/// The confirmed state of the replica: the values without unconfirmed writes, which the cache file contains.
+/// The confirmed state of the replica, which the cache file contains: the values without the effects of unconfirmed
+/// writes.
 struct ConfirmedStateTests {
     private let suite: SuiteName
     private let keys: [KeyName]

@@ -1,5 +1,6 @@
 import ClientTestSupport
 import Dispatch
+import SettingsAPI
 import SettingsModel
 import Synchronization
 import TestSupport
@@ -33,6 +34,18 @@ struct RenameTests {
         if let folders { old.folders = folders }
         if let paths { old.paths = paths }
         return fixture
+    }
+
+    @Test("The state of a key with former names is not cacheable, also with an answer to the request for the source")
+    func stateWithFormerNames() {
+        let setting = ReplicaSetting(value: 1, source: nil, revision: nil)
+        for readsFormerNames in [false, true] {
+            var state = KeyState(
+                visible: setting, settingToRead: setting, registered: 2, isCacheable: false,
+                readsFormerNames: readsFormerNames)
+            state.update(from: ReplicaSetting(value: 1, source: .default, revision: nil))
+            #expect(state.isCacheable == !readsFormerNames)
+        }
     }
 
     @Test("The first access of any form moves the value and removes the former name", arguments: BackendKind.allCases)
@@ -124,7 +137,7 @@ struct RenameTests {
         #expect(backend.counts.writes == 1)
     }
 
-    @Test("One of several programs moves the value, and all programs see the value", arguments: BackendKind.allCases)
+    @Test("If several programs move the value at the same time, all see the value", arguments: BackendKind.allCases)
     func concurrentMoves(_ kind: BackendKind) async throws {
         for _ in 0..<10 {
             let fixture = try fixture(kind)

@@ -35,8 +35,8 @@ final class FlakyBackend: SuiteBackend {
     private let state = Mutex(State())
     /// The queue on which the function of a test decides the result of a request. The function may block.
     private let decisions = DispatchQueue(label: "decisions of a test")
-    /// The log has the request key of each answered write, and `!` with the request key for each other write. It omits
-    /// direct requests that write.
+    /// The log has the request key of each answered write, and `!` with the request key for each other write. A write
+    /// counts as answered if it succeeds and the caller gets the result. The log omits direct requests that write.
     let log = EventLog()
     /// The request keys of the answered writes, in order.
     var answeredWrites: [String] { log.all.filter { !$0.hasPrefix("!") } }

@@ -42,6 +42,7 @@ final class InterruptibleBackend: SuiteBackend {
     var counts: Counts { state.withLock { $0.counts } }
 
     /// The schema that the backend returns instead of the schema of the suite; nil to return the schema of the suite.
+    /// For a suite without a schema, the backend always returns nil.
     var answeredSchema: JSONValue? {
         get { schemaOverride.withLock { $0 } }
         set { schemaOverride.withLock { $0 = newValue } }

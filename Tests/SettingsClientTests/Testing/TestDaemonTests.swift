@@ -109,6 +109,7 @@ struct TestDaemonTests {
         try await settings.set(\.visits, 5, .effective(start + 10, until: start + 20))
         clock.advance(by: .seconds(86_400))
         #expect(daemon.value(forKey: "count") == nil && daemon.value(forKey: "visits") == nil)
+        #expect(try await settings.history(of: \.visits).count == 2)
         var values: [Int] = []
         for await update in updates {
             values.append(update.newValue)

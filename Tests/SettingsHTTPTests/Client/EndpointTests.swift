@@ -5,9 +5,10 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Tests of the endpoints with a real daemon. Most tests send blocking requests over each transport. The last test
-/// sends async requests. `SampleNames.schema` allows the themes `light` and `dark`, an integer `launchCount`, and the
-/// locked key `locked`. `keyToEscape` is a key with characters that a path must escape.
+/// Tests of the endpoints with a real daemon. All tests but the last send blocking requests, most of them over
+/// each transport. The last test sends async requests over each transport. `SampleNames.schema` allows the themes
+/// `light` and `dark`, an integer `launchCount`, and the locked key `locked`. `keyToEscape` is a key with characters
+/// that a path must escape.
 @Suite(.ownThread)
 struct EndpointTests {
     private let names: SampleNames

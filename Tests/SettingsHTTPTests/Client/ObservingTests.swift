@@ -69,7 +69,7 @@ struct ObservingTests {
         #expect(second.map(\.applied) == [cursor] && second.map(\.status) == [.behind])
     }
 
-    @Test("An observer of a prefix sees new suites with the prefix, together with the suites that the request names")
+    @Test("An observer of a prefix sees old and new suites with the prefix, and which named suites are missing")
     func suitePrefixes() async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client()

@@ -19,7 +19,7 @@ struct SecureClientTests {
     }
 
     @Test(
-        "Reads, writes and refusals have the same results over https as over http, blocking and async",
+        "Reads, writes and refusals have the expected results over https, blocking and async",
         arguments: [false, true])
     func readsWritesAndRefusals(speaksHTTP2: Bool) async throws {
         let daemon = try SecureDaemon(speaksHTTP2: speaksHTTP2)

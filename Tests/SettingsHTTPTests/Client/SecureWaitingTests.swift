@@ -81,7 +81,7 @@ struct SecureWaitingTests {
         #expect(asyncWriteError == .timedOut("\(client.address): the daemon did not answer in time", outcome: .unknown))
     }
 
-    @Test("If a connection ends without an answer, the request fails immediately, and a write has an unknown outcome")
+    @Test("If a connection ends without an answer, a write fails with an unknown outcome, and a read with notDone")
     func connectionEndsWithoutAnswer() throws {
         let (daemon, client) = try SecureDaemon.withClient()
         let lost = try SuiteName("lost")

@@ -65,11 +65,11 @@ struct HostAddressesTests {
         #expect(log.wait(for: "lookup"))
         gate.signal()
         #expect(log.wait(for: "answer", times: 20))
-        // Later requests used the cache.
+        // A request whose lookup began after the end of the first lookup used the cache.
         #expect(log.count("lookup") == 1 && server.log.count("connection") == 20)
     }
 
-    @Test("A lookup that starts right after the end of another lookup uses the result of the other lookup")
+    @Test("An async lookup after another lookup returns the cached addresses without a call of the resolver")
     func resultOfOtherLookup() throws {
         let resolved = try #require(HostAddresses.fixed(of: ServerAddress("http://127.0.0.1")))
         let host = HostAddresses(fixed: nil, cacheTime: .seconds(1000)) { [log] in

@@ -10,7 +10,7 @@ import Testing
 /// Tests of waiting for many concurrent requests.
 @Suite(.ownThread)
 struct WaitingExchangesTests {
-    @Test("Requests beyond the limit of descriptors wait without a descriptor, and the wait does not end early")
+    @Test("More unsent requests than the limit of descriptors wait without descriptors; the wait does not end early")
     func moreRequestsThanDescriptors() async {
         await #expect(processExitsWith: .success) {
             // Each failure has its own exit code.

@@ -32,8 +32,8 @@ extension DefaultsReference {
         let requestMoment = try moment.requestMoment
         _ = try resolved.codec.get()
         guard let key = resolved.name else { return [] }
-        // If the value was stored under a former name, the write stores it under the present name, because the program
-        // does not read the former name any more.
+        // If the value was stored under a former name, the write stores it under the present name, because getters
+        // ignore a former name after the value has been moved to the present name.
         if let found = try await setting(at: requestMoment), found.key != key, found.source == .stored,
             let value = found.value
         {
@@ -66,7 +66,7 @@ extension DefaultsReference {
 }
 
 extension AdapterCore {
-    /// Returns the changes in the newest commits that changed these keys. An empty list means all keys.
+    /// Returns the changes in the newest commits that changed these keys. If `keys` is empty, includes all keys.
     ///
     /// - Parameter limit: the maximum number of commits.
     nonisolated(nonsending) func changes(of keys: [KeyName], limit: Int) async throws(DefaultsError) -> [Change] {
@@ -94,7 +94,8 @@ extension AdapterCore {
         try await fetchIfPresent(.setting(key, in: suite, at: requestMoment))
     }
 
-    /// Sends an undo or a restore directly, after the daemon has answered all queued writes. Returns the changes.
+    /// Sends a write (an undo, a restore, or a write of a past value) without the outbox, after the daemon has answered
+    /// all writes in the outbox. Returns the changes.
     nonisolated(nonsending) func sendDirectWrite(
         _ call: DirectRequest<WriteSummary>
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {

@@ -16,7 +16,8 @@ enum OutboxLine: Equatable, Sendable {
 
     static let version: Int64 = 1
 
-    /// The valid numbers of writes and files. The upper bound prevents an overflow when the next number is computed.
+    /// The valid numbers of writes, and of outbox files (at the start of a file name). The upper bound prevents an
+    /// overflow when the next number is computed.
     static let validNumbers: Range<Int64> = 0..<(1 << 60)
 }
 

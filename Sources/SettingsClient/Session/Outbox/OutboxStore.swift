@@ -117,7 +117,8 @@ struct OutboxStore: Sendable {
 
     /// Replaces the change that is sent for the first write after a conflict, and syncs the new change to the disk.
     /// Without the sync, the program could, after a crash of the machine, merge the old change with a value that
-    /// already contains the new change. The rename of the file is synced, too, because the crash could restore the file that was replaced.
+    /// already contains the new change. The rename of the file is synced, too, because the crash could restore the
+    /// file that was replaced.
     mutating func replaceFirst(by change: PendingChange) throws(FileError) {
         guard let first = queue.first else { return }
         let line = OutboxLine.write(first.number, change).bytes

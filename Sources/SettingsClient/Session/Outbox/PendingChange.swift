@@ -25,12 +25,13 @@ package struct PendingChange: Equatable, Sendable {
     /// read.
     struct MergePlan: Equatable, Sendable {
         /// The value in the replica when the program read the key: a stored value or a default of the schema. Nil if
-        /// there was no value.
+        /// there was no value, or if `changeUntyped` made the plan.
         let base: JSONValue?
         /// The value that the program has computed. Nil if the change removes the value.
         let new: JSONValue?
-        /// The difference between the value that the program has read and `new`. Nil if no merge rule allows the
-        /// change.
+        /// The difference that the client can apply to another value: the difference between the value that the program
+        /// has read and `new`, or the operation of `changeUntyped`. Nil if neither a merge rule nor the operation gives
+        /// a difference.
         let delta: MergeDelta?
         /// The value that the program reads while nothing is stored: the registered default or the default of the key.
         let valueIfUnset: JSONValue?
@@ -73,8 +74,8 @@ extension PendingChange {
         action == .removeAll ? nil : operations.filter { $0.action == .delete }.map(\.key)
     }
 
-    /// Returns true if the refusal means that the change has nothing to do: the suite does not exist, and the change
-    /// only removes values.
+    /// Returns true if the refusal means that the change has nothing to do: the suite does not exist, the change only
+    /// removes values, and the conditions of the change hold if nothing is stored.
     func hasNothingToDo(after problem: Problem) -> Bool {
         guard problem.code == .unknownSuite else { return false }
         switch action {

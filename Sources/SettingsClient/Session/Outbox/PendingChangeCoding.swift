@@ -2,10 +2,10 @@ internal import SettingsAPI
 internal import SettingsModel
 
 // The members of a write in a line of the outbox file. "if" contains the conditions and "do" the operations of a
-// transaction. "reset" removes all stored values. "yields" says that a stored value stays and the write does not fail
-// (`keepStoredValue`). "change" is the merge plan of a change in place (`PendingChange.MergePlan`). The members of the
-// plan are "base", "new", "start" (`valueIfUnset`), "secret" (true if the values are secret), and the difference
-// (`delta`): "sum", "append", "concat" or "union".
+// transaction. "reset" removes all stored values. "yields" says that, if a condition does not hold, the write does not
+// fail and the stored value stays (`keepStoredValue`). "change" is the merge plan of a change in place
+// (`PendingChange.MergePlan`). The members of the plan are "base", "new", "start" (`valueIfUnset`), "secret" (true if
+// the values are secret), and the difference (`delta`): "sum", "append", "concat" or "union".
 //
 //     "requestKey":"…","if":[…],"do":[…],"change":{"base":5,"new":6,"sum":1,"start":0}
 //     "requestKey":"…","if":[…],"do":[…],"yields":true

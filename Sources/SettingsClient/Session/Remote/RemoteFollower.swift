@@ -211,8 +211,9 @@ final class RemoteFollower: Sendable {
     /// Sends the next request, after a pause.
     ///
     /// - Parameters:
-    ///   - endsPauseOnAnswer: true if the pause ends as soon as any other request gets an answer. True after a request
-    ///     without an answer, and if the daemon shuts down, because the answer then shows that the daemon runs again.
+    ///   - endsPauseOnAnswer: true if the pause ends as soon as any other request gets an answer. True if the daemon
+    ///     shuts down, and after a failure that a retry may fix soon, except an overload of the daemon. The answer to
+    ///     the other request then shows that the daemon can be reached.
     ///   - waitsForHandlers: true to wait up to ``maxHandlerWait`` for the handlers of the newest state.
     ///     ``record(_:of:)`` ends this wait when the handlers have returned.
     private func sendPoll(
@@ -287,7 +288,8 @@ final class RemoteFollower: Sendable {
                 IssueReporter(log: nil).report(
                     DefaultsIssue(suite: suite, key: nil, attempt: .check, error: error))
             }
-            // An observation without changes is delivered, too, because a caller may wait for its cursor.
+            // An observation without changes is delivered, too, because its cursor tells the session which acknowledged
+            // writes the replica contains.
             for subscription in receivers {
                 subscription.history.deliver(of: observation.cursor.epoch) { subscription.handler(observation) }
             }

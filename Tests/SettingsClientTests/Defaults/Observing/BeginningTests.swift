@@ -86,7 +86,7 @@ struct BeginningTests {
         #expect(fixture.drainIssues() == [])
     }
 
-    @Test("If a second task waits on a sequence, the first task gets nil")
+    @Test("If two tasks wait on a sequence, the wait of one task ends at once, and the other wait when observing ends")
     func twoWaiting() async throws {
         let core = DefaultsAdapter.inMemory(keyStore: ClientKeys()).core
         // An observer of all keys that converts each change into no update, so its sequence never has an element.

@@ -161,7 +161,7 @@ struct ObservationLifetimeTests {
         withExtendedLifetime(early) {}
     }
 
-    @Test("An observation retains its adapter until the observation is released")
+    @Test("An adapter that a handler captures is retained until the observation is released")
     func adapters() throws {
         weak var core: AdapterCore?
         let log = EventLog()

@@ -4,7 +4,7 @@ import Testing
 
 /// The async methods that take a key instead of a key path.
 @Suite(.ownThread)
-struct AsyncKeyFormsTests {
+struct AsyncKeyMethodsTests {
     @Test(arguments: BackendKind.allCases)
     func `The async methods accept a key that no key store declares`(_ kind: BackendKind) async throws {
         let fixture = try kind.fixture()

@@ -10,7 +10,7 @@ import Testing
 /// Async methods that run at the same time on one adapter. The error `kept` says that the client still has the write
 /// and sends it later.
 @Suite(.ownThread)
-struct ConcurrentFormsTests {
+struct ConcurrentMethodsTests {
     /// The log of the backend has the key of each write.
     private let backend: ScriptedBackend
     private let fixture: SuiteFixture

@@ -5,7 +5,7 @@ import Testing
 
 /// The async methods of an adapter. The expected values start from the defaults in `ClientKeys`.
 @Suite(.ownThread)
-struct AsyncFormsTests {
+struct AsyncMethodsTests {
     @Test("Async methods read, store and change a setting", arguments: BackendKind.allCasesWithTCP)
     func basics(_ kind: BackendKind) async throws {
         let fixture = try kind.fixture()
