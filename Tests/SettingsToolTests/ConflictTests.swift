@@ -84,7 +84,8 @@ struct ConflictTests {
     @Test("import reads the suite again after a conflict, and stores a value that another caller removed meanwhile")
     func importAfterConflict() throws {
         // The daemon refuses the first attempt because of the locked key `build`. The second attempt leaves out `build`
-        // and `x`, because the values of the file are stored already. The interference `true` changes nothing.
+        // and `x`, because the values of the file are stored already. The interference `true` changes nothing. The
+        // second interference removes `x`, so the daemon refuses the second attempt, and the third attempt stores `x`.
         _ = try shell.directory.file(
             "locks.json", #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#)
         _ = try shell.directory.file("values.json", #"{"build":7,"theme":"dark","x":1}"#)

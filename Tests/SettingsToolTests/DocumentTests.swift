@@ -168,6 +168,7 @@ struct DocumentTests {
         #expect(end.code == 1)
         #expect(end.errors.contains("ended with exit code 3"))
         #expect(try remainingFiles().count == (writes ? 1 : 0))
+        #expect(try shell.settings("export", "app").code == 4)
     }
 
     @Test("edit --dry-run shows the changes, and keeps the file")

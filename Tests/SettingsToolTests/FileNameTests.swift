@@ -92,8 +92,8 @@ struct FileNameTests {
     @Test(arguments: [
         #"settings render t --to "$n""#, #"ln -s "$n" link; settings render t --to link"#,
         #"ln -s "$PWD/$n" link; settings render t --to link"#,
-        #"settings render t --to "$n" --check 'grep -q light {} && [ {} != out ]'"#,
-        #"mkdir "$d"; ln -s "$n" link; ln -s ../"$n" "$d/out"; settings render t --to "$d/out" --check 'test -s {}'"#,
+        #"settings render t --to "$n" --check 'grep -q light {}'"#,
+        #"mkdir "$d"; ln -s ../"$n" "$d/out"; settings render t --to "$d/out" --check 'test -s {}'"#,
     ])
     func `A template is rendered to a file whose name is not UTF-8, also through a link and with a check`(
         line: String

@@ -45,7 +45,7 @@ struct FormatTests {
         #expect(try shell.runSettings("export", "copy") == exported)
     }
 
-    @Test("export ends with an error that names exactly the keys whose values the format cannot represent")
+    @Test("export ends with an error that names exactly the keys whose name or value the format cannot represent")
     func unrepresentableValues() throws {
         #expect(
             try importFile(
@@ -162,7 +162,7 @@ struct FormatTests {
         #expect(end.code == 1 && end.errors.contains(message), "\(end.errors)")
     }
 
-    @Test("An integer beyond 64 bits in a binary property list is refused with the name of its key")
+    @Test("An integer beyond the signed 64-bit range in a binary property list is refused with the name of its key")
     func largeIntegerInBinary() throws {
         _ = try python(
             "plistlib.dump({'a': 1, 'big one': [{'x': 2**63}]}, open('big.plist', 'wb'), fmt=plistlib.FMT_BINARY)")

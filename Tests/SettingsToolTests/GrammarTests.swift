@@ -96,7 +96,7 @@ struct GrammarTests {
         #expect(count > 40)
     }
 
-    @Test("A wrong second word and a wrong number of operands end with 64, and the message names the correct usage")
+    @Test("A wrong second word or a wrong operand ends with exit code 64 and a message that states a remedy")
     func mistakes() throws {
         try Shell(hasSchema: false).runTranscript(
             """

@@ -124,7 +124,7 @@ struct TransferTests {
         #expect(!end.errors.contains("good"))
     }
 
-    @Test("import reads .env as the shell does, with the types of the schema")
+    @Test("import reads quotes, escapes, comments and export in .env as the shell does, with the types of the schema")
     func importEnvironment() throws {
         try applySchema()
         let lines = """

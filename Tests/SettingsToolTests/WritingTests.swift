@@ -50,7 +50,7 @@ struct WritingTests {
     }
 
     @Test(
-        "If the schema has no type for a key, set refuses JSON that cannot be stored, and --text stores it as a string")
+        "Without a schema, set refuses JSON that cannot be stored, and --text stores the text as a string")
     func unrepresentable() throws {
         try Shell().runTranscript(
             #"""
@@ -147,6 +147,8 @@ struct WritingTests {
         let schema = #"{"type":"object","additionalProperties":{},"properties":{"k":\#(outerSchema)}}"#
         _ = try shell.directory.file("do.json", schema)
         #expect(try shell.run("settings schema apply app do.json --quiet").code == 0)
+        // The second command changes two settings, so it sends a transaction. The pointer in the answer then begins
+        // with the operation, such as `/do/0/value`, and the command line removes only this beginning.
         for command in [#"k --json '{"do":{"x":{"y":"text"}}}'"#, #"'k={"do":{"x":{"y":"text"}}}' j=3"#] {
             let end = try shell.run("settings set app \(command)")
             #expect(end.code == 5)

@@ -2,7 +2,7 @@ import SettingsAPI
 import SettingsHTTP
 import SettingsModel
 
-/// The element of an array that a path leads through, with the value that the program read.
+/// The element of an array that a path leads through, with the value that the command read.
 ///
 /// Other callers may move the element to another position between the read and the write. Therefore the patch first
 /// tests that the element at this position still has the value. The daemon refuses the patch if another element is
@@ -20,7 +20,8 @@ struct ArrayElement {
     /// first attempt.
     ///
     /// - Parameters:
-    ///   - first: the elements that the first attempt read; nil if this is the first attempt.
+    ///   - first: the elements that the first attempt read; nil if this is the first attempt. The method then stores
+    ///     `present` in this variable.
     ///   - present: the elements that the present attempt read.
     static func requireUnchanged(_ first: inout [ArrayElement]?, _ present: [ArrayElement]) throws(ToolError) {
         for (old, new) in zip(first ?? [], present) where old.value != new.value {
@@ -88,7 +89,11 @@ struct RemovalOperations {
             _ = try path.part(of: whole)
             let patch = path.patch(.remove(path.pointer), of: whole, testing: &elements)
             // A later path leads into the value without the removed part.
-            values[path.key] = try? patch.applied(to: whole)
+            do {
+                values[path.key] = try patch.applied(to: whole)
+            } catch {
+                throw ToolError(.refused, "cannot remove \(path): \(error.detail)")
+            }
             operations.append(Transaction.Operation(suite: suite, key: path.key, .change(.patch(patch))))
         }
     }

@@ -7,9 +7,9 @@ import SettingsHTTP
 struct ConvergenceWait {
     /// The longest wait that the daemon accepts in one request.
     private static let longestWait = Duration.seconds(300)
-    /// In a round, the command requests the state of each suite once. With several suites, this is the longest wait of
-    /// the first request. Also the pause after a round in which the daemon reports success although the command must
-    /// still wait.
+    /// In a round, the command asks once for each suite which clients have applied the state. With several suites, this
+    /// is the longest wait of the first request of a round. Also the pause after a round in which the daemon reports
+    /// success although the command must still wait.
     private static let roundInterval = Duration.seconds(1)
     /// The default of the option `clients.forgetSeconds` of the daemon. The command does not know the actual value.
     private static let defaultForgetTime = Duration.seconds(90)

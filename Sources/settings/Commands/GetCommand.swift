@@ -27,7 +27,8 @@ enum GetCommand {
         ]
     ) { try $0.has("prefix") ? printSettings($0) : printValues($0) }
 
-    // Not in the closure above, because the optimizer of Swift 6.3.1 has crashed with long asynchronous closures.
+    // Not in the closure above, which is asynchronous (see `Command.run`): the optimizer of Swift 6.3.1 has crashed
+    // with long asynchronous closures.
     @inline(never)
     private static func printValues(_ arguments: Arguments) throws -> ExitCode {
         let (suite, paths) = (try arguments.suite(), try arguments.paths(from: 1))

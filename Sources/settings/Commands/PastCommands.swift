@@ -129,7 +129,7 @@ enum PastCommands {
         name: "undo", forms: [[Command.Operand("REVISION")], [.suite, Command.Operand("REVISION")]],
         summary: "Undo the changes of a commit, in one suite or in all suites that it changed.",
         details:
-            "If a key was changed after the commit, the command changes nothing, unless --force is given.",
+            "If a later commit changed one of the same keys, the command changes nothing, unless --force is given.",
         options: [Command.Option("force", nil, "undo the commit even if keys were changed later")] + Command.writing,
         examples: ["settings undo app 17", "settings undo 23 --dry-run"]
     ) { arguments in

@@ -34,7 +34,8 @@ enum TransferCommands {
         ]
     ) { try exportSuites($0) }
 
-    // Not in the closure above, because the optimizer of Swift 6.3.1 has crashed with long asynchronous closures.
+    // Not in the closure above, which is asynchronous (see `Command.run`): the optimizer of Swift 6.3.1 has crashed
+    // with long asynchronous closures.
     @inline(never)
     private static func exportSuites(_ arguments: Arguments) throws -> ExitCode {
         let (isAll, directory) = (arguments.has("all"), arguments["to"])
@@ -108,13 +109,14 @@ enum TransferCommands {
     }
 
     private static let importing = Command(
-        name: "import", forms: [[.suite, .file]], summary: "Store the settings of a file, all of them or none.",
+        name: "import", forms: [[.suite, .file]], summary: "Store the settings of a file, in one commit if possible.",
         details: """
             FILE has a format that 'settings export' prints; - is standard input. Keys that the file does not name keep
             their values. With --replace, the command removes these values, except secrets that the caller may not read.
             The format env has no types, so the schema decides the type of each value. A property list may be XML or
             binary; its dates and data become texts. If the file has more settings than the daemon takes in one commit,
-            the command checks all settings, then makes several commits.
+            the command checks all settings, then makes several commits. If one of these commits fails, the earlier
+            commits remain.
             """,
         options: [
             Command.Option(
@@ -124,7 +126,8 @@ enum TransferCommands {
         examples: ["settings import app values.json --dry-run", "settings import app app.env --replace"]
     ) { try importFile($0) }
 
-    // Not in the closure above, because the optimizer of Swift 6.3.1 has crashed with long asynchronous closures.
+    // Not in the closure above, which is asynchronous (see `Command.run`): the optimizer of Swift 6.3.1 has crashed
+    // with long asynchronous closures.
     @inline(never)
     private static func importFile(_ arguments: Arguments) throws -> ExitCode {
         let (suite, path, options) = (try arguments.suite(), arguments.operands[1], try arguments.writeOptions())

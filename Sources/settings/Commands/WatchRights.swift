@@ -1,9 +1,9 @@
 import SettingsHTTP
 
 extension DaemonClient {
-    /// Throws if the caller may not read one of the keys, or the keys of one of the prefixes. If the selection has all
-    /// suites, throws if the caller may read no suite. The daemon hides keys and suites that the caller may not read,
-    /// so the command would wait forever. Returns false if the daemon does not answer.
+    /// Throws if the caller may not read one of the keys, or may read no key that begins with one of the prefixes. If
+    /// the selection has all suites, throws if the caller may read no suite. The daemon hides keys and suites that the
+    /// caller may not read, so the command would wait forever. Returns false if the daemon does not answer.
     func checkRights(to selection: SelectedSuites, _ prefixes: [String]) async throws -> Bool {
         do {
             for suite in selection.names ?? [] {
@@ -41,7 +41,7 @@ extension DaemonClient {
 }
 
 extension CallerState {
-    /// Throws if the caller may not read any key that begins with a prefix.
+    /// Throws if the caller may read no key that begins with a prefix.
     ///
     /// - Parameter suite: the suite of the keys; nil for any suite.
     fileprivate func requireRight(toKeysBeginningWith prefix: String, in suite: SuiteName?) throws(ToolError) {

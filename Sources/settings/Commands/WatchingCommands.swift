@@ -47,6 +47,8 @@ enum WatchingCommands {
             latest: arguments.has("exec")
         ).withOutageWarnings
         let prefixes = arguments.all("prefix")
+        // `checkRights` returns false if the daemon does not answer. The rights are then checked when the next
+        // observation arrives.
         var areRightsChecked = try await client.checkRights(to: selection, prefixes)
         for try await observation in changes {
             if !areRightsChecked { areRightsChecked = try await client.checkRights(to: selection, prefixes) }

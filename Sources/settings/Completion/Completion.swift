@@ -151,7 +151,8 @@ struct Completion {
             .map { Candidate(word: "--\($0.name)", meaning: $0.help) }
     }
 
-    /// Finds the words for a placeholder of a usage line. `operands` are the operands before the word at the cursor.
+    /// Finds the words for a placeholder: of a usage line, or of the value of an option. `operands` are the operands
+    /// before the word at the cursor; empty for an option.
     private func candidates(for placeholder: String, after operands: [String]) throws -> [Candidate] {
         switch placeholder {
         case "SUITE": return try suites()
@@ -177,12 +178,13 @@ struct Completion {
     }
 
     private func client() throws -> DaemonClient {
+        // This check comes first, because the check of the path can hang on a broken file system.
+        let timeout = deadline - .now
+        guard timeout > .zero else { throw ToolError(.timedOut, "the time is over") }
         // If completion read the token from standard input or a pipe, the command itself could not read it again.
         if let path = arguments.tokenPath, path == "-" || FileContents.isPipe(path) {
             throw ToolError(.unauthorized, "completion does not read the token from a pipe: the command needs it")
         }
-        let timeout = deadline - .now
-        guard timeout > .zero else { throw ToolError(.timedOut, "the time is over") }
         return try arguments.client(timeout: timeout)
     }
 

@@ -8,7 +8,7 @@ enum CompletionCommands {
         summary: "Print a script that completes words in a shell.",
         details: """
             The script completes commands, options, suites, keys, and the values of enums and booleans. If the daemon does not
-            answer within 0.1 s, the script completes commands and options.
+            answer within 0.1 s, the script completes only commands and options.
               bash  in ~/.bashrc:     source <(settings completion bash)
               zsh   in ~/.zshrc:      source <(settings completion zsh)
               fish  in config.fish:   settings completion fish | source

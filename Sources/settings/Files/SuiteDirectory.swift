@@ -61,6 +61,7 @@ struct SuiteDirectory {
         }
         return try suites.map { suite in
             let file = file(of: suite)
+            // JSON contains the types of the values, so reading the file needs no schema.
             let settings = try SuiteFileFormat.json.settings(of: try InputFile.bytes(of: file), from: file) { nil }
             return SuiteValues(suite: suite, settings: settings)
         }

@@ -21,7 +21,7 @@ extension String {
 
 extension Character {
     /// The columns of the character on a terminal: two for East Asian characters and emoji, zero for combining marks
-    /// without a base character.
+    /// and invisible format characters without a base character.
     fileprivate var displayWidth: Int {
         unicodeScalars.reduce(0) { width, scalar in
             // An emoji presentation selector makes the character before it wide.

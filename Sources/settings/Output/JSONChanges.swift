@@ -34,6 +34,8 @@ struct JSONChanges {
         var (values, secrets, missing) = (JSONObject(), JSONObject(), [SuiteName]())
         if case .several(_, missing: let names) = state.scope { missing = names }
         for contents in state.suites {
+            // `contents.secrets` are the secrets that the caller may not read. Without `showsSecrets`, the line also
+            // conceals the secrets that the caller may read.
             let schema = showsSecrets ? nil : try client.schema(of: contents.suite)
             var (shown, concealed) = (JSONObject(), contents.secrets)
             for entry in contents.values {

@@ -25,7 +25,7 @@ enum ExitCode: Int32, CaseIterable {
         case .unknown: "the suite, the schema, the key, the revision or the pending action does not exist"
         case .refused: "the daemon refused the change"
         case .unauthorized: "a credential is missing, or lacks a right"
-        case .unreachable: "no daemon answered, or the daemon takes no writes now"
+        case .unreachable: "no daemon answered, the daemon is overloaded, or it accepts no writes at present"
         case .timedOut: "the time of --timeout or --confirm is over"
         case .clientFailed: "a client of the suite could not apply the change (--wait-for)"
         case .usage: "the command line is wrong"
@@ -99,7 +99,7 @@ extension ExitCode {
         // Each error of the daemon has a code, so a proxy has sent this error.
         case nil where problem.codeName.isEmpty: self = .unreachable
         case .notSet: self = .notSet
-        // A write with several unknown keys, or with an unknown key and invalid values, is refused as a whole.
+        // The errors list all unknown keys and all invalid values of a write. `unknown` means one unknown key only.
         case .unknownKey where problem.errors.count > 1: self = .refused
         case .unknownSuite, .unknownKey, .noSchema, .historyGone, .unknownPending: self = .unknown
         // The daemon has no separate error code for a revision that does not exist yet.

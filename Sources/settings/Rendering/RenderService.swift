@@ -74,7 +74,7 @@ struct RenderService {
         var content: [UInt8]?
         do {
             let rendered = try task.renderedContent(settings)
-            // With the same content, the check or the reload would probably fail again.
+            // The command `check` or `reload` of the task failed with this content, and would probably fail again.
             if let failure, !failure.isRetried, failure.content == rendered { return failure }
             content = rendered
             if try task.file?.update(to: rendered) ?? false { print("wrote \(Terminal.escaped(task.path))") }

@@ -191,7 +191,8 @@ struct TemplateParser {
         guard scanner.next == UInt8(ascii: ".") else {
             let suggestion = NameSuggestion.phrase(for: name, among: variables)
             throw TemplateError(
-                at: offset, "'\(suite)' has no key\(suggestion); write \(suite).KEY, or \(suite).* for all keys")
+                at: offset,
+                "a key after '\(suite)' is missing\(suggestion); write \(suite).KEY, or \(suite).* for all keys")
         }
         if !suites.contains(suite) { suites.append(suite) }
         let keyOffset = scanner.offset + 1

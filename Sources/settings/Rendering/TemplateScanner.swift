@@ -59,7 +59,7 @@ struct TemplateScanner {
         while let byte = next, Self.isSpace(byte) { offset += 1 }
     }
 
-    /// Skips a punctuation character. Returns false if another byte follows.
+    /// Skips the next byte if it is this character. Otherwise returns false and skips nothing.
     mutating func skip(_ character: Unicode.Scalar) -> Bool {
         guard next == UInt8(ascii: character) else { return false }
         offset += 1

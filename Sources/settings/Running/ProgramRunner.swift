@@ -12,7 +12,7 @@ struct ProgramRunner {
     static let forwardedSignals = [
         ProcessSignal.hangUp, .interrupt, .quit, .terminate, .user1, .user2, .windowChange,
     ]
-    /// How long to wait for the daemon before the program starts with variables from the cache.
+    /// The maximum time to wait for the daemon before the program starts with variables from the cache.
     private static let timeoutWithCache = Duration.seconds(2)
 
     /// The name of the program, for messages.
@@ -33,8 +33,9 @@ struct ProgramRunner {
         case signal(ProcessSignal)
     }
 
-    /// Waits for the first variables. If the daemon does not answer, returns the variables from the cache; without a
-    /// cache, throws after the timeout.
+    /// Waits for the first variables. If the daemon does not answer, returns the variables from the cache, at the first
+    /// outage or after ``timeoutWithCache`` at the latest; without a cache, throws after the timeout. Throws the error
+    /// of a ``FollowerEvent/failure(_:)`` at once, also with a cache.
     func firstVariables(
         orCached cached: ProgramVariables?, timeout: Duration
     ) throws(ToolError) -> FirstVariables {

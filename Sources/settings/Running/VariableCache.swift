@@ -42,7 +42,7 @@ struct VariableCache {
         }
     }
 
-    /// Replaces the file, unless it already has this content. Only the owner can read the file.
+    /// Replaces the file, unless the file already has this content and this mode. Only the owner can read the file.
     func store(_ variables: ProgramVariables) throws {
         var members = JSONObject()
         for (name, value) in variables.sorted(by: { $0.key < $1.key }) {

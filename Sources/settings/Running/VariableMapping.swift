@@ -30,6 +30,7 @@ struct VariableMapping {
         var owners: [String: EffectiveSetting] = [:]
         var (problems, code) = ([String](), ExitCode.failed)
         for setting in settings where selects(setting) {
+            // A secret that the caller may not read has no value.
             guard let value = setting.value else {
                 let error = ToolError(concealed: setting.key, in: setting.suite)
                 problems.append(error.message)
@@ -46,8 +47,8 @@ struct VariableMapping {
                 problems.append("the value of \(setting.title) contains a zero byte")
             } else if name.utf8.count + 1 + text.utf8.count > Self.maximumSize {
                 problems.append(
-                    "the value of \(setting.title) has \(text.utf8.count) bytes, and a variable with its name has at "
-                        + "most \(Self.maximumSize)")
+                    "the value of \(setting.title) has \(text.utf8.count) bytes, but the name, '=' and the value "
+                        + "together may have at most \(Self.maximumSize) bytes")
             }
             variables[name] = UTF8Text(text)
         }

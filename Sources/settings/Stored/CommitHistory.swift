@@ -13,7 +13,7 @@ struct CommitHistory {
         let keys: [KeyName]
         let prefix: String?
         let caller: String?
-        /// The number of commits in a request, up to 1000.
+        /// The maximum number of commits on a page. The daemon accepts 1 to 1000.
         let pageSize: Int
     }
 

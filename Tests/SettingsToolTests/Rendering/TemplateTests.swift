@@ -85,7 +85,7 @@ struct TemplateTests {
         (#"{{ app."a\x" }}"#, "1:8: a text in quotation marks must be a JSON string"),
         ("{{ }}", "1:4: a setting is missing; write SUITE.KEY"),
         ("{{ .a }}", "1:4: a setting is missing; found '.'; write SUITE.KEY"),
-        ("{{ app }}", "1:4: 'app' has no key; write app.KEY, or app.* for all keys"),
+        ("{{ app }}", "1:4: a key after 'app' is missing; write app.KEY, or app.* for all keys"),
         ("{{ app. }}", "1:8: a name after the dot is missing; found ' '"),
         ("{{ app..a }}", "1:8: a name after the dot is missing; found '.'"),
         ("{{ a/b.c }}", "1:4: 'a/b': a suite name must consist of A-Z a-z 0-9 . _ -, but character 2 is '/'"),
@@ -136,7 +136,7 @@ struct TemplateTests {
         ("{{#each app.a as b, c, d, e}}{{/each}}", "1:25: expected }}; found ','"),
         (
             "{{#each app.hosts as host}}{{ hots }}{{/each}}",
-            "1:31: 'hots' has no key; did you mean host?; write hots.KEY, or hots.* for all keys"
+            "1:31: a key after 'hots' is missing; did you mean host?; write hots.KEY, or hots.* for all keys"
         ),
     ]
 

@@ -199,7 +199,7 @@ struct ProgramSupervisionTests {
             ])
     }
 
-    @Test("A signal that ends programs also ends a restart, but SIGHUP from a process does not")
+    @Test("A signal that ends programs cancels a restart, but SIGHUP from a process does not")
     func signalsDuringRestart() {
         let stopping = [Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restartActions, next: 6.2)]
         for (event, actions) in [

@@ -14,7 +14,8 @@ struct RunTests {
         let shell = try Shell([
             "settings set app name='a b' key=hunter2 --quiet", #"settings set net 'hosts=["a"]' port=1 --quiet"#,
         ])
-        // A program that cannot be started gives the exit codes of a shell: 126 or 127.
+        // Prints the variables whose names match the regular expression in the next word. At the end of the transcript,
+        // two programs cannot be started: the command then ends with 126 or 127, as a shell does.
         let printVariables = #"-- sh -c 'env | grep -E "^($1)=" | sort' sh"#
         try shell.runTranscript(
             #"""

@@ -68,8 +68,8 @@ struct VariableMappingTests {
             ([try Self.setting("größe")], "app größe becomes 'GRößE', which is not a valid name of a variable"),
             (
                 [try Self.setting("a", "x\u{0}y"), try Self.setting("b", .string(long))],
-                "the value of app a contains a zero byte; the value of app b has 131070 bytes, and a variable with its "
-                    + "name has at most 131071"
+                "the value of app a contains a zero byte; the value of app b has 131070 bytes, but the name, '=' and "
+                    + "the value together may have at most 131071 bytes"
             ),
         ]
         for (settings, problems) in cases {
