@@ -71,8 +71,8 @@ struct EtcdClient: Sendable {
         passwordFile = options.passwordFile
     }
 
-    /// Calls a member and returns its answer. If the member cannot be reached, the client repeats the call with another
-    /// member, provided that etcd did not execute the call or that the call is repeatable.
+    /// Calls a member and returns its answer. If the member cannot be reached or does not work, the client repeats the
+    /// call with another member, provided that etcd did not execute the call or that the call is repeatable.
     ///
     /// - Parameter isRepeatable: true if executing the call twice has the same effect as executing it once.
     mutating func call<Call: EtcdCall>(
@@ -130,7 +130,8 @@ struct EtcdClient: Sendable {
         return true
     }
 
-    /// Opens a watch on a separate connection.
+    /// Opens a watch on a separate connection. Sends the token of an earlier call and requests no token, so a call must
+    /// succeed before, if etcd requires a password.
     mutating func watch(_ request: EtcdWatchRequest, by deadline: Instant) throws(EtcdError) -> EtcdWatch {
         var json = JSONWriter()
         request.write(to: &json)

@@ -33,7 +33,8 @@ package struct EtcdError: Error, Equatable, CustomStringConvertible {
     enum Outcome: Sendable {
         /// The call did not change etcd: the client did not send it, etcd refused it, or the call only reads.
         case noEffect
-        /// etcd may have executed the call, or may still execute it.
+        /// etcd may have executed the call, or may still execute it. A failed call that only reads can also have this
+        /// outcome.
         case unknown
     }
 
@@ -50,13 +51,14 @@ package struct EtcdError: Error, Equatable, CustomStringConvertible {
 
     var outcome: Outcome
     var cause = Cause.failed
-    /// A description of the failure. It begins with the address of the member if the member failed.
+    /// A description of the failure. It begins with the address of the member if ``EtcdConnection`` made the error.
     package var description: String
 }
 
 /// An HTTP connection to a member of etcd.
 ///
-/// Each call blocks the calling thread until its deadline at most. Not thread-safe.
+/// Each call blocks the calling thread until its deadline at most. Only the lookup of a host name in ``init(to:by:)``
+/// has no deadline. Not thread-safe.
 struct EtcdConnection: Sendable {
     typealias Instant = ContinuousClock.Instant
 

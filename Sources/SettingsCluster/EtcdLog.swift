@@ -73,8 +73,9 @@ package final class EtcdLog: StorageLog {
     private let logMetrics = LogMetrics()
     private let saver: StateSaver
 
-    /// Recovers the state from etcd. If etcd does not answer, uses the copy in the data directory. If there is no copy,
-    /// waits until etcd answers.
+    /// Recovers the state: starts from the copy in the data directory, and applies the later batches of the log in
+    /// etcd. If the read from etcd fails, returns the state of the copy. If there is no copy, reads the whole state
+    /// from etcd, or creates the log if etcd has none, and retries until a read succeeds.
     package static func open(
         _ directory: DataDirectory, options: Options, limits: History.Limits, log: Log,
         clock: @escaping @Sendable () -> UInt64

@@ -52,8 +52,8 @@ package final class LogCache: Sendable {
             // The format of `LOCK` requires an identifier of the directory. A daemon with etcd does not use it.
             try directory.writeLockFile(directoryID: "cluster")
             for name in listing.temporaries { try directory.fileSystem.remove(directory.path(of: name)) }
-            // Write `CLUSTER` before the first snapshot: after a crash between them, the next start would refuse a
-            // directory with a snapshot but without `CLUSTER`.
+            // Write `CLUSTER` before the first snapshot. In the other order, a crash between the two writes would leave
+            // a snapshot without `CLUSTER`, and the next start would refuse the directory.
             if isNew { try cache.writeClusterFileWithoutCopy() }
         }
         if isNew { return (cache, nil) }

@@ -21,7 +21,8 @@ final class LogFollower: Sendable {
     /// The interval at which the follower renews the record of this daemon in etcd.
     private static let announcementInterval = Duration.seconds(5)
     /// The intervals between searches for the member that leads etcd: while the leader is unknown, and afterwards. The
-    /// search is repeated, because after a failure the client may stay with another member.
+    /// search is repeated even if the leader is known: after a failed call the client uses another member, and returns
+    /// to the leader only after a new search (``EtcdClient/prefer(_:)``).
     private static let (searchInterval, repeatedSearchInterval) = (Duration.seconds(5), Duration.seconds(60))
     /// The approximate maximum size of the commits, in bytes, and the maximum number of batches that one read returns.
     private static let (maxReadBytes, maxReadBatches): (Int64, Int64) = (16 << 20, 4096)
@@ -242,7 +243,8 @@ final class LogFollower: Sendable {
         wakeCommitStage()
     }
 
-    /// Adds batches from the watch to the inbox until `end`, or until a batch is missing. Opens the watch if it is nil.
+    /// Adds batches from the watch to the inbox until the time `end`, or until the inbox does not accept a batch, for
+    /// example because an earlier batch is missing. Opens the watch if it is nil.
     ///
     /// - Parameter etcdRevision: the revision of the etcd database from which a new watch begins.
     private func receiveFromWatch(

@@ -84,7 +84,7 @@ extension EtcdClient {
         } catch let error as EtcdError {
             throw error
         } catch {
-            throw EtcdError(outcome: .noEffect, description: "cannot read \(keys.snapshotPointer): \(error)")
+            throw EtcdError(outcome: .noEffect, description: "cannot read the snapshot \(snapshot.id): \(error)")
         }
     }
 
@@ -187,6 +187,7 @@ struct SnapshotLock: Sendable {
         let snapshot = try client.putParts(of: state, at: head, as: id, keys, in: directory) {
             (client, part) throws(EtcdError) in
             guard !isCancelled() else { throw EtcdError(outcome: .noEffect, description: "the daemon is stopping") }
+            // If this daemon has lost the lock, `acquire` returns false, and `execute` throws an error.
             if .now >= renewalTime { _ = try acquire(&client, replacing: Array(id.utf8)) }
             try execute([part], replacing: old, &client)
         }

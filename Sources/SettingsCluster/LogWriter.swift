@@ -44,8 +44,8 @@ struct LogWriter: Sendable {
         let end: LogHead
     }
 
-    /// The number of batches that one read returns, unless the calling code sets another limit. A batch has at most
-    /// about a megabyte without its parts, so the answer to a read has at most about 16 megabytes.
+    /// The maximum number of batches that one read returns, unless the calling code sets another limit. A batch has at
+    /// most about a megabyte without its parts, so the answer to a read has at most about 16 megabytes.
     static let pageSize = 16
     /// A daemon claims the next batch after other daemons have appended their batches first this number of times in a
     /// row.

@@ -90,8 +90,9 @@ package final class PeerExchange: Sendable {
             receive(peers.sorted { $0.key < $1.key }.compactMap { Self.peer($0.key, $0.value) })
             _ = stopSignal.wait(timeout: .now() + .milliseconds(Int(Self.interval / .milliseconds(1))))
         }
-        // The daemon does not delete its keys, because other daemons do not notice deleted keys: etcd deletes the keys
-        // when their leases expire. An announcement of zero records makes the other daemons drop the clients at once.
+        // An announcement of zero records makes the other daemons drop the clients at once. The daemon does not delete
+        // its keys, because the other daemons do not notice deleted keys. etcd deletes the keys when their leases
+        // expire.
         try? publisher.publish([], &client, timeout: .seconds(1))
         ended.signal()
     }

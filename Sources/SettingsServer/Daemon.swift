@@ -29,8 +29,8 @@ package final class Daemon: Sendable {
     private let commitLog: any StorageLog
     /// The log of messages for operators.
     private let log: Log
-    /// The maximum time for which a stop waits for the requests of open connections, in nanoseconds. Then also the
-    /// maximum time for the optional work of the commit log, such as a last snapshot.
+    /// The maximum time for which a stop waits for the requests of open connections, in nanoseconds. After this wait,
+    /// the optional work of the commit log, such as a last snapshot, gets the same maximum time again.
     private let stopTimeout: UInt64
     private let isStopping: StopFlag
     private let maintenanceTimer: RepeatingTimer
@@ -95,8 +95,8 @@ package final class Daemon: Sendable {
         for change in configuration.lowerLimits(toFit: availableConnections) { log.info(change) }
         let isStopping = StopFlag()
         let policyBoard = PolicyBoard(policies)
-        // The audit log adds the lines that the previous process did not write for commits in `state`. If the history
-        // is shared, other daemons write the lines of their own commits, so a missing line is not reported as lost.
+        // The audit log adds the lines that its file lacks for commits in `state`. If the history is shared, the file
+        // lacks the lines of commits that other daemons made, so the audit log does not report missing lines as lost.
         let audit = configuration.auditFile.map {
             AuditLog($0, in: DataDirectory(path), initialState: state, isHistoryShared: commitLog is EtcdLog, log)
         }

@@ -38,7 +38,7 @@ package final class APIHandler: RequestHandler {
     /// The requests that wait until a revision is published.
     var revisionQueue = RevisionQueue()
     /// The earliest time of the next evaluation of a ``ConvergenceWait``, which is a request that waits until clients
-    /// have applied a state. By the clock of the event loop.
+    /// have applied a state. In nanoseconds of the clock of the event loop.
     var nextConvergenceEvaluation: UInt64 = 0
     /// The writes that arrived since `submitCollectedWork()` was last called.
     var collectedWrites: [PendingWrite] = []

@@ -8,9 +8,10 @@ internal import SettingsEngine
 /// identifier of an unanswered request on its event loop.
 extension APIHandler {
     /// Records what a request waits for. The handler is processing the request, or the request is in the table of
-    /// unfinished requests. A request whose connection has closed is no longer in the table.
+    /// unfinished requests. A request whose connection has closed is no longer in the table, except a write that still
+    /// takes effect.
     ///
-    /// - Returns: false if the connection of the request has closed.
+    /// - Returns: false if the request is no longer in the table, because its connection has closed.
     @discardableResult
     func setWaiting(_ id: Ticket, for request: UnfinishedRequest) -> Bool {
         if current.id == id {

@@ -20,9 +20,9 @@ final class BackupMaker: Sendable {
     func releaseBackup() { isBusy.store(false, ordering: .relaxed) }
 
     /// Renders a backup in pieces on the backup queue, and calls `push` with each piece. Waits until the kernel has
-    /// accepted a piece before it renders the next piece. `completion` gets false if the transfer was cancelled, or if
-    /// the kernel did not accept a piece within 60 seconds because the client reads too slowly. Calls `push` and
-    /// `completion` on the backup queue.
+    /// accepted a piece before it renders the next piece. `completion` gets false if the transfer was cancelled before
+    /// the last piece, or if the kernel did not accept an earlier piece within 60 seconds because the client reads too
+    /// slowly. Calls `push` and `completion` on the backup queue.
     func render(
         _ state: State, for backup: BackupTransfer, _ push: @escaping @Sendable ([UInt8]) -> Void,
         _ completion: @escaping @Sendable (_ isComplete: Bool) -> Void

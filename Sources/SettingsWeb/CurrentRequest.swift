@@ -24,7 +24,7 @@ struct CurrentRequest {
     /// every client may read the secrets.
     var forbidsCaching: Bool { caller?.grants.mayReadSecrets ?? false }
 
-    /// Records the response of the request, which ends its processing.
+    /// Records the response of the request, which `handle` logs before it returns. Clears `id`.
     mutating func setResponse(_ response: Response) {
         id = nil
         self.response = response

@@ -41,7 +41,8 @@ extension APIHandler {
     }
 
     /// Ends the waiting requests and streams whose credentials are no longer valid. Checks a limited number of requests
-    /// in each event loop iteration. Writes and background work continue, because they were admitted before.
+    /// in each event loop iteration. Writes, background work, operations of other parts of the daemon, and backups
+    /// continue, because they were admitted before.
     func endRevokedRequests() { endRevokedRequests(among: requests.ids[...]) }
 
     /// The maximum number of credentials to check in one loop iteration. A check takes microseconds.
@@ -82,7 +83,7 @@ extension APIHandler {
     }
 
     /// Handles a half-close: the client has closed its sending direction, but may still read. Answers a waiting
-    /// request.
+    /// request, and ends an event stream. Other requests continue.
     package func peerHalfClosed(_ id: Ticket) {
         guard let entry = requests.entry(id) else { return }
         switch entry.request {

@@ -102,9 +102,10 @@ extension WriteResult {
 }
 
 extension Response {
-    /// Renders the answer to a successful write. The body is the setting for a dry run, for a write that changes
-    /// nothing or for a repeated request (`setting`), the setting after the only change of the commit (`change`), or a
-    /// list of changes (`summary`). `shown` leaves out the keys and the values that the caller may not read.
+    /// Renders the answer to a successful write. The answer to a write of one setting is a setting: after the only
+    /// change of the commit (`change`), or of a dry run, of a write that changes nothing or of a repeated request
+    /// (`setting`). The answer to any other write, and to a write that is scheduled for later, is a list of changes
+    /// (`summary`). `shown` leaves out the keys and the values that the caller may not read.
     fileprivate init(
         _ answer: WriteAnswer, with options: UnansweredWrite.AnswerOptions, on state: @autoclosure () -> State
     ) {

@@ -89,7 +89,7 @@ struct UnfinishedRequests {
         return overflow.isEmpty ? nil : overflow[id]?.request
     }
 
-    /// Returns the watcher of a long poll or an event stream; nil for any other request.
+    /// Returns the watcher of a long poll, a GET with `wait` or an event stream; nil for any other request.
     func watcher(_ id: Ticket) -> Watcher? {
         switch self[id] {
         case .watcher(let watcher), .stream(let watcher): watcher

@@ -82,7 +82,7 @@ extension APIHandler {
         }
     }
 
-    /// Prepares a costly write in the background, which may have to wait for memory, then queues the write.
+    /// Prepares a write in the background, where the write may have to wait for memory, and then queues the write.
     ///
     /// - Parameters:
     ///   - cursor: the cursor (epoch and revision) for a refusal, without the digest of grants that the answer adds.

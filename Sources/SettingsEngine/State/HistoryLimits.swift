@@ -5,7 +5,8 @@ extension History {
         package var commits = 65_536
         /// The approximate maximum of the memory that the commits take, in bytes.
         package var bytes = 64 << 20
-        /// The maximum age of a commit in milliseconds. ``AgreedTime`` estimates the present time.
+        /// The maximum age of a commit in milliseconds. The age is computed from the estimate of ``AgreedTime`` and not
+        /// from the system clock, because a clock that runs ahead would make recent commits look old.
         package var age = Int64.max
         /// The maximum number of commits that each suite (named set of settings) protects. A suite protects its newest
         /// commits: the history evicts (removes) unprotected commits first.

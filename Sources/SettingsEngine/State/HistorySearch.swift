@@ -102,7 +102,7 @@ extension History {
     }
 }
 
-// Methods about one suite.
+// The logs of the suites.
 extension History {
     /// The oldest revision at which a suite can still be read: the history has all later commits that affect the suite.
     package func oldestAvailable(of suite: SuiteName) -> Revision { logs.oldestAvailable(of: suite) }

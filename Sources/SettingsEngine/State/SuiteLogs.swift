@@ -71,9 +71,9 @@ extension SuiteLogs {
         return removed
     }
 
-    /// Applies changed limits to all logs. Removes from each log the commits up to a revision that the suite no longer
-    /// protects. Returns the removed commits. A commit that was removed from several logs is in the result several
-    /// times.
+    /// Applies changed limits to all logs. If a suite no longer protects a commit up to `revision`, this method removes
+    /// that commit from the log of the suite. Returns the removed commits. A commit that was removed from several logs
+    /// is in the result several times.
     mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [RetainedCommit] {
         logs.elements.flatMap { log in
             logs.update(log.name.utf8Span.span) { $0.removeUnprotected(through: revision, limits: limits) } ?? []

@@ -2,8 +2,8 @@ internal import SettingsAPI
 internal import SettingsModel
 
 extension WriteDraft {
-    /// A key that a write names, with the value that the key gets. `KeyDraft` is a class, so that several operations on
-    /// one key change the same object.
+    /// A key that a write names or changes, with the value that the key gets. `KeyDraft` is a class, so that several
+    /// operations on one key change the same object.
     final class KeyDraft {
         /// The suite (named set of settings) that contains the key.
         let suite: SuiteName

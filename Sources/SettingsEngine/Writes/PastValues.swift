@@ -30,8 +30,8 @@ extension WriteDraft {
         }
     }
 
-    /// Makes a draft for a part of the write, without the preconditions, the request key (`Idempotency-Key`) and the
-    /// quotas of the whole write. The draft is never a dry run, because ``state(after:)`` needs the commit of its
+    /// Makes a draft for a part of the write, without the guards, the request key (`Idempotency-Key`) and the quotas of
+    /// the whole write. The draft is never a dry run, because ``state(after:)`` needs the commit of its
     /// decision.
     func makeSubdraft(on state: State) -> WriteDraft {
         var request = request

@@ -162,7 +162,7 @@ extension WriteDraft {
         }
     }
 
-    /// Makes the decision of a write that only changes a pending action.
+    /// Makes the decision of a write whose only effect is to create, move or end a pending action.
     func makeDecision(of event: PendingEvent) -> WriteDecision {
         let revision = request.isDryRun ? state.revision : revision
         let summary = WriteSummary(revision: revision, changed: false, changes: [], isDryRun: request.isDryRun)
@@ -220,7 +220,8 @@ extension WriteDecision {
         commit?.pending.append(event)
     }
 
-    /// Adds an event to the commit, and makes the answer describe the action.
+    /// Adds an event to the commit, and makes the answer describe the action. The answer to a dry run that ends the
+    /// action does not describe the action.
     mutating func addAndDescribe(_ event: PendingEvent, by draft: WriteDraft) {
         add(event, by: draft)
         if let commit {

@@ -18,7 +18,7 @@ extension WriteDraft {
         }
         try checkKeyCount((suite?.records.count ?? 0) + schema.keys.count)
         // The write looks each key up in the new schema, and in the old schema (if any) to find out whether the key was
-        // a secret. Each lookup adds to the allowed validation steps.
+        // a secret. So that these lookups do not exhaust the validation steps, each lookup gets additional steps.
         steps += Self.stepsPerKey * (suite?.records.count ?? 0) * (suite?.schema == nil ? 1 : 2)
         // Each write checks a keyword such as `propertyNames` on all keys of the suite, so the number of keys is
         // limited.

@@ -213,6 +213,8 @@ extension Problem {
         var problem = self
         let path = ["do", String(index)] + [member].compactMap(\.self)
         problem.pointer = JSONPointer(path + (self.pointer?.tokens ?? []))
+        // The pointers of these errors begin at the operation. In other errors (`invalidStored`), the pointers begin at
+        // the stored value, so they stay.
         if code == .invalidOperation {
             for index in problem.errors.indices {
                 problem.errors[index].pointer = JSONPointer(path + self.errors[index].pointer.tokens)

@@ -135,7 +135,7 @@ extension State {
         addCost(ofWhole: name, to: &meter)
         // The search for the last commit before an instant may compare all commits. The estimate includes twice the
         // maximum cost of a request that an event loop (a thread that serves many connections) handles itself, so that
-        // the write gets its memory in the background before it is queued.
+        // the event loop passes the write to the background, where memory is reserved before the write is queued.
         let start: Revision = if case .revision(let revision) = restore.moment { revision } else { .zero }
         if start == .zero { meter.add(Cost(microseconds: 2 * Cost.loopLimit.microseconds)) }
         history.addCost(ofCommitsOf: name, after: start, to: &meter, Cost.undoing)

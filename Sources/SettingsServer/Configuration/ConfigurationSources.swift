@@ -31,8 +31,9 @@ extension Configuration {
         }
     }
 
-    /// True if Kubernetes or Docker sets the variable `SETTINGSD_` + `suffix` in every container, because a service has
-    /// a name that begins with settingsd. `SETTINGSD_NAME` comes from a link between containers.
+    /// True if the variable `SETTINGSD_` + `suffix` has the form of the variables that Kubernetes or Docker sets in
+    /// every container if the name of a service begins with settingsd. `SETTINGSD_NAME` comes from a link between
+    /// containers.
     private static func isServiceLink(_ suffix: String) -> Bool {
         let name = "_" + suffix
         return ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"].contains { name.hasSuffix($0) }
@@ -87,8 +88,8 @@ extension Option {
         if path.first?.hasSameBytes(as: "access") ?? false { configuration.access.isPresent = true }
     }
 
-    /// Converts the text of an environment variable to the JSON value that a file would have. Returns a string if the
-    /// text is not valid JSON; the option then refuses the string.
+    /// Converts the text of an environment variable to the JSON value that a file would have. With the syntax `json`,
+    /// returns a string if the text is not valid JSON; the option then refuses the string.
     func json(inVariable text: String) -> JSONValue {
         switch variableSyntax {
         case .text: return .string(text)

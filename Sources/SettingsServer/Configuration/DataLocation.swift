@@ -11,7 +11,7 @@ package struct DataLocation: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - configured: the value of the option `data`; nil if it is not set.
-    ///   - environment: returns the value of an environment variable; nil if it is not set.
+    ///   - environment: returns the value of an environment variable; nil if it is not set, or if it is empty.
     ///   - home: returns the home directory from the user database of the system; nil if there is none.
     package init(
         configured: String?, isRoot: Bool, environment: (String) -> String?, home: () -> String?
@@ -29,7 +29,8 @@ package struct DataLocation: Hashable, Sendable {
             self.init(path: Self.settingsd(in: state), reason: "the default for users other than root")
         } else {
             throw ConfigurationError(
-                "cannot choose a data directory: the user has no home directory", remedy: "set one with --data")
+                "cannot choose a data directory: the user has no home directory",
+                remedy: "set the data directory with --data")
         }
     }
 

@@ -11,7 +11,8 @@ struct SchemaFile: Sendable {
     /// The maximum length of a file in bytes. It equals the default limit for a request body.
     private static let maximumLength = 16 << 20
 
-    /// Reads all files of the configured folder. Returns nil without a folder. Throws if a file is not a valid schema.
+    /// Reads the files `SUITE.json` of the configured folder. Returns nil if no folder is configured. Throws if the
+    /// folder cannot be read, or if the name or the schema of a file is invalid.
     static func all(of configuration: Configuration) throws(ConfigurationError) -> [SchemaFile]? {
         guard let folder = configuration.schemas else { return nil }
         let names: [String]

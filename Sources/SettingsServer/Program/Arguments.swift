@@ -121,7 +121,7 @@ extension Arguments {
             case .config: "a file with options in JSON; the environment and the command line override it"
             case .yes: "repair: perform the repair"
             case .grant:
-                "token create: suites and rights, such as 'app.*:read', where * stands for any end (repeatable)"
+                "token create: suites and rights; 'app.*:read' is for suites that begin with app. (repeatable)"
             case .expires: "token create: the lifetime of the token, such as 90d or 12h"
             case .json: "print-config, token list: print JSON for programs"
             case .help: "print this help, also as -h"

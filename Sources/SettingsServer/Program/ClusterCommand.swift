@@ -29,11 +29,11 @@ extension Program {
                 switch failure.kind {
                 // The contents of etcd or of the data directory do not allow the command.
                 case .refused: .usage
-                case .unavailable: .unavailable
+                case .unavailable: .etcdUnusable
                 }
             throw ProgramError(code, failure.problem, remedy: failure.remedy)
         } catch let error as EtcdError {
-            throw ProgramError(.unavailable, "etcd: \(error)", remedy: nil)
+            throw ProgramError(.etcdUnusable, "etcd: \(error)", remedy: nil)
         } catch let error as RecoveryError {
             throw ProgramError(StartError.recovery(error))
         } catch {

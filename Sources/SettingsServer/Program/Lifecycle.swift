@@ -113,10 +113,10 @@ final class Lifecycle: @unchecked Sendable {
     /// Ends the process if a clean stop takes too long.
     private func scheduleForcedExit() {
         queue.asyncAfter(deadline: .now() + .seconds(stopSeconds + Self.shutdownSeconds)) {
-            let hasServed = self.phase.withLock { phase in
+            let hasStarted = self.phase.withLock { phase in
                 if case .stopping(nil) = phase { false } else { true }
             }
-            guard hasServed else {
+            guard hasStarted else {
                 self.log.info("the process ends before the daemon has started")
                 Program.exit(with: .success)
             }

@@ -9,7 +9,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case tornTail = 1
     case usage = 64
     case damagedData = 65
-    case unavailable = 68
+    case etcdUnusable = 68
     case cannotListen = 69
     case internalFailure = 70
     case cannotWrite = 73
@@ -23,7 +23,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
         case .tornTail: "settingsd check: the newest journal ends with an incomplete line, which the next start removes"
         case .usage: "the command line is invalid"
         case .damagedData: "stored data is damaged, or a newer version wrote it; nothing was changed"
-        case .unavailable:
+        case .etcdUnusable:
             "settingsd cluster: etcd does not answer, has no commit log under etcd.prefix, or got a commit during the command"
         case .cannotListen: "an address to listen on is in use or does not exist"
         case .internalFailure: "an unexpected failure, or the daemon could not stop in time"

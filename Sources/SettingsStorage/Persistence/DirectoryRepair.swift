@@ -74,7 +74,7 @@ private struct RepairPlan {
     /// Snapshots that are damaged, and journals whose heads (first lines) are damaged.
     private var unusable: [(name: String, reason: String)] = []
     /// The number and the last revision of the readable commits after the best candidate. The repair loses these
-    /// commits, because a commit before them is damaged.
+    /// commits, because data before them is damaged or missing.
     private var lost: (count: Int, last: Revision) = (0, .zero)
     /// The last kept commit, as a revision of the old epoch.
     private let keptRevision: Revision

@@ -18,7 +18,8 @@ struct JournalWriter {
 
     /// The current file; nil at first, and between a failure and the beginning of the next file.
     private(set) var file: JournalFile?
-    /// The head (first line) of the current file; without a file, the head of the previous file.
+    /// The head (first line) of the current file; at first, the head for the first file; between a failure and the
+    /// beginning of the next file, the head of the previous file.
     private(set) var head: JournalHead
     /// The revision of the last commit that is certainly on disk. Not used with durability `snapshot`, whose journals
     /// have no commits.
@@ -142,6 +143,7 @@ struct JournalWriter {
             try file?.sync()
             durableRevision = file?.end.lastRevision ?? durableRevision
         } catch {
+            log.error("cannot sync the journal: \(error.cause); the daemon continues with a new journal")
             file = nil
         }
     }

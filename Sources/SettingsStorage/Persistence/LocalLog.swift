@@ -270,8 +270,9 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
 
     /// Checks whether the directory or the journal was moved, removed or replaced. In these cases, the next start would
     /// not find new commits. Returns the error; nil if the directory and the journal are still at their paths. With the
-    /// durability `always`, the log checks before each flush, whose sync takes much longer than the check; otherwise
-    /// the log checks once a second. It also checks before it begins a journal.
+    /// durability `always`, the log checks before each flush, whose sync takes much longer than the check.
+    /// ``performMaintenance()``, which runs at least once a second, always checks. ``ensureJournal()`` checks before it
+    /// begins a journal.
     private func findDisplacement() -> CommitLogError? {
         // If the path of the journal still refers to the open file, the directory has not been replaced.
         if journal.file?.isStillAtPath(in: directory.fileSystem) ?? false { return nil }

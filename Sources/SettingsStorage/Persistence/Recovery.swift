@@ -24,7 +24,7 @@ package struct Recovery: Sendable {
     package private(set) var notes: [Note]
     /// True if a new epoch (the name of a history) began: the directory is new, or commits may be missing.
     package private(set) var beganEpoch = false
-    /// The revision of the last recovered commit. The revision of ``state`` is higher if a new epoch began.
+    /// The revision of the last recovered commit. After ``beginningEpoch(_:in:)``, the revision of ``state`` is higher.
     let lastRevision: Revision
     /// The revision of the snapshot that the recovery started from; nil if it started from the first journal.
     let snapshotRevision: Revision?

@@ -71,6 +71,7 @@ package final class Scrub: Sendable {
                 end = next
             }
         } catch {
+            // Counts as a damaged file, so that the alert about damaged files also shows this failure.
             report.failures.append("cannot list \(directory.path): \(error)")
         }
         guard !pace.isStopped else { return }

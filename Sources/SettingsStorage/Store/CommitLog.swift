@@ -6,7 +6,9 @@ package import SettingsEngine
 ///
 /// For each batch (the results of writes that share one flush), the commit thread of ``WritePipeline`` calls
 /// ``stage(_:after:)`` for each commit, ``flush(by:)`` once, and, if the flush succeeds and the batch has commits,
-/// ``recordPublication(of:)``. Between batches, it calls ``performMaintenance()`` and ``follow(from:)``.
+/// ``recordPublication(of:)``. It flushes a batch without commits only if ``requiresFlush`` is true and a result of the
+/// batch depends on the state. Between batches, it calls ``performMaintenance()`` and ``follow(from:)``. If `follow`
+/// returns a state, it calls ``recordPublication(of:)`` with this state.
 package protocol CommitLog: AnyObject, Sendable {
     /// Adds a commit to the next flush. `predecessor` is the revision of the previous commit.
     func stage(_ commit: RetainedCommit, after predecessor: Revision)

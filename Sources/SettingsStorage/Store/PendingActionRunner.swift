@@ -187,8 +187,8 @@ extension PendingActionRunner {
                 log.debug("cannot read past files for pending action \(action.id): \(error.detail)")
             }
         }
-        // The limit is above 50,000 microseconds. `WriteQueue` delays any write with such an estimate by the same time,
-        // `WriteLimits.maximumYield`, so a higher estimate makes no difference.
+        // The limit stops the estimation. `WriteQueue` delays a costly write by 20 times its estimate, at most by
+        // `WriteLimits.maximumYield` (1 s). Therefore all estimates above 50,000 microseconds cause the same delay.
         let estimate = state.cost(of: request, within: Cost(microseconds: 65_536, bytes: .max))
         let time = PendingWrite.minimumTime + UInt64(estimate.cost.microseconds * 1000)
         // The revision in `high` identifies the action, so `low` is unused.

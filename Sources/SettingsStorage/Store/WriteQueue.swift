@@ -12,7 +12,8 @@ internal import SettingsEngine
 ///   writes are also served round-robin over clients.
 ///
 /// While cheap writes wait, costly writes therefore get at most about a twentieth of the decide stage's time,
-/// regardless of the number of clients that send costly writes.
+/// regardless of the number of clients that send costly writes. The share is larger if a costly write takes longer than
+/// a twentieth of ``WriteLimits/maximumYield``.
 ///
 /// Cheap writes may overtake a costly write. The writes of a connection still keep their order, because an event loop
 /// accepts no other request of the connection until a costly write is answered.

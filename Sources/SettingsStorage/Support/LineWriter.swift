@@ -40,8 +40,8 @@ package final class LineWriter: Sendable {
     ///   - delay: how long the writer collects lines before it writes them. Without a delay, each of many successive
     ///     lines would wake the writing queue.
     ///   - makeDropReport: gets the number of lines that were dropped since its last call. Returns a line that reports
-    ///     this number, or nil if the closure has reported the number itself. Called on the writing queue when lines
-    ///     were dropped and the buffer is at most half full again.
+    ///     this number, or nil if the closure has reported the number itself. Called on the writing queue after a
+    ///     successful write, if lines were dropped and the buffer is at most half full again.
     package init(
         to descriptor: OutputDescriptor, capacity: Int, delay: Duration = .zero,
         makeDropReport: @escaping @Sendable (Int) -> String?

@@ -51,9 +51,9 @@ package final class AuditLog: Sendable {
     private static let maximumReordering = AuditedRevisions.capacity
 
     /// Opens the file, and adds the missing lines of commits that are still in the history (the recent commits in
-    /// memory). A line is missing if the previous process ended before it wrote the line, or before it knew whether the
-    /// commit was durable. If neither the file nor ``auditedRevisions`` has a commit, the file begins with the next
-    /// commit.
+    /// memory). A line is missing if the previous process lost the line, ended before it wrote the line, or ended
+    /// before it knew whether the commit was durable. If neither the file nor ``auditedRevisions`` has a commit, the
+    /// file begins with the next commit.
     ///
     /// - Parameters:
     ///   - state: the state at the start, with the history.
@@ -94,7 +94,8 @@ package final class AuditLog: Sendable {
         for retained in missing {
             try append(AuditLine(retained.commit, from: nil, on: state), of: retained.revision, to: file)
         }
-        // Daemons that share a history write only the lines of their own commits, so gaps do not show lost lines.
+        // While daemons that share a history run, each of them writes only the lines of its own commits, so gaps do not
+        // show lost lines. A start adds lines for the commits of the other daemons, too.
         guard !isHistoryShared else { return }
         // The history has every commit after this revision.
         let oldest = state.history.oldestAvailable
@@ -121,7 +122,8 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// The number of lines that are missing from the audit file because they were dropped or could not be written.
+    /// The number of lines that are missing from the audit file because they were dropped or could not be written, or
+    /// because the history no longer had their commits at the start. At the start, the number is an upper bound.
     var lostLines: Int { lostLineCount.load(ordering: .relaxed) }
     /// The condition of the audit log that `/readyz` shows.
     var condition: String { isFailing.load(ordering: .relaxed) ? "failing" : lostLines > 0 ? "incomplete" : "ok" }

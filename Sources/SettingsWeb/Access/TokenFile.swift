@@ -36,7 +36,8 @@ package struct TokenFile: Sendable {
             throw ConfigurationError(
                 "there is already a token \(name)", remedy: "revoke it first, or choose another name")
         }
-        // The random numbers are cryptographically secure. Scanners for leaked secrets recognize the prefix.
+        // The random numbers are cryptographically secure. The prefix lets scanners for leaked
+        // secrets recognize a token.
         let random = (0..<4).flatMap { _ in
             let word = UInt64.random(in: 0 ... .max)
             return (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }

@@ -12,7 +12,8 @@ package struct TrustedProxies: Sendable {
 
     /// Returns the address of the client that sent a request. If the peer is not a trusted proxy, the client is the
     /// peer. Otherwise the client is the last address in `X-Forwarded-For` that is not a trusted proxy. If all
-    /// addresses are trusted proxies, the client is the first address. Without an address, the client is the peer.
+    /// addresses are trusted proxies, the client is the first address. Without an address, the client is the peer. The
+    /// method ignores all texts up to the last text that is not an address.
     func client(of head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress) -> SocketAddress {
         guard trusts(peer) else { return peer }
         var client = peer

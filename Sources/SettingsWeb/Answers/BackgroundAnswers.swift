@@ -44,7 +44,9 @@ struct BackgroundAnswers {
 
     private var jobs: [Key: Job] = [:]
     private var recentAnswers: [Key: RecentAnswer] = [:]
-    private static let maximumRecentAnswers = 64
+    /// When this many recent answers are stored, `insert` removes the answers that no connection sends any more. More
+    /// answers can be stored while connections are still sending them.
+    private static let recentAnswersBeforeCleanup = 64
 
     /// Returns an answer if a connection is still sending it.
     func answerBeingSent(_ key: Key) -> Response? {
@@ -84,7 +86,7 @@ struct BackgroundAnswers {
     /// Stores an answer for requests that arrive while a connection is still sending the answer.
     mutating func insert(_ answer: ComputedAnswer, for key: Key) {
         if case .request = key { return }
-        if recentAnswers.count >= Self.maximumRecentAnswers {
+        if recentAnswers.count >= Self.recentAnswersBeforeCleanup {
             recentAnswers = recentAnswers.filter { $0.value.body != nil }
         }
         recentAnswers[key] = RecentAnswer(body: answer.body, head: answer.head)

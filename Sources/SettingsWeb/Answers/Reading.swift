@@ -101,7 +101,8 @@ enum Reading: Hashable, Sendable {
         if isRaw, suite.isHidden(record, from: restrictedGrants) {
             throw Problem(secret: key, of: suite.id, to: "read the raw value of")
         }
-        // Every answer, also an error, has the source in the field `Settings-Source`.
+        // Each answer from here on, also an error, has the source in the field `Settings-Source`. The errors above do
+        // not have the field.
         let source = record.valueSource.source
         let pending = isRaw ? nil : state?.pendingRevert(of: record)
         // The tag also changes if the pending action ends or gets another deadline.

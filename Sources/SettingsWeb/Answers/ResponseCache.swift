@@ -49,7 +49,7 @@ struct ResponseCache {
         return entry
     }
 
-    /// Adds an entry. Replaces the entry of the same answer key.
+    /// Adds an entry, unless its body is longer than `maximumBytes`. Removes the former entry of the answer key.
     mutating func insert(_ entry: Entry, for answerKey: AnswerKey) {
         last = nil
         if let replaced = entries.removeValue(forKey: answerKey) { bytes -= replaced.response.body.count }

@@ -76,8 +76,8 @@ enum WebPage {
         }
     }
 
-    /// Answers a request for a file of the page; nil for any other request. Like every answer of the daemon, the answer
-    /// has the position in the history in `Settings-Cursor`. `cursor` is nil for a client that may not learn it.
+    /// Answers a request for a file of the page; nil for any other request. The answer has the cursor in the field
+    /// `Settings-Cursor`. With access control, `cursor` is nil, because the credential of the request is not checked.
     static func answer(_ head: RequestHead, _ bytes: Span<UInt8>, at cursor: @autoclosure () -> Cursor?) -> Response? {
         guard head.path.count == 1 || mayBeFile(head.path, bytes) else { return nil }
         let path = bytes.text(in: head.path)

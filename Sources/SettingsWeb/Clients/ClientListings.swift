@@ -5,8 +5,9 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Compares the applied revisions of clients with the commits of a suite. A commit concerns a client if it matches the
-/// subject of the client: the keys that the client watches and may read.
+/// Compares the applied revisions of clients with the commits of a suite. A commit concerns a client if the commit
+/// matches the subject of the client: the keys that the client watches and may read. All commits of the suite concern a
+/// client whose `subject` is nil.
 struct ClientComparison {
     /// The commits that concern a client and that the client has not applied.
     struct MissingCommits {
@@ -30,7 +31,7 @@ struct ClientComparison {
     }
 
     /// Returns the commits that a client has not applied. Returns nil if they are not known: the client has reported no
-    /// state, the history lacks a commit, or this comparison has used more than a second.
+    /// state, the history lacks a commit, or the estimated cost of the comparisons so far is more than a second.
     mutating func missingCommits(of client: SuiteClient) -> MissingCommits? {
         guard let applied = client.applied else { return nil }
         if applied >= suite.revision { return MissingCommits(count: 0, first: nil) }

@@ -21,6 +21,7 @@ struct ClientParameters: Sendable {
             return nil
         }
         name = try Self.name(text)
+        // No cursor is invalid here: `Query` has refused invalid values of `applied` and `failed`.
         report = ClientReport(
             applied: query.text(.applied).flatMap { Cursor($0) }, failed: query.text(.failed).flatMap { Cursor($0) },
             reason: query.text(.reason))

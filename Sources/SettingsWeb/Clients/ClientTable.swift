@@ -92,8 +92,8 @@ extension ClientTable {
     /// Records a report for each of the suites. If a present client with another credential uses the name in one of the
     /// suites, throws and records nothing.
     ///
-    /// - Parameter startsWatch: true if a watch sends the report. The client then stays present until the calling code
-    ///   calls `endWatch` of each element of the result.
+    /// - Parameter startsWatch: true if a watch sends the report. The client then stays present at least until the
+    ///   calling code calls `endWatch` of each element of the result.
     mutating func record(
         _ received: ReceivedReport, of names: [SuiteName], startsWatch: Bool, on state: State, at now: Time
     ) throws(ClientNameConflict) -> [ClientPresence] {

@@ -36,10 +36,11 @@ struct CrossOrigin {
         return blockIndices[bytes.text(in: origin).lowercased()] ?? 0
     }
 
-    /// Answers a preflight request, which a browser sends before a request of a page; nil for any other request. The
-    /// answer contains the cursor (the position in the history), which is nil if the caller must not learn it. The
-    /// preflight request needs no rights. The daemon checks the rights for the request that follows, because the page
-    /// can read the refusal of that request, but not an answer to the preflight request.
+    /// Answers a preflight request, which a browser sends before a request of a page. Returns nil for any other
+    /// request, and for a preflight request of an origin that is not configured. The answer contains the cursor (the
+    /// position in the history), which is nil if the caller must not learn it. The preflight request needs no rights.
+    /// The daemon checks the rights for the request that follows, because the page can read the refusal of that
+    /// request, but not an answer to the preflight request.
     func preflight(_ head: RequestHead, _ bytes: Span<UInt8>, at cursor: @autoclosure () -> Cursor?) -> Response? {
         guard head.method == .options, head.has(.accessControlRequestMethod), blockIndex(for: head, bytes) > 0 else {
             return nil
@@ -65,7 +66,8 @@ struct CrossOrigin {
         "WWW-Authenticate", "Settings-Stale",
     ]
 
-    /// The header fields of requests that a page may send. The OpenAPI document of the daemon has the same list.
+    /// The header fields of requests that a page may send besides `Content-Type` and the credentials. The OpenAPI
+    /// document of the daemon has the same list.
     static let requestFields = [
         "If-Match", "If-None-Match", "Idempotency-Key", "Settings-Note", "Settings-Confirm", "Settings-Until",
         "Settings-Effective", "Settings-At-Least", "Settings-Fresh", "Prefer", "Accept", "Last-Event-ID",

@@ -37,7 +37,8 @@ package struct HostPolicy: Sendable {
                 + "\"origins\" in the configuration to allow it")
     }
 
-    /// True if the host is an IP address, `localhost` or a configured name.
+    /// True if the host is an IP address, `localhost` or a configured name. IP addresses need no configuration, because
+    /// DNS rebinding needs a host name.
     func admits(_ host: String) -> Bool {
         let name = host.lowercased()
         return name == "localhost" || hosts.contains(name) || Self.isAddress(name)

@@ -100,7 +100,7 @@ struct Query {
     static let wholeShare = 1_000_000_000
 
     /// Parses a decimal number from 0 to 1, such as `0.95`. Returns billionths, so that a product with a count is
-    /// exact.
+    /// exact. Ignores the value of the digits after the ninth decimal place.
     private static func parseShare(_ text: String) -> Int? {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let whole = parts.first.flatMap(parseNumber), !text.hasPrefix("."), !text.hasSuffix(".") else {

@@ -34,7 +34,8 @@ struct TopicIndex {
 
     init(_ budget: MemoryBudget) { self.budget = budget }
 
-    /// Adds a watcher. Returns its topic and its index in the members. Throws 503 if the memory budget is exhausted.
+    /// Adds a watcher. Returns its topic and its index in the members. Throws 503 if the reservation
+    /// for a new topic would bring the use of the memory budget above half.
     mutating func add(_ id: Ticket, _ subject: WatchSubject) throws(Problem) -> (topic: Topic, position: Int) {
         let existing = topics[subject]
         let topic = if let existing { existing } else { try Topic(subject, reserveMemory(for: subject)) }
@@ -52,7 +53,8 @@ struct TopicIndex {
     private func reserveMemory(for subject: WatchSubject) throws(Problem) -> MemoryBudget.Reservation? {
         guard subject.nameCount > Self.maximumUnreservedNames else { return nil }
         let bytes = subject.nameCount * Self.bytesPerName
-        // Watchers last long, so they may use only half of the budget. Short requests use the other half.
+        // Watchers last long, so a reservation fails if more than half of the budget would then be in use, by watchers
+        // and other work together. The other half remains for short requests.
         guard let reservation = budget.reserve(bytes, within: budget.capacity / 2) else { throw .tooManyNames }
         return reservation
     }

@@ -55,8 +55,8 @@ final class WatchNotifier {
     /// - Parameters:
     ///   - answerKey: the subject, and the kind of the answer that the watcher waits for.
     ///   - revision: the revision up to which the client has every matching commit.
-    ///   - clientWatch: keeps the client that reports present in each suite that the request names; nil for a request
-    ///     without a report.
+    ///   - clientWatch: the object that keeps the reporting client present in each suite that the request names; nil
+    ///     for a request without a report.
     ///   - phase: the phase of an event stream; nil for a request that gets one answer.
     @discardableResult
     func register(

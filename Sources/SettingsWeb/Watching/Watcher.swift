@@ -25,7 +25,8 @@ final class Watcher {
     let topic: Topic
     /// The client whose limit of watchers includes this watcher.
     let client: ClientCounts.Client
-    /// Keeps the reporting client present in the named suites; nil for a request that does not report.
+    /// As long as this object exists, the client of a suite that the request reports counts as present in the suites
+    /// that the request names. Nil for a request without a report.
     let clientWatch: ClientWatch?
     /// The client has every matching commit up to this revision (the number of a commit). The revision may be ahead of
     /// the published state, because the client may have got it from another daemon with the same history.

@@ -108,7 +108,8 @@ extension WatchNotifier {
             return response
         }
         let answerKey = AnswerKey(subject, .noChanges)
-        // The cursor in the body has this revision. So all clients with revisions up to the state's share the answer.
+        // The cursor in the body has the larger one of the client's revision and the state's revision. So all clients
+        // with revisions up to the revision of the state share the answer.
         let revision = max(revision, state.revision)
         if let response = handler.cache.response(to: answerKey, after: revision, at: state.revision) { return response }
         let response = Response(toWatchRequest: changes.jsonBytes(), cursor: state.cursor)

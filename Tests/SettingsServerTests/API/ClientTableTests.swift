@@ -35,7 +35,7 @@ struct ClientTableTests {
         let added: Int
     }
 
-    /// The time after which an idle client is gone. The table then still lists the client for
+    /// The time in nanoseconds after which an idle client is gone. The table then still lists the client for
     /// `ClientTable.listingTime`.
     private static let forgetTime: UInt64 = 90
     private static let limits = ClientTable.Limits(clientsPerSuite: 4, clients: 7)

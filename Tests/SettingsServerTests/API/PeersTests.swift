@@ -9,12 +9,12 @@ import Testing
 @testable import SettingsStorage
 
 /// Fresh reads: a request with `Settings-Fresh: true` waits until the daemon has the newest commits of all daemons that
-/// share its log. The test reports the end of the log in the role of the other daemons. The field `Settings-Stale` of
-/// an answer is the number of seconds since the last contact of the daemon with the log.
+/// share its log. The test takes the role of the shared log and reports the end of the log. The field
+/// `Settings-Stale` of an answer is the number of seconds since the last contact of the daemon with the log.
 @Suite(.ownThread)
 struct PeersTests {
-    /// The other daemons. The daemon under test asks them for the end of the log, and the test answers with
-    /// `reportEndOfLog`.
+    /// Stands for the shared log and the other daemons. The daemon under test asks for the end of the log, and the test
+    /// answers with `reportEndOfLog`.
     private final class Others: Sendable {
         private let questions = Mutex<[@Sendable (Cursor?) -> Void]>([])
 
@@ -89,7 +89,7 @@ struct PeersTests {
         #expect(answer.status == 503)
         #expect(try json(answer)["code"] == "behind")
         #expect(try json(answer)["cursor"] == "e0.0")
-        // A late answer of the other daemons finds no waiting request.
+        // The test reports an end after the answer 503: no request waits for the end any longer.
         others.reportEndOfLog(try cursor(0))
         try client.send(request("GET /v1/cluster"))
         #expect(try json(client.readResponse()) == ["daemons": 3, "cursor": "e0.7"])

@@ -152,7 +152,7 @@ struct WaitTimeTests {
         // Receives the result of the write.
         let replies = CollectedResults()
         server.whileLoopIsBlocked {
-            // The loop handles the commit and the end of the silent interval in the same iteration.
+            // The loop handles the commit and the end of the keep-alive interval in the same iteration.
             #expect(server.store.enqueue(WriteID(low: 1), write, for: replies) == nil)
             #expect(replies.awaitFurther(1).count == 1)
             time.advance(nanoseconds: 15_100_000_000)

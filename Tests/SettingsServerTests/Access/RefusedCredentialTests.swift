@@ -37,7 +37,7 @@ struct RefusedCredentialTests {
         return try client.readResponse().status
     }
 
-    @Test("The log line of a refused credential names the client and the reason, and contains no part of the token")
+    @Test("The log line of a refused credential names the client and the reason, and does not contain the token")
     func names() throws {
         // The event loop logs at most one refusal per second.
         #expect(try status("Authorization: Bearer \(expiredToken)\r\nX-Forwarded-For: 192.0.2.7\r\n") == 401)

@@ -84,12 +84,13 @@ struct EtcdFaultTests {
         /// Makes the writers end after their current write. Does not wait for them.
         func stop() { isOver.store(true, ordering: .relaxed) }
 
-        /// Stops the writers, and compares the state of every daemon with the acknowledged writes.
+        /// Stops the writers, and compares the state of every daemon with the acknowledged and the refused writes.
         func check() throws {
             stop()
             try #require(group.wait(timeout: .now() + .seconds(60)) == .success, "a write did not end within 60 s")
             // Each flush first finds out whether the earlier commits of its daemon are stored. So after an acknowledged
-            // write, no earlier write of this daemon with the outcome `unknown` can be stored any more.
+            // write, no earlier write of this daemon with the outcome `unknown` can be stored any more. After an
+            // acknowledged write of every daemon, the log therefore gets no further commits.
             for node in nodes { try eventually { try node.write(.set(true), to: "end").problem == nil } }
             let end = try #require(nodes.map(\.store.state.revision).max())
             for node in nodes { try eventually { node.store.state.revision == end } }

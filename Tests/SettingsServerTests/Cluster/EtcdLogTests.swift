@@ -147,7 +147,7 @@ struct EtcdLogTests {
         #expect(try one.value("a") == 1)
         #expect(try one.write(.set(3), to: "a").problem?.outcome == .notDone)
         etcd.signal(0, SIGCONT)
-        // Other daemons write no later batch, so the daemon repeats the batch until the outcome is known.
+        // `other` appends no batch that would show the outcome, so `one` sends its batch again at each maintenance.
         try eventually {
             one.store.performMaintenance()
             return try one.value("a") == 2

@@ -6,9 +6,9 @@ import Testing
 
 @testable import SettingsCluster
 
-/// A `LogCache` is the copy of the log in etcd in the data directory of a daemon.
+/// A `LogCache` is the data directory of a daemon whose commit log is in etcd. It contains a copy of the state.
 struct LogCacheTests {
-    @Test("A data directory without a copy of a log can be used for any log, and no file is renamed")
+    @Test("A data directory without a copy of the state can be used for any log, and no file is renamed")
     func withoutCopy() throws {
         let folder = try TemporaryDirectory()
         let directory = DataDirectory(folder.path)

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test
-    func `The time to wait is 2.5 times the average duration of a transaction, but at most 20 ms`() throws {
+    func `The time to wait for each daemon in between is 2.5 average transactions, but at most 20 ms`() throws {
         var order = try order(of: "a", after: ["b", "a"])
         for _ in 0..<100 { order.recordRoundTrip(.milliseconds(4)) }
         let wait = order.earliestWriteTime(at: Self.start) - Self.start

@@ -46,7 +46,8 @@ struct DataLocationTests {
     func `Without a home directory, the choice of a data directory fails`() {
         let error = #expect(throws: ConfigurationError.self) { try location() }
         #expect(
-            error?.description == "cannot choose a data directory: the user has no home directory: set one with --data"
+            error?.description
+                == "cannot choose a data directory: the user has no home directory: set the data directory with --data"
         )
     }
 }

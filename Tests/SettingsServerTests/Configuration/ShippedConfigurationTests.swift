@@ -14,7 +14,8 @@ struct ShippedConfigurationTests {
     func `The shipped file has every option except access with its default, in the order of the option table`() throws {
         let text = try String(contentsOf: Self.root.appending(path: "config/settingsd.json"), encoding: .utf8)
         var options = try #require(Configuration().document.object)
-        // A member `access`, even with the defaults, would turn access control on.
+        // `document` has the options in the order of the option table `Option.all`. A member `access`, even with the
+        // defaults, would turn access control on.
         options["access"] = nil
         #expect(text == JSONValue.object(options).text(style: .pretty) + "\n")
     }

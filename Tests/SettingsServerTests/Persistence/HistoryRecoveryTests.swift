@@ -110,6 +110,7 @@ struct HistoryRecoveryTests {
 
     @Test("A long history reads back equal from a snapshot and respects other limits")
     func long() throws {
+        // The share is less than one of 1,000 rounds, and `generators` returns at least one round.
         for var random in FuzzBudget.generators(shareOfRounds: 0.0005) {
             var limits = Self.limits(&random)
             limits.commits += 1_020

@@ -187,6 +187,7 @@ final class LogHarness {
     /// Returns true if the log accepts a write after the faults have ended, without a restart.
     func acceptsWriteAfterHealing() throws -> Bool {
         disk.heal()
+        // After failures, the log delays the next attempt to write a snapshot by at most 64 s.
         performMaintenance(after: .seconds(200))
         let count = published.count
         try writeBatch()

@@ -206,9 +206,7 @@ struct PastFilesTests {
     /// The commit of a decision as JSON, or the code of its refusal.
     private static func outcome(_ body: () throws(Problem) -> WriteDecision) -> String {
         do throws(Problem) {
-            var commit = try body().commit
-            // The origin is only known while the commit is in memory.
-            commit?.origin = nil
+            let commit = try body().commit
             return commit?.jsonText() ?? "nothing"
         } catch {
             return "refused: \(error.code.map { "\($0)" } ?? "")"

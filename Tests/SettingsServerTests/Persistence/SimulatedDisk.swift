@@ -13,7 +13,8 @@ final class SimulatedDisk: FileSystem {
         case error(Int32)
         /// This call and all later calls fail until `heal` is called.
         case errorsFromHere(Int32)
-        /// A write writes only a part of its data, and the next call fails because the disk is full.
+        /// A write writes only a part of its data, and the next call fails because the disk is full. No effect on a
+        /// call that is not a write.
         case shortWrite
         /// A power loss before the call.
         case powerLoss
@@ -51,7 +52,7 @@ final class SimulatedDisk: FileSystem {
         storage.withLock { $0.failing[call] = code }
     }
 
-    /// Removes all planned faults.
+    /// Removes all planned faults, and makes all calls succeed again that fail because of `fail` or `errorsFromHere`.
     func heal() {
         storage.withLock { storage in
             storage.faults = [:]

@@ -94,7 +94,7 @@ struct SimulatedStorage: Sendable {
             descriptors[descriptor] = file
             if access == .replacing { change(descriptor, .truncate(size: 0)) }
         } else {
-            guard [.creating, .new, .replacing].contains(access) else { return nil }
+            guard [.creating, .replacing].contains(access) else { return nil }
             files[lastNumber] = File()
             names[name] = lastNumber
             pendingNames.append(.set(name, inode: lastNumber))

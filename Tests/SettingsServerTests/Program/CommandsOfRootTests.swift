@@ -16,6 +16,7 @@ struct CommandsOfRootTests {
     init() throws {
         directory = try TemporaryDirectory()
         home = directory.path + "/home"
+        // The commands take the rights of the user of the daemon, who must reach `home` through this directory.
         try #require(chmod(directory.path, 0o711) == 0)
         try #require(mkdir(home, 0o700) == 0 && chown(home, Self.user, Self.user) == 0)
     }

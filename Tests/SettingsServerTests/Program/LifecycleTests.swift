@@ -101,7 +101,7 @@ struct LifecycleTests {
     }
 
     @Test
-    func `A Unix domain socket is removed by a clean stop, or after a kill by the next start`() throws {
+    func `A clean stop removes a Unix domain socket, and the start after a kill replaces the socket`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/socket"
         let address = "unix:" + path

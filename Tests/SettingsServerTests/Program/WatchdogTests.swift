@@ -21,7 +21,8 @@ struct WatchdogTests {
         return Watchdog(parts, log) { [feedings] in feedings.add("feeding") }
     }
 
-    /// Expects that the watchdog reports a blocked part and is not fed, and that it is fed again after `unblock`.
+    /// Expects that `checkProgress` logs the blocked part `name` and does not feed the watchdog of the service manager,
+    /// and that `checkProgress` feeds this watchdog again after `unblock`.
     private func expectReport(_ watchdog: Watchdog, _ name: String, unblock: () -> Void) throws {
         let count = feedings.count("feeding")
         try eventually {
@@ -29,7 +30,7 @@ struct WatchdogTests {
             return logLines.all.contains { $0.contains("\(name) made no progress") }
         }
         for _ in 0..<100 { watchdog.checkProgress() }
-        // A check that began before the part was blocked may still feed the watchdog once.
+        // A check that began before the part was blocked may still feed the watchdog of the service manager once.
         #expect(feedings.count("feeding") <= count + 1)
         unblock()
         try eventually {
@@ -38,7 +39,7 @@ struct WatchdogTests {
         }
     }
 
-    @Test("The watchdog reports a commit stage that is blocked in a flush, and its recovery")
+    @Test("A commit stage that is blocked in a flush is logged, and stops the reports until the flush ends")
     func commitStage() throws {
         // Each flush of this log is blocked until `releaseFlush`.
         let log = ScriptedLog(isGated: true)
@@ -58,7 +59,8 @@ struct WatchdogTests {
         #expect(results.awaitFurther(1).count == 1)
     }
 
-    @Test("The watchdog reports a blocked event loop and its recovery") func loop() throws {
+    @Test("A blocked event loop is logged, and stops the reports until it runs again")
+    func loop() throws {
         let server = try TestServer(loops: 2)
         let parts = server.server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
         let watchdog = watchdog(parts)

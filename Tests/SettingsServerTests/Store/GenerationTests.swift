@@ -131,8 +131,8 @@ struct GenerationTests {
         let log = ScriptedLog(failsEveryNthFlush: 3)
         let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
         var all: [WriteResult] = []
-        // The speed of the threads determines how many writes share a flush. The loop ends when at least six flushes
-        // have succeeded. The limit of 100,000 writes ends the loop if flushes never succeed.
+        // The speed of the threads determines how many writes share a flush. The loop ends after at least 1000 writes
+        // and six successful flushes. The limit of 100,000 writes ends the loop if flushes never succeed.
         while all.count < 1000 || log.flushedBatches.count < 6 && all.count < 100_000 {
             let first = all.count
             let results = CollectedResults()

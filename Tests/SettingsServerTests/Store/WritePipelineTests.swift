@@ -77,7 +77,8 @@ struct WritePipelineTests {
         #expect(scripted.store.state.revision == Revision(9))
     }
 
-    @Test("After a failed sync, the published state is unchanged, the outcome is unknown, and no revision is reused")
+    @Test(
+        "After a failed sync, the state is unchanged, the outcome of each commit is unknown, and no revision is reused")
     func unknownOutcome() throws {
         let scripted = try ScriptedStore()
         scripted.log.failNextFlush(.unknown, .failed)
@@ -157,7 +158,9 @@ struct WritePipelineTests {
             try scripted.makeWrite(5, key: "b", value: 1),
             try scripted.makeWrite(6, key: "a", value: 1, requestKey: "k"))
         scripted.log.releaseFlush()
-        #expect(scripted.awaitFurtherResults(2)[6]?.setting?.isReplayed == true, "the first commit is durable")
+        #expect(
+            scripted.awaitFurtherResults(2)[6]?.setting?.isReplayed == true,
+            "the commit of write 2 is durable, so the answer to write 6 does not depend on the failed flush")
     }
 
     @Test

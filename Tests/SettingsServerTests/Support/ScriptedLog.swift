@@ -5,6 +5,7 @@ import SettingsModel
 import SettingsStorage
 import Synchronization
 import TestSupport
+import Testing
 
 /// A commit log that a test controls. The test can block flushes until it calls `releaseFlush`, make flushes fail, and
 /// add commits of other daemons.
@@ -118,7 +119,9 @@ final class ScriptedLog: CommitLog {
         }
         guard !commits.isEmpty else { return nil }
         var followed = FollowedState(state)
-        for commit in commits { try? followed.apply(commit) }
+        for commit in commits {
+            do { try followed.apply(commit) } catch { Issue.record(error) }
+        }
         return followed
     }
 

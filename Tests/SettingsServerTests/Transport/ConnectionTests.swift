@@ -97,8 +97,8 @@ struct ConnectionTests {
         #expect(server.script.log.wait(for: "handled /later"))
         client.reset()
         #expect(server.script.log.wait(for: "closed"))
-        // The ticket of the closed connection stays invalid after another connection has taken its slot. So the first
-        // call of `answer`, which answers the older request, has no effect.
+        // The ticket of the request on the closed connection stays invalid after another connection has taken the slot
+        // of this connection. So the first call of `answer`, which answers the older request, has no effect.
         let other = try server.connect()
         try other.send(get("/later"))
         #expect(server.script.log.wait(for: "handled /later", times: 2))

@@ -146,7 +146,7 @@ struct DeadlineTests {
             server.awaitLoops()
             #expect(server.server.connectionCount == 1)
         }
-        // The pause of at most 20 seconds is shorter than the send timeout.
+        // The pause of at most 20 seconds is shorter than the 30 seconds in which a client may read nothing.
         for _ in 0..<10 where server.server.connectionCount > 0 {
             time.advance(seconds: 2)
             server.checkDeadlines()

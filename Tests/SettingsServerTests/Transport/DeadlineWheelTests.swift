@@ -45,7 +45,7 @@ struct DeadlineWheelTests {
     }
 
     @Test
-    func `The wheel returns the same identifiers as a plain list`() {
+    func `The wheel returns each identifier once, after the tick of its deadline and without delay`() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SeededGenerator(seed: seed)
         var wheel = makeWheel(0)
@@ -58,6 +58,7 @@ struct DeadlineWheelTests {
             #expect(dueTick == deadline / tickLength, "seed \(seed)")
             expectedTicks[identifier] = dueTick
             while let (tick, identifiers) = wheel.removeExpired(now: now) {
+                #expect((tick + 1) * tickLength <= now, "seed \(seed)")
                 for identifier in identifiers {
                     #expect(expectedTicks.removeValue(forKey: identifier) == tick, "seed \(seed)")
                 }

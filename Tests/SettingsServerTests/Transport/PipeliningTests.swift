@@ -3,10 +3,11 @@ import HTTPServer
 import TestSupport
 import Testing
 
-/// `ScriptedHandler` answers `/later…` when the test calls `answer`, `/slow` after two milliseconds of work, and `/big`
-/// with eight megabytes. After the answer to `/last`, the connection closes. Any other answer has the first three
-/// letters of the method, and then the whole path and body, such as `POS /b body`. The log of the script has the
-/// handled paths.
+/// `ScriptedHandler` answers `/later…` with the path when the test calls `answer`, `/big` with eight megabytes, and
+/// `/last` with `last`. After the answer to `/last`, the connection accepts no further request, and closes when it has
+/// sent the pending answers. The answer to any other path has the first three letters of the method, and then the
+/// whole path and body, such as `POS /b body`. The answer to `/slow` comes after two milliseconds of work. The log of
+/// the script has the handled paths.
 @Suite(.ownThread)
 struct PipeliningTests {
     @Test
@@ -97,7 +98,7 @@ struct PipeliningTests {
         let shortClient = try server.connect()
         let gate = server.blockLoop()
         // All requests have arrived when the loop reads the connections. The cookie makes each slow request longer
-        // than 1,024 bytes, because the loop never postpones a single shorter request.
+        // than 1,024 bytes, because the loop never postpones the first request in a buffer of at most 1,024 bytes.
         for client in slowClients { try client.send(get("/slow", "Cookie: \(String(repeating: "a", count: 2000))")) }
         try shortClient.send(get("/short"))
         gate.signal()

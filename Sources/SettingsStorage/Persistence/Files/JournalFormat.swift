@@ -88,7 +88,9 @@ package enum JournalLine {
         hasValidChecksum(line) ? try? JSONValue(stored: line) : nil
     }
 
-    /// True if everything before the line was on disk before the line was written.
+    /// True if everything before the line was on disk before the line was written. Always true for a line without a
+    /// commit: a head and `newest` are the first lines of their files, and the daemon syncs the journal before it
+    /// writes the line `closed`.
     var followsSync: Bool {
         if case .commit(_, _, _, let followsSync) = self { return followsSync }
         return true

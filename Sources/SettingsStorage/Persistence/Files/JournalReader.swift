@@ -137,6 +137,7 @@ struct JournalReader {
     /// True if a crash during the last write can explain an invalid line and the lines after it: the file ends in the
     /// middle of the line, or some sectors were not written and still are zeros. A crash does not explain the invalid
     /// line if a later line was written after a sync (`followsSync`), because that sync put the invalid line on disk.
+    /// A later line with a correct checksum that this version does not know counts as written after a sync.
     private func isTorn(from first: LineReader.Line, _ lines: LineReader) throws(RecoveryError) -> Bool {
         var lines = lines
         var line = first

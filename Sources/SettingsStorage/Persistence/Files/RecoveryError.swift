@@ -29,7 +29,7 @@ package struct RecoveryError: Error, Hashable, CustomStringConvertible {
     let reason: String
     /// The complete message: the path of the file, the cause and the remedy.
     package let description: String
-    /// The location of the damage; nil if the error does not concern a single file.
+    /// The location of the damage. Nil if ``kind`` is not `damaged`, or if the error does not concern a single file.
     package let location: Location?
 
     package init(_ kind: Kind, _ description: String, reason: String? = nil, location: Location? = nil) {

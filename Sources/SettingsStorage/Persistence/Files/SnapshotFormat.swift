@@ -26,7 +26,8 @@ package import SettingsModel
 ///
 /// A record of `records` has the key, the stored value, the revision and the time (in milliseconds) of the last change,
 /// then optionally the source of the value (`stored` if omitted), `true` if the value is a secret, the caller that made
-/// the change, and the note of the change. A record that has an optional element has all optional elements before it.
+/// the change (null if the commit has a note but no caller), and the note of the change. A record that has an optional
+/// element has all optional elements before it.
 /// `removed` has the records of removed keys. Keys that are in neither list have no value, and count as changed at the
 /// revision `floor`.
 /// `schemaRevision` is the last commit that set or removed the schema of the suite.

@@ -234,6 +234,7 @@ package struct PastView: PastReading {
             return try body(try PastReader(file, in: pastFiles.directory))
         } catch {
             // A file that is no longer in use was removed in the meantime: its commits have expired, or it is damaged.
+            // For such a file, `removeDamaged` does nothing.
             if pastFiles.contains(file), error.kind == .inaccessible {
                 throw Problem(.storageFailed, "cannot read the history: \(error.reason)")
             }
@@ -277,8 +278,8 @@ extension PastView {
     }
 
     /// Returns later commits that changed the same settings or suites as `retained` and that are not in memory. A
-    /// refusal of the undo lists the changes of these commits. The undo recognises settings that were changed again by
-    /// their revision, and changes of a dropped suite by these commits.
+    /// refusal of the undo lists the changes of these commits. The revision of a setting shows that the setting was
+    /// changed again. For a dropped suite that does not exist now, only these commits show later changes.
     private func laterCommits(than retained: RetainedCommit) throws(Problem) -> [RetainedCommit] {
         let commit = retained.commit
         var revisions: Set<Revision> = []

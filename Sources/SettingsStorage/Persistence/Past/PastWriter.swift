@@ -17,9 +17,9 @@ struct PastWriter {
     private var buffer: [UInt8] = []
     private var json = JSONWriter()
 
-    /// Writes the commits of a state after a revision durably into a past file. Returns the line that locates the
-    /// index of the file; nil if there are no such commits. The history of the state must have all commits after the
-    /// revision.
+    /// Writes the commits of a state after a revision durably into a past file. Returns the contents of the line that
+    /// locates the lines of the index (see ``PastFile``), with the size of the file; nil if there are no such commits.
+    /// The history of the state must have all commits after the revision.
     ///
     /// - Parameters:
     ///   - fromTime: the time of commit `from`; nil if it is not known.
@@ -37,15 +37,15 @@ struct PastWriter {
             let file = try OpenFile(directory.temporaryPath(of: name), .replacing, in: directory.fileSystem)
             var writer = PastWriter(state, file, isCancelled)
             let times = commits.map(\.commit.time)
-            var index = try writer.write(commits, bytesSinceBase: &bytesSinceBase) {
+            var pastFile = try writer.write(commits, bytesSinceBase: &bytesSinceBase) {
                 PastFile(
                     name: name, from: from, to: last.revision, fromTime: fromTime, toTime: last.commit.time,
                     latestTime: times.max() ?? last.commit.time, suiteLines: $0, commitLines: $1)
             }
-            index.size = writer.output.offset
+            pastFile.size = writer.output.offset
             try file.sync()
             try directory.renameTemporary(name)
-            return index
+            return pastFile
         } catch {
             // If the removal fails, the next start removes the temporary file.
             try? directory.removeTemporary(name)
