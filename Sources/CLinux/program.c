@@ -59,7 +59,7 @@ int open_process_descriptor(pid_t process) { return (int)syscall(SYS_pidfd_open,
 static int notes_write_end;
 
 // The signal handler, which writes a note of two bytes to the pipe: the number of the signal, and 1 if the kernel sent the
-// signal, or 0 if a process sent it.
+// signal, or 0 if a process sent it. SIGCHLD has 0, because its `si_code` says how the child process changed.
 static void note(int number, siginfo_t *information, void *context) {
     (void)context;
     int code = errno;

@@ -69,7 +69,8 @@ final class Acceptor: @unchecked Sendable {
         queue.async { self.limits = limits }
     }
 
-    /// Stops listening. After this method returns, the kernel refuses connections. Thread-safe.
+    /// Stops accepting. After this method returns, the kernel refuses connections, except if another process shares the
+    /// socket (see `Listener.endListening`). Thread-safe.
     func stop() {
         queue.sync {
             guard !isStopped else { return }

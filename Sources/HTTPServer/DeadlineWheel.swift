@@ -3,8 +3,8 @@
 ///
 /// The wheel returns each inserted identifier once: after the tick of its deadline, or earlier if the ring has too few
 /// ticks for the deadline. The wheel cannot move or remove an identifier. If the wheel returns an identifier before its
-/// deadline, or the deadline was moved to a later time, the caller inserts the identifier again. Therefore moving a
-/// deadline, which happens with each request, only changes the caller's own copy of the deadline.
+/// deadline, or the deadline was moved to a later time, the calling code inserts the identifier again. Therefore moving
+/// a deadline, which happens with each request, only changes the copy of the deadline that the calling code has.
 struct DeadlineWheel {
     /// The time of a deadline that never passes.
     static let never = UInt64.max

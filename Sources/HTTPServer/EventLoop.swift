@@ -304,7 +304,7 @@ package final class EventLoop: @unchecked Sendable {
 }
 
 // These methods run on the event loop thread. A ticket identifies an unanswered request. A call is ignored if the
-// answer is complete or its connection is closed.
+// connection of the request is closed or, except for `abort`, if the answer is complete.
 
 extension EventLoop {
     /// Answers a request for which the handler returned `Handling.later`. The loop sends the answer at the end of the

@@ -58,8 +58,8 @@ final class OutputQueue {
 
     /// Appends the bytes of an array from the index `start` on. Shares a long array; copies a short array.
     ///
-    /// - Parameter owner: the object that holds the memory reservation of the array. If nil, the reservation of this
-    ///   queue grows instead.
+    /// - Parameter owner: the object that holds the memory reservation of the array. If nil, or if the array is copied,
+    ///   the reservation of this queue grows instead.
     func append(_ bytes: [UInt8], from start: Int = 0, owner: (any AnyObject & Sendable)? = nil) {
         guard bytes.count >= Self.sharedLength else { return append(copying: bytes.span.extracting(start...)) }
         pieces.append(Piece(bytes: bytes, start: start, owner: owner, isShared: true, isCharged: owner == nil))

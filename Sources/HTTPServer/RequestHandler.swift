@@ -99,9 +99,11 @@ package struct Exchange: Sendable {
     /// The loop on which the request arrived, and on which the handler must answer it.
     package let loop: EventLoop
     package let ticket: Ticket
-    /// The address of the peer of the connection. If the peer is a proxy, the handler sets the address of the client.
+    /// The address of the peer of the connection. If the peer is a trusted proxy (option `trustedProxies`), the handler
+    /// sets the address of the client.
     package var peer: SocketAddress
-    /// The user at the other end of a Unix domain socket; nil for TCP. If the peer is a proxy, the handler sets nil.
+    /// The user at the other end of a Unix domain socket; nil for TCP. If the peer is a trusted proxy, the handler sets
+    /// nil.
     package var user: PeerUser?
     /// The time of the loop iteration in which the request arrived, in nanoseconds of `EventLoop.now`.
     package let arrived: UInt64

@@ -32,9 +32,9 @@ final class UploadQueue: Sendable {
         /// True if the first body of the queue waits because the memory budget is exhausted.
         var awaitsBudget = false
 
-        /// Returns the next body to admit with its client (`caller`). Returns nil if no body waits, or if the first
+        /// Returns the next body to admit with its client. Returns nil if no body waits, or if the first
         /// body of every client would exceed the client's half of the share.
-        func nextBody(within share: Int) -> (caller: ClientKey, element: WaitingBody)? {
+        func nextBody(within share: Int) -> (client: ClientKey, element: WaitingBody)? {
             // A body that is larger than the share is admitted with a reservation of the whole share.
             waiting.first { allows(min($1.bytes, share), from: $0, within: share) }
         }

@@ -20,7 +20,8 @@ final class UserNames: Sendable {
     private let queue = DispatchQueue(label: "settingsd.users", qos: .userInitiated)
     private let lookUp: @Sendable (UInt32) -> String?
 
-    /// - Parameter lookUp: asks the system for the name of a user; returns nil if the system has no name.
+    /// - Parameter lookUp: asks the system for the name of a user; returns nil if the system has no name, or if the
+    ///   lookup fails.
     init(_ lookUp: @escaping @Sendable (UInt32) -> String? = { SystemUsers.name(of: $0) }) {
         self.lookUp = lookUp
     }
@@ -51,7 +52,7 @@ final class UserNames: Sendable {
         let found = lookUp(id)
         return cache.withLock { cache in
             if cache.count >= Self.maximumCount, cache[id] == nil { cache = [:] }
-            // Keep the old name if this lookup failed, because the user database may be unavailable for a while.
+            // Keep the old name if the lookup found no name: the user database may be unavailable for a while.
             let name = found ?? cache[id]?.name ?? String(id)
             cache[id] = CachedName(name: name, lookupTime: MonotonicClock.system.now())
             return name

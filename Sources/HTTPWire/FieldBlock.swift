@@ -53,16 +53,6 @@ package struct FieldBlock: Equatable, Sendable {
         bytes.append(copying: lines)
     }
 
-    /// Appends a field whose name and value may come from a peer. Ignores a name that is not a token of RFC 9110.
-    package mutating func append(untrustedName name: String, text: String) {
-        guard !name.isEmpty, name.utf8.allSatisfy({ ByteSet.token.contains($0) }) else { return }
-        let value = text.utf8Span.span
-        bytes.append(contentsOf: name.utf8)
-        bytes.append(": ")
-        bytes.append(atMost: value.count) { $0.append(replacingControlsIn: value) }
-        bytes.append("\r\n")
-    }
-
     /// Returns the value of the first field with a name, or nil if there is none. The name must be in lower case.
     package func value(of name: StaticString) -> String? {
         let span = bytes.span

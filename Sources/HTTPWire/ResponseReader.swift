@@ -116,7 +116,7 @@ extension MessageParser {
     private static let statusLineStart = Array("HTTP/1.1 ".utf8)
 
     private static var badStatusLine: MessageError {
-        .badRequest("the first line of the response must be a status line of HTTP/1.1")
+        .badRequest("the first line of the response must be a status line such as HTTP/1.1 200 OK")
     }
 
     mutating func readReason(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {

@@ -1,5 +1,6 @@
-/// A double-ended queue in a ring buffer. Adding and removing elements at both ends takes constant time. If the storage
-/// is full, adding an element first doubles the storage, which takes linear time.
+/// A double-ended queue in a ring buffer. `append(_:)`, `prepend(_:)`, `popFirst()` and `popLast()` take constant time.
+/// If the storage is full, adding an element first doubles the storage, which takes linear time. The inherited methods
+/// that remove or insert elements, such as `removeFirst()`, use ``replaceSubrange(_:with:)`` and take linear time.
 ///
 /// A removed element is released immediately. A new deque has no storage.
 @usableFromInline

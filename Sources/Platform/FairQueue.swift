@@ -1,14 +1,14 @@
-/// A queue that returns one element of each caller in turn (round-robin). The elements of one caller keep their order.
-/// `Caller` is any value by which the queue groups elements, for example the ``ClientKey`` of an upload.
-package struct FairQueue<Caller: Hashable, Element> {
+/// A queue that returns one element of each client in turn (round-robin). The elements of one client keep their order.
+/// `Client` is any value by which the queue groups elements, for example the ``ClientKey`` of an upload.
+package struct FairQueue<Client: Hashable, Element> {
     /// Identifies an element of the queue for ``remove(at:of:)``.
     package struct Position: Sendable {
         fileprivate let number: Int
     }
 
-    private var queues: [Caller: CallerQueue<Element>] = [:]
-    /// The callers that have elements, in the order in which the queue serves them.
-    private var callers = Deque<Caller>()
+    private var queues: [Client: ClientQueue<Element>] = [:]
+    /// The clients that have elements, in the order in which the queue serves them.
+    private var clients = Deque<Client>()
     private var lastNumber = 0
     package private(set) var count = 0
 
@@ -16,71 +16,71 @@ package struct FairQueue<Caller: Hashable, Element> {
 
     package var isEmpty: Bool { count == 0 }
 
-    /// Returns the number of elements of a caller.
-    package func count(of caller: Caller) -> Int { queues[caller]?.count ?? 0 }
+    /// Returns the number of elements of a client.
+    package func count(of client: Client) -> Int { queues[client]?.count ?? 0 }
 
     @discardableResult
-    package mutating func append(_ element: Element, for caller: Caller) -> Position {
+    package mutating func append(_ element: Element, for client: Client) -> Position {
         lastNumber += 1
-        if queues[caller] == nil { callers.append(caller) }
-        queues[caller, default: CallerQueue()].append(element, number: lastNumber)
+        if queues[client] == nil { clients.append(client) }
+        queues[client, default: ClientQueue()].append(element, number: lastNumber)
         count += 1
         return Position(number: lastNumber)
     }
 
-    /// Removes and returns the first element of the caller that is served next. Returns nil if the queue is empty.
+    /// Removes and returns the first element of the client that is served next. Returns nil if the queue is empty.
     package mutating func popFirst() -> Element? {
-        guard let caller = callers.first else { return nil }
-        return popFirst(of: caller)
+        guard let client = clients.first else { return nil }
+        return popFirst(of: client)
     }
 
-    /// Returns the next caller in turn whose first element is eligible, with this element.
+    /// Returns the next client in turn whose first element is eligible, with this element.
     package func first(
-        where isEligible: (_ caller: Caller, _ element: Element) -> Bool
-    ) -> (caller: Caller, element: Element)? {
-        for caller in callers {
-            if let element = queues[caller]?.entries.first?.element, isEligible(caller, element) {
-                return (caller, element)
+        where isEligible: (_ client: Client, _ element: Element) -> Bool
+    ) -> (client: Client, element: Element)? {
+        for client in clients {
+            if let element = queues[client]?.entries.first?.element, isEligible(client, element) {
+                return (client, element)
             }
         }
         return nil
     }
 
-    /// Removes and returns the first element of a caller. The queue then serves all other callers before this caller.
-    package mutating func popFirst(of caller: Caller) -> Element? {
-        guard let element = queues[caller]?.popFirst() else { return nil }
+    /// Removes and returns the first element of a client. The queue then serves all other clients before this client.
+    package mutating func popFirst(of client: Client) -> Element? {
+        guard let element = queues[client]?.popFirst() else { return nil }
         count -= 1
-        removeFromOrder(caller)
-        if count(of: caller) > 0 { callers.append(caller) } else { queues[caller] = nil }
+        removeFromOrder(client)
+        if count(of: client) > 0 { clients.append(client) } else { queues[client] = nil }
         return element
     }
 
-    /// Removes the element of a caller at a position, if the element is still in the queue.
+    /// Removes the element of a client at a position, if the element is still in the queue.
     ///
-    /// Takes amortized logarithmic time in the number of elements of the caller. If the caller then has no elements,
-    /// also takes linear time in the number of callers.
-    package mutating func remove(at position: Position, of caller: Caller) {
-        guard queues[caller]?.remove(position.number) ?? false else { return }
+    /// Takes amortized logarithmic time in the number of elements of the client. If the client then has no elements,
+    /// also takes linear time in the number of clients.
+    package mutating func remove(at position: Position, of client: Client) {
+        guard queues[client]?.remove(position.number) ?? false else { return }
         count -= 1
-        guard count(of: caller) == 0 else { return }
-        queues[caller] = nil
-        removeFromOrder(caller)
+        guard count(of: client) == 0 else { return }
+        queues[client] = nil
+        removeFromOrder(client)
     }
 
-    /// Removes a caller from the order in which the queue serves callers.
-    private mutating func removeFromOrder(_ caller: Caller) {
-        if callers.first == caller {
-            _ = callers.popFirst()
+    /// Removes a client from the order in which the queue serves clients.
+    private mutating func removeFromOrder(_ client: Client) {
+        if clients.first == client {
+            _ = clients.popFirst()
         } else {
-            callers.removeAll { $0 == caller }
+            clients.removeAll { $0 == client }
         }
     }
 }
 
-extension FairQueue: Sendable where Caller: Sendable, Element: Sendable {}
+extension FairQueue: Sendable where Client: Sendable, Element: Sendable {}
 
-/// The elements of one caller. If there are entries, the first entry has an element.
-private struct CallerQueue<Element> {
+/// The elements of one client. If there are entries, the first entry has an element.
+private struct ClientQueue<Element> {
     struct Entry {
         let number: Int
         /// Nil after the element was removed.
@@ -131,5 +131,5 @@ private struct CallerQueue<Element> {
     }
 }
 
-extension CallerQueue.Entry: Sendable where Element: Sendable {}
-extension CallerQueue: Sendable where Element: Sendable {}
+extension ClientQueue.Entry: Sendable where Element: Sendable {}
+extension ClientQueue: Sendable where Element: Sendable {}

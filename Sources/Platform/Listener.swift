@@ -17,7 +17,8 @@ package final class Listener: Sendable {
         case connection(Socket, peer: SocketAddress)
         /// No connection waits to be accepted.
         case nothing
-        /// The connection was closed before it was accepted. Other connections may wait to be accepted.
+        /// The call accepted no usable connection: the connection was closed or has a network error, or a signal
+        /// interrupted the call. Other connections may wait to be accepted.
         case aborted
         /// The system has no file descriptor or no memory for another connection.
         case exhausted(SystemError)

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The maximum number of file descriptors that the process may have open (`RLIMIT_NOFILE`).
 package enum OpenFileLimit {
-    /// The error if the limit leaves too few descriptors for connections.
+    /// The error if the limit leaves too few descriptors for connections, or if the limit cannot be read.
     package struct Shortage: Error, CustomStringConvertible {
         package let description: String
     }

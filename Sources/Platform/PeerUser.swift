@@ -35,7 +35,8 @@ package final class PeerUser: Sendable {
     /// The socket option `SO_PEERGROUPS`, for which the C library has no constant.
     private static let peerGroups: Int32 = 59
 
-    /// Returns the value of a socket option that is a list of integers, or nil if the socket does not have the option.
+    /// Returns the value of a socket option that is a list of integers. Returns nil if `getsockopt` fails, for example
+    /// because the socket does not have the option, or because there are more than `maximumCount` groups.
     private static func option(_ name: Int32, of socket: borrowing Socket, maximumCount: Int) -> [UInt32]? {
         var values = [UInt32](repeating: 0, count: maximumCount)
         var length = socklen_t(maximumCount * MemoryLayout<UInt32>.size)

@@ -8,9 +8,10 @@ package enum ProcessUser {
 
     package static var isRoot: Bool { identifier == 0 }
 
-    /// If the process runs as root, changes its effective user and groups to the owner of a directory and the groups of
-    /// this owner. Files that the process then creates belong to the owner. If the owner has put a symbolic link into
-    /// the directory, the process can no longer follow the link to a file that the owner has no permission to access.
+    /// If the process runs as root, changes its effective user to the owner of a directory, its effective group to the
+    /// group of the directory, and its supplementary groups to the groups of the owner. Files that the process then
+    /// creates belong to the owner. If the owner has put a symbolic link into the directory, the process can no longer
+    /// follow the link to a file that the owner has no permission to access.
     ///
     /// Changes nothing if the process does not run as root, or if root owns the directory. Affects all threads.
     ///

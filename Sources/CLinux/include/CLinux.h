@@ -1,5 +1,6 @@
-// C declarations for Swift: Linux functions that the Glibc module of Swift does not contain, and the processor's
-// CRC-32C instruction, which Swift cannot call directly.
+// C declarations for Swift: Linux functions that the Glibc module of Swift does not contain, the processor's CRC-32C
+// instruction, which Swift cannot call directly, and C functions of this module for the arguments of `main`, scheduling,
+// child processes and signals.
 #pragma once
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -63,6 +64,6 @@ int open_process_descriptor(pid_t process);
 
 // Installs a handler for each of the signals. A signal that the process ignores stays ignored, except SIGCHLD. Returns a
 // descriptor from which the caller reads two bytes for each arrival of a signal: the number of the signal, and 1 if the
-// kernel sent the signal, for example because of Ctrl-C, or 0 if a process sent it. Returns -1 with `errno` after an error.
-// May be called once.
+// kernel sent the signal, for example because of Ctrl-C, or 0 if a process sent it, or for SIGCHLD. Returns -1 with `errno`
+// after an error. May be called once.
 int note_signals(const int *numbers, size_t count);

@@ -8,9 +8,10 @@ package enum FileContents {
     ///
     /// - Parameters:
     ///   - count: The maximum number of bytes. If the file is longer, the function returns its first `count` bytes.
-    ///   - waitsForPipe: Applies to a pipe. If true, the function waits until another process opens the pipe and
-    ///     writes to it. If false and the pipe contains no bytes, the function throws, or returns an empty array if no
-    ///     process has opened the pipe for writing.
+    ///   - waitsForPipe: Applies to a pipe. If true, the function waits until another process opens the pipe for
+    ///     writing, and then until `count` bytes have arrived or every writer has closed the pipe. If false, the
+    ///     function never waits: while a process has the pipe open for writing and the pipe contains fewer than `count`
+    ///     bytes, the function throws; without such a process, it returns the bytes in the pipe, possibly none.
     package static func read(
         _ path: String, upTo count: Int = .max, waitsForPipe: Bool = true
     ) throws(SystemError) -> [UInt8] {

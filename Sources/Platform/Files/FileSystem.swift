@@ -103,8 +103,9 @@ package struct FileIdentity: Hashable, Sendable {
         self.creationTime = creationTime
     }
 
-    /// Returns true if both identities belong to the same file. Both must have been read while the file existed,
-    /// because a new file can get the inode number of a removed file.
+    /// Returns true if both identities belong to the same file. The file must exist from the first read of an identity
+    /// to the second, for example because a descriptor stays open: a new file can get the inode number of a removed
+    /// file.
     package func isSameFile(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode
     }

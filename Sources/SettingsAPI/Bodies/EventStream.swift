@@ -74,7 +74,7 @@ package struct StreamCommit: Equatable, Sendable {
     package var scope: Scope
     /// The cursor after the commit.
     package var cursor: Cursor
-    /// The reported changes of keys; empty if the commit changed only the schema.
+    /// The reported changes of keys; empty if the event reports only a change of the schema or a drop.
     package var changes: [Change]
 
     package init(_ scope: Scope, cursor: Cursor, changes: [Change]) {

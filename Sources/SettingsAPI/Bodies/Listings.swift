@@ -60,7 +60,7 @@ extension ServiceDescription: JSONBody {
 
 /// A page of the suites of a daemon.
 public struct SuiteListing: Equatable, Sendable {
-    /// One suite.
+    /// One suite. The counts omit keys that the caller may not read.
     public struct Entry: Equatable, Sendable {
         /// The suite.
         public var suite: SuiteName
@@ -94,7 +94,7 @@ public struct SuiteListing: Equatable, Sendable {
     public var suites: [Entry]
     /// The last commit of the daemon.
     public var revision: Revision
-    /// The value of `after` for the next page; nil if this page is the last.
+    /// The value of the query parameter `after` in the request for the next page; nil if this page is the last.
     public var next: SuiteName?
 
     package init(suites: [Entry], revision: Revision, next: SuiteName? = nil) {
@@ -160,7 +160,7 @@ public struct KeyListing: Equatable, Sendable {
     public var revision: Revision
     /// The keys, ordered by name.
     public var keys: [Entry]
-    /// The value of `after` for the next page; nil if this page is the last.
+    /// The value of the query parameter `after` in the request for the next page; nil if this page is the last.
     public var next: KeyName?
 
     package init(suite: SuiteName, revision: Revision, keys: [Entry], next: KeyName? = nil) {

@@ -286,8 +286,9 @@ extension Problem {
         self.pointer = isSecret ? nil : error.pointer
     }
 
-    /// Makes a problem with the first violation as its detail and all violations in `errors`. The detail omits
-    /// `bodyLocation`, the location of the first value in the body of the request.
+    /// Makes a problem with the first violation as its detail and all violations in `errors`. `bodyLocation` is the
+    /// location, in the body of the request, of the value that the first violation concerns. The detail omits this
+    /// location.
     package init(violations: [Violation], bodyLocation: JSONPointer = .root) {
         var first = violations.first
         if let pointer = first?.pointer.tokens, pointer.starts(with: bodyLocation.tokens) {

@@ -106,7 +106,7 @@ extension Change {
         setting.origin = origin
         setting.isSecret = isSecret
         setting.changed = true
-        // `record` contains the part of a change that the HTTP API does not show.
+        // The old revision is in `record`, which contains data that a `Change` in the HTTP API does not show.
         setting.previous = SettingState.Previous(
             value: old, source: oldSource, revision: record.oldRevision ?? .zero)
         return setting

@@ -98,6 +98,7 @@ extension SuiteContents {
             violations: try reader.list("violations"))
     }
 
+    /// Writes the members except `suite` and `schemaRevision`, which the calling code writes before.
     func writeMembers(to writer: inout JSONWriter) {
         writer.name("values")
         writeValues(to: &writer)

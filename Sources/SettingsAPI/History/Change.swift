@@ -17,7 +17,7 @@ public struct Change: Equatable, Sendable {
     public var oldSource: Source
     /// The source of `new`.
     public var source: Source
-    /// The commit.
+    /// The revision of the commit.
     public var revision: Revision
     /// The time of the commit.
     public var modified: Timestamp

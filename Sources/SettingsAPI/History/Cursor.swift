@@ -103,9 +103,9 @@ extension JSONWriter {
 
 /// The position from which a watcher resumes: the value of `since`.
 public enum ResumePoint: Equatable, Sendable, CustomStringConvertible {
-    /// A cursor. The daemon checks that its history is the same.
+    /// A cursor. The daemon checks that the epoch of the cursor is the epoch of its history.
     case cursor(Cursor)
-    /// A revision without an epoch. The daemon cannot check that the history is the same.
+    /// A revision without an epoch. The daemon cannot check that the revision belongs to its history.
     case revision(Revision)
 
     /// Parses a cursor or a revision. Returns nil for any other text.

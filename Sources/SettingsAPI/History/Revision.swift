@@ -137,6 +137,7 @@ public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
             .split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         guard let revision = Revision(parts[0]) else { return nil }
         let digest = parts.count > 1 ? String(parts[1]) : nil
+        // A digest has the characters of an epoch, because cursors append a digest of grants to the epoch.
         if let digest, digest.utf8.count != Epoch.digestLength || Epoch(digest) == nil { return nil }
         self.init(revision, digest: digest)
     }

@@ -68,7 +68,7 @@ package struct PendingEnd: Equatable, Sendable {
         case carriedOut = "carried_out"
         /// The scheduled write was refused when it was due.
         case refused
-        /// A client undid the commit.
+        /// A client undid the commit that the action would have reverted.
         case undone
         /// The suite was dropped.
         case dropped

@@ -6,7 +6,7 @@ package enum PendingTime: Hashable, Sendable {
     case after(milliseconds: Int64)
     case at(Timestamp)
 
-    /// The largest distance of a deadline: 400 days in milliseconds.
+    /// The default for the longest time from a commit to a deadline that the commit sets: 400 days in milliseconds.
     package static let maximumDistance: Int64 = 400 * 86_400_000
 
     /// The text form that a client may send, for error messages.
@@ -74,7 +74,8 @@ package enum PendingTime: Hashable, Sendable {
 }
 
 extension PendingTime {
-    /// Returns a duration as text for people, such as `2m` or `90s`: the largest unit that gives an integer.
+    /// Returns a duration as text for people, such as `2m` or `90s`: in the largest unit that gives an integer. If no
+    /// unit gives an integer, rounds to seconds.
     package static func text(ofMilliseconds milliseconds: Int64) -> String {
         for (unit, name) in [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m")] as [(Int64, String)]
         where milliseconds > 0 && milliseconds % unit == 0 {

@@ -11,7 +11,8 @@ enum InternationalHostName {
         label.prefix(4).map(ASCII.lowercased).elementsEqual("xn--".utf8)
     }
 
-    /// True if IDNA 2008 allows a host name. Call this method only if at least one label begins with `xn--`.
+    /// True if IDNA 2008 allows a host name. The caller has checked that each label consists of ASCII letters, digits
+    /// and hyphens, and that at least one label begins with `xn--`.
     static func accepts(_ labels: [ArraySlice<UInt8>]) -> Bool {
         var unicodeLabels: [[Unicode.Scalar]] = []
         for label in labels {
@@ -25,7 +26,7 @@ enum InternationalHostName {
                 unicodeLabels.append(label.map { Unicode.Scalar(ASCII.lowercased($0)) })
             }
         }
-        // If one label has a right-to-left character, the bidi rule applies to all labels.
+        // If one label has a right-to-left character or an Arabic number, the bidi rule applies to all labels.
         let classes = unicodeLabels.map { $0.map(bidiClass) }
         let hasRightToLeft = classes.contains { $0.contains(.rightToLeft) || $0.contains(.arabicNumber) }
         return !hasRightToLeft || classes.allSatisfy(obeysBidiRule)

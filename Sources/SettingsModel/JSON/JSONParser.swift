@@ -10,12 +10,12 @@ extension JSONValue {
     /// Parses a complete JSON document.
     ///
     /// Accepts exactly the syntax of RFC 8259. Throws for an integer that does not fit Int64 and for a number that is
-    /// larger than every finite Double, instead of rounding them, and for an object with a repeated name. Takes linear
-    /// time for any input.
+    /// larger than every finite Double, instead of rounding them. Also throws for an object with a repeated name, for
+    /// an escape with half of a surrogate pair, and for a too deep nesting. Takes linear time for any input.
     ///
     /// - Parameters:
     ///   - bytes: the document in UTF-8.
-    ///   - maximumDepth: the maximum nesting, at most 256.
+    ///   - maximumDepth: the maximum nesting. A number greater than 256 counts as 256.
     package init(parsing bytes: Span<UInt8>, maximumDepth: Int = JSONValue.maximumDepth) throws(JSONParseError) {
         try JSONParser.checkUTF8(bytes)
         var parser = JSONParser(maximumDepth: maximumDepth)

@@ -53,7 +53,7 @@ struct PatternError: Error, Equatable, Sendable, CustomStringConvertible {
         case syntax
         /// The pattern is valid, but cannot be matched in linear time or needs Unicode data that is not supported.
         case unsupported
-        /// The pattern is valid, but exceeds one of the limits in `PatternLimits`.
+        /// The pattern exceeds one of the limits in `PatternLimits`. The parser may not have checked its whole syntax.
         case tooLarge
     }
 

@@ -111,8 +111,9 @@ struct PatternCompiler {
         pending.append((last, state, next))
     }
 
-    /// Emits the copies of a repetition with a maximum, which is not 0, because the parser replaces such a repetition
-    /// by an empty sequence. Each optional copy begins with a state that can skip this copy and the copies after it.
+    /// Emits the copies of a repetition with a maximum. The maximum is not 0, because the parser replaces a repetition
+    /// with the maximum 0 by an empty node. Each optional copy begins with a state that can skip this copy and the
+    /// copies after it.
     private mutating func emit(
         _ body: PatternNode, atLeast minimum: Int, atMost maximum: Int, from first: Int32, to next: Int32
     ) {

@@ -1,4 +1,4 @@
-// Each `init?` reads its keywords from a schema object, and returns nil if the object has no such keyword. The
+// Each `init?` with a `SchemaSource` reads its keywords from a schema object, and returns nil if it finds no rule. The
 // validator collects violations (`fail`), has a budget of steps (`spend`), and has the property `isSettled`, which is
 // true if further checks cannot change the result.
 

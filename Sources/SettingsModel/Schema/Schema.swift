@@ -192,7 +192,7 @@ public struct Schema: Sendable {
     /// Returns the violations of the rules about the suite as a whole.
     ///
     /// - Parameters:
-    ///   - effective: the effective values of all keys.
+    ///   - effective: the result of ``effectiveValues(stored:of:)`` for at least ``suiteRuleKeys``.
     ///   - secrets: keys that are secrets in addition to the secrets of the schema.
     package func suiteViolations(of effective: JSONObject, secrets: [KeyName] = []) -> [Violation] {
         var steps = Int.max
@@ -210,7 +210,7 @@ public struct Schema: Sendable {
     }
 
     /// Returns the violations that a commit would add. A commit that adds a violation is refused. `before` and `after`
-    /// are the effective values before and after the commit.
+    /// are the results of ``effectiveValues(stored:of:)`` before and after the commit.
     package func newSuiteViolations(
         before: JSONObject, after: JSONObject, secrets: [KeyName] = []
     ) -> [Violation] {

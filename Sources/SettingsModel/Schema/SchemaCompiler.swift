@@ -184,6 +184,7 @@ struct SchemaCompiler {
         }
     }
 
+    /// Reports unknown keywords, and a `$schema` that names another dialect or is not at the top level.
     private mutating func refuseUnknownKeywords(_ source: SchemaSource) {
         for name in source.object.names where !SchemaKeyword.isKnown(name) {
             reportUnsupported(
@@ -228,6 +229,7 @@ struct SchemaCompiler {
         if let examples = source.object["examples"], examples.array == nil {
             report(source.pointer.appending("examples"), "examples", "must be an array (got \(examples.kindPhrase))")
         }
+        // Also compiles the definitions to which no `$ref` refers, so that their problems are reported.
         _ = namedSubschemas("$defs", source)
     }
 

@@ -1,5 +1,5 @@
-/// Replaces integral doubles by integers where the `type` of a schema is integer, because a client that sends `1.0`
-/// means `1`.
+/// Replaces integral doubles by integers where the `type` of a schema has `integer` but not `number`, because a client
+/// that sends `1.0` means `1`.
 ///
 /// The normalizer follows `properties`, `items`, `prefixItems`, `additionalProperties`, `$ref` and `allOf`, but neither
 /// `patternProperties` nor alternatives such as `anyOf`. It visits each schema once for each part of the value, even if
@@ -30,7 +30,7 @@ struct SchemaNormalizer {
         self.steps = steps
     }
 
-    /// Returns whether a value is already normalised; nil if the check takes more than `steps`.
+    /// Returns whether a value is already normalised; nil if the check takes `steps` steps or more.
     static func isNormal(_ value: JSONValue, under roots: [SchemaNodeID], in nodes: [SchemaNode], steps: Int) -> Bool? {
         var normalizer = SchemaNormalizer(nodes: nodes, steps: steps)
         let changed = normalizer.normalized(value, under: nodes.conjunction(of: roots), depth: 0)

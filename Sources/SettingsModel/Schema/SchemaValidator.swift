@@ -42,6 +42,8 @@ struct SchemaValidator {
     private var isLimitedBySharedBudget = false
     /// The remaining steps of pattern matching.
     private var patternSteps: Int
+    /// True if the validation needs more steps than a budget has, or exceeds ``maximumRecursionDepth``. The value then
+    /// counts as invalid.
     private(set) var isExhausted = false
     /// The total number of bytes of details and pointers in the findings.
     private var listedText = 0

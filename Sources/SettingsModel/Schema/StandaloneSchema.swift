@@ -62,12 +62,12 @@ private struct StandaloneSchemaMaker {
         return .object(object)
     }
 
-    /// The reference to the same schema in the copy. The compiler has verified that the reference is valid.
+    /// The reference to the same schema in the copy. ``SchemaCompiler`` has verified that the reference is valid.
     private mutating func renamed(_ reference: String) -> String {
         guard let target = JSONPointer(reference: reference) else { return reference }
         if target == location { return "#" }
         let entry: JSONPointer = ["$defs", name(of: target)]
-        // The compiler of the copy percent-decodes the reference, so a `%` of the pointer must be encoded.
+        // A reader of the copy percent-decodes the reference, so a `%` of the pointer must be encoded.
         return entry == target ? reference : "#" + entry.description.replacing("%", with: "%25")
     }
 

@@ -32,8 +32,8 @@ struct SuiteRules: Sendable {
         self.allKeysKeyword = allKeysKeyword
     }
 
-    /// Returns the violations that a commit adds. `findings` are the findings of the values after the commit, and `old`
-    /// the findings of the values before the commit.
+    /// Returns the violations that a commit adds, at most `SchemaValidator.maximumListed`. `findings` are the findings
+    /// of the values after the commit, and `old` the findings of the values before the commit.
     func addedViolations(in findings: [SchemaValidator.Finding], after old: [SchemaValidator.Finding]) -> [Violation] {
         let known = Set(old.compactMap(Self.identity))
         let added = findings.filter { finding in Self.identity(of: finding).map { !known.contains($0) } ?? true }

@@ -138,7 +138,8 @@ private struct Search {
 
     /// Compares a candidate with the name. Returns false when the limit of steps is reached.
     mutating func compare(with candidate: String) -> Bool {
-        // If `limit` matches are known, a further match must be nearer than the last of them.
+        // If `limit` matches are known, a further match must be nearer than the last of them, or as near and before it
+        // in byte order (see `insert`).
         let worst = matches.count == limit ? matches[limit - 1].rank : Rank(isLastPart: true, distance: .max)
         let letters = candidate.utf8Span.span
         let tolerance = worst.isLastPart ? distances.tolerance : worst.distance
