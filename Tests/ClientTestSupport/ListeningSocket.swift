@@ -37,7 +37,7 @@ package final class ListeningSocket: Sendable {
         else {
             let code = errno
             if descriptor >= 0 { _ = close(descriptor) }
-            throw RawClient.Failure.system("listen", code)
+            throw RawClient.Failure.system("socket, bind or listen", code)
         }
         return descriptor
     }

@@ -61,7 +61,7 @@ struct PipeliningTests {
         #expect(consumed == Self.requests[1].utf8.count)
     }
 
-    @Test("A request begins with the first byte after the empty line")
+    @Test("A request begins with the first byte after an empty line that precedes the request")
     func begun() throws {
         let bytes = Array("\r\nGET".utf8)
         var parser = MessageParser()
@@ -72,7 +72,7 @@ struct PipeliningTests {
     }
 
     @Test
-    func `The bytes of a smuggled request are never parsed as a separate request`() {
+    func `A request with an ambiguous length that precedes a smuggled request is refused`() {
         let smuggled = "GET /admin HTTP/1.1\r\nHost: a\r\n\r\n"
         let ambiguousFields = [
             "Content-Length: \(smuggled.utf8.count)\r\nTransfer-Encoding: chunked",

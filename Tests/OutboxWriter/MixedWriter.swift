@@ -55,7 +55,9 @@ struct MixedWriter {
     }
 
     /// Runs the body. Then prints "confirmed N" if the daemon has confirmed the number, or "skipped N" if the body
-    /// wrote nothing, because it could not read the old value. Prints no line if the write waits in the outbox.
+    /// wrote nothing, because it could not read the old value. Prints no line if the write waits in the outbox, or if
+    /// the daemon does not answer while the body only sends the waiting writes. After any other error, prints a line
+    /// that begins with "failed:".
     ///
     /// - Parameter isWrite: True if the body writes the number, false if the body only sends the waiting writes.
     @discardableResult

@@ -5,8 +5,8 @@ import Testing
 
 @Suite(.ownThread)
 struct CRC32CTests {
-    /// The vectors of RFC 3720 appendix B.4, the checksum of the digits 1 to 9, by which implementations of CRC-32C are
-    /// usually compared, and the checksum of no bytes.
+    /// The vectors of 32 bytes of RFC 3720 appendix B.4, the checksum of the digits 1 to 9, by which implementations of
+    /// CRC-32C are usually compared, and the checksum of no bytes.
     private static let published: [(bytes: [UInt8], checksum: UInt32)] = [
         ([UInt8](repeating: 0, count: 32), 0x8A91_36AA), ([UInt8](repeating: 0xFF, count: 32), 0x62A8_AB43),
         ([UInt8](0..<32), 0x46DD_794E), ([UInt8]((0..<32).reversed()), 0x113F_DB5C),

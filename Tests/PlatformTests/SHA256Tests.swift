@@ -28,7 +28,7 @@ struct SHA256Tests {
         #expect(SHA256(message.span).hex == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
     }
 
-    /// The digests of texts of this number of letters x, made with `sha256sum` of coreutils.
+    /// The digests of texts of `count` letters x, made with `sha256sum` of coreutils.
     static let lengths: [(count: Int, digest: String)] = [
         (1, "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"),
         (55, "d5e285683cd4efc02d021a5c62014694958901005d6f71e89e0989fac77e4072"),

@@ -73,7 +73,8 @@ struct CostTests {
         #expect((20_000...25_000).contains(costBytes(limit: 1)))
         #expect((950_000...1_100_000).contains(costBytes(limit: 100)))
         #expect((60_000...100_000).contains(costBytes(limit: 100, pageBytes: 100_000)))
-        // With a filter, the estimate includes all commits, because the page may skip many commits.
+        // With a filter, the estimate ignores `limit`, because the page may skip many commits. All commits of this test
+        // fit into `pageBytes`, so the estimate includes all commits.
         let filter = KeyFilter(keys: [try KeyName("k1")], prefixes: [])
         #expect(costBytes(limit: 1, filter) == costBytes(limit: 100, filter))
         #expect(costBytes(limit: 1, filter) <= 1_100_000)

@@ -24,18 +24,18 @@ struct GrowthTests {
             request, revision: state.revision.advanced(by: 1) ?? .zero, time: Timestamp(milliseconds: 1))
     }
 
-    @Test("Appending to a text is refused if the text would exceed the maximum size of a body, 16 MB")
+    @Test("Appending to a text is refused if the text would exceed the maximum size of a body, 16 MiB")
     func concatenation() throws {
-        let megabyte = String(repeating: "x", count: 1 << 20)
+        let mebibyte = String(repeating: "x", count: 1 << 20)
         let state = try state(holding: .string(String(repeating: "x", count: 15 << 20)))
-        let fits = WriteRequest(.setting(try operation(.change(.concat(megabyte)))))
+        let fits = WriteRequest(.setting(try operation(.change(.concat(mebibyte)))))
         #expect(throws: Never.self) { _ = try Self.decide(fits, on: state) }
-        let tooLong = WriteRequest(.setting(try operation(.change(.concat(megabyte + megabyte)))))
+        let tooLong = WriteRequest(.setting(try operation(.change(.concat(mebibyte + mebibyte)))))
         let problem = #expect(throws: Problem.self) { _ = try Self.decide(tooLong, on: state) }
         #expect(problem?.code == .invalidOperation)
     }
 
-    @Test("A transaction may build a value of 8 MB ten times, but not 10,000 times")
+    @Test("A transaction may build a value of 8 MiB ten times, but not 10,000 times")
     func repetition() throws {
         let state = try state(holding: .string(String(repeating: "x", count: 8 << 20)))
         let concat = try operation(.change(.concat("y")))

@@ -188,7 +188,8 @@ struct PastTests {
 
     /// The daemon computes the ages of commits from the agreed time, an estimate of the present time, because a clock
     /// that runs ahead would make recent commits look old. `AgreedTime` computes the agreed time from the times of the
-    /// commits.
+    /// commits. The maximum age of this test, 20 seconds, is less than a day, so it replaces the day in the rule of
+    /// `AgreedTime` (see `agreedTime`).
     @Test("With a maximum age, the history keeps the commits up to that age before the agreed time")
     func age() throws {
         for random in FuzzBudget.generators(shareOfRounds: 0.02) {
@@ -226,7 +227,7 @@ struct PastTests {
             ("A clock that stays ahead", [0, day, 4000 * day, 4001 * day], 4000 * day),
             ("A clock that is corrected after a day", [0, day, 4000 * day, 4001 * day, 2 * day], 2 * day),
             ("A clock that was set back for one commit", [day, 2 * day, 0, 2 * day], 0),
-            ("A clock that was set back, then two days a day apart", [day, 2 * day, 0, 3 * day, 4 * day], 3 * day),
+            ("A clock that was set back, then two commits a day apart", [day, 2 * day, 0, 3 * day, 4 * day], 3 * day),
         ] as [(String, [Int64], Int64?)])
     func agreedTime(name: String, times: [Int64], agreed: Int64?) {
         let age = 30 * Self.day

@@ -81,7 +81,8 @@ struct SuiteHistoryTests {
     ///   - share: the number of runs, as a fraction of the rounds of random tests.
     ///   - commits: the number of commits of a run.
     ///   - comparisonInterval: the number of commits between two comparisons of all suites.
-    /// - Returns: the number of runs in which the history evicted commits and had room for all protected commits.
+    /// - Returns: the number of runs in which the history evicted commits and had room for all protected commits, and
+    ///   in which `suiteCommits` was at least 2.
     private func compare(
         share: Double, commits: Int, comparisonInterval: Int, _ limits: (inout SeededGenerator) -> History.Limits
     ) throws -> Int {

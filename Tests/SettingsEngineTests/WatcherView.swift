@@ -4,7 +4,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// The values and schema revisions that a watcher has received, with the cursor of the last answer.
+/// The values that a watcher has received, with the cursor of the last answer. `schemas` has the schema revisions of
+/// the last whole state. Changes do not update `schemas`.
 struct WatcherView: Equatable {
     var cursor: Cursor?
     var values: [SuiteName: [KeyName: JSONValue]] = [:]

@@ -159,8 +159,8 @@ struct WriteDecisionTests {
                         #expect(problem?.code == .historyGone && problem?.oldest == oldest, context)
                         continue
                     }
-                    // If a later commit dropped the suite, a read may not know the revisions of unset keys. If the
-                    // commit that gave the suite its revision was evicted, a read may not know this revision either.
+                    // If a later commit dropped the suite, a read may not know the revisions of unset keys. If also
+                    // the commit that gave the suite its revision was evicted, a read may not know this revision.
                     let isDropped = finalState.history.commits(after: revision).contains { retained in
                         retained.commit.suiteChanges.contains { $0.suite == suite && $0.kind == .dropped }
                     }

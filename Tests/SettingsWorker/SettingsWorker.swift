@@ -5,14 +5,15 @@ import Synchronization
 /// A program for tests in which several processes use the same suite:
 ///
 ///     settings-worker sum TIMES        increments a key with the merge rule `sum` TIMES times
-///     settings-worker count            increments a key without a merge rule while the phase is `working`; prints "met"
-///                                      after at least 300 increments and one issue, such as a conflict
+///     settings-worker count            increments a key without a merge rule while the key `phase` is `working`;
+///                                      prints "met" after at least 300 increments and one issue, such as a conflict
 ///     settings-worker text VALUE       stores a value and exits at once
 ///     settings-worker complain         writes to a key with an invalid name, which the default log reports on standard
 ///                                      error, and prints "going on"
 ///
-/// `sum` and `count` print "ready" and wait for the phase `working`. At the end they print the number of increments and
-/// the number of conflicts on standard output, and the issues that are not conflicts on standard error.
+/// `sum` and `count` print "ready", and wait until the test stores `working` in `phase`. At the end, they print the
+/// number of increments and the number of conflicts on standard output. All other lines ("ready", "met", and the issues
+/// that are not conflicts) go to standard error.
 @main
 enum SettingsWorker {
     static func main() async {

@@ -3,7 +3,8 @@ internal import Glibc
 internal import Synchronization
 
 /// A program that runs as a child process. The object reads the standard output and the standard error of the child.
-/// Every wait has a limit, so that a test fails instead of hanging. The deinitializer kills a running child.
+/// The waits for output and for the end of the output have limits, so that a test fails instead of hanging. The
+/// deinitializer kills a running child.
 package final class ChildProcess {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String

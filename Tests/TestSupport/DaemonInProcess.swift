@@ -59,7 +59,7 @@ package final class DaemonInProcess: Sendable {
         for daemon in daemons { StoppingDaemons.add(daemon, directory) }
     }
 
-    /// The addresses on which the daemon listens.
+    /// The addresses on which the daemon listens; with several daemons, the addresses of the first daemon.
     package var addresses: [ListenAddress] { daemons[0].addresses }
 
     /// Stops the daemon and waits until it has stopped.

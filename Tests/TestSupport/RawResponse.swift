@@ -12,6 +12,7 @@ package struct RawResponse: Equatable, Sendable {
 
     /// The body as text, without the final newline of a JSON answer.
     package var text: String {
+        // All types of the daemon that begin with `application/` are JSON, such as `application/problem+json`.
         let isJSON = field("Content-Type")?.hasPrefix("application/") ?? false
         return String(decoding: isJSON && body.last == UInt8(ascii: "\n") ? body.dropLast() : body[...], as: UTF8.self)
     }

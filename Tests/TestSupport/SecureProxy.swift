@@ -26,6 +26,8 @@ package struct TestAuthority: Sendable {
     }
 
     /// Creates the self-signed certificate `NAME.pem` with the key `NAME.key`.
+    ///
+    /// - Parameter host: The common name of the subject of the certificate, without the prefix `DNS:` or `IP:`.
     package func makeSelfSigned(_ name: String, for host: String) throws {
         try openssl("req -x509 \(Self.newKeyOptions) -keyout \(name).key -out \(name).pem -days 2 -subj /CN=\(host)")
     }

@@ -59,7 +59,7 @@ package enum FuzzBudget {
         return (0..<UInt64(max(1, Double(iterations) * shareOfRounds))).map { first &+ $0 }
     }
 
-    /// True if an exhaustive test runs the case with this number. With 1,000 iterations or more, the test runs all
+    /// True if an exhaustive test runs the case with this number. With more than 500 iterations, the test runs all
     /// cases, and with 500 iterations every second case.
     package static func includes(case number: Int) -> Bool {
         number.isMultiple(of: max(1, 1_000 / iterations))

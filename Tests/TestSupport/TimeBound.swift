@@ -1,7 +1,7 @@
 internal import Glibc
 package import Testing
 
-/// Runs the closure, and fails if its CPU time exceeds the time of a linear algorithm on a slow machine. The callers
+/// Runs the closure, and fails if its CPU time exceeds the time of a linear algorithm on a slow machine. The tests
 /// choose a size with which a linear algorithm takes well under a second, and a quadratic algorithm takes minutes. Only
 /// the CPU time of this thread counts, so other processes do not matter.
 package func expectLinearTime<Result>(

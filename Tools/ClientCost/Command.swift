@@ -68,6 +68,7 @@ struct Command {
             // (index 3).
             let other = read.name.contains("theme") ? Read.all[0] : Read.all[3]
             let timing = try ReadTiming(read, other: other, milliseconds: milliseconds)
+            // `isCounted`: the value has a reference count, for which two threads that read the same key contend.
             write([
                 "read": .string(read.name), "alone": .double(timing.alone), "besideOther": .double(timing.besideOther),
                 "besideSame": .double(timing.besideSame), "isCounted": .bool(read.isCounted),

@@ -5,9 +5,9 @@ import SettingsClientTesting
 
 /// The cost of keys with names that the program builds at run time. Each key is constructed for its read.
 struct KeysAtRunTime {
-    /// The seconds in which each key is read for the first time.
+    /// The seconds for the first reads of all keys together.
     let firstReads: Double
-    /// The seconds in which each key is read for the second time.
+    /// The seconds for the second reads of all keys together.
     let secondReads: Double
     /// The resident memory that remains for each key after its first read.
     let bytesPerKey: Int

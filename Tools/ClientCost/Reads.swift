@@ -38,8 +38,8 @@ struct Read: Sendable {
         Read(name: "a variable of the program", isCounted: true, body: variable),
     ]
 
-    /// Stores the values that are read. All texts except `mode` are built at run time, and are too long to be stored
-    /// inside a `String`, because literals and short texts have no reference count.
+    /// Stores the values that are read. The texts of `username`, `nickname` and `window` are built at run time, and are
+    /// too long to be stored inside a `String`, because literals and short texts have no reference count.
     static func storeValues() {
         let number = CommandLine.arguments.count
         Defaults.launchCount = 42

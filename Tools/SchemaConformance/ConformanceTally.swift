@@ -3,7 +3,7 @@ import SettingsModel
 /// Compares the schema compiler and the validator with the groups of a test suite, and counts the results. A group is a
 /// schema with tests.
 struct ConformanceTally {
-    /// The error for a file that does not contain an array of groups.
+    /// The error for a file that does not contain an array of groups with a description, a schema and tests.
     struct NotATestFile: Error, CustomStringConvertible {
         let description: String
     }
@@ -13,7 +13,7 @@ struct ConformanceTally {
     /// The number of compared groups.
     private var groups = 0
     private var compiledGroups = 0
-    /// The groups whose schemas have keywords that the compiler does not support.
+    /// The groups whose schemas have a feature of JSON Schema that the compiler does not support, such as a keyword.
     private var unsupported: [String] = []
     /// The groups whose schemas have a default that the schema itself does not allow. The compiler of settingsd refuses
     /// such a schema, but JSON Schema permits it.
@@ -51,7 +51,7 @@ struct ConformanceTally {
     /// A text with the refused groups, the failures and the counts.
     var report: String {
         var lines: [String] = []
-        lines += section("Refused, because the schema has keywords that settingsd does not support", unsupported)
+        lines += section("Refused, because the schema has features that settingsd does not support", unsupported)
         lines += section("Refused, because the schema does not allow its own default", invalidDefaults)
         lines += section("FAILED", failures)
         lines.append(

@@ -3,7 +3,7 @@
 //     schema-conformance DIR
 //
 // Reads every .json file below DIR. A file contains groups, which are schemas with tests, as in the folder draft2020-12
-// of the test suite. The compiler may refuse a schema with keywords that settingsd does not support, or with a default
+// of the test suite. The compiler may refuse a schema with features that settingsd does not support, or with a default
 // that the schema itself does not allow. All tests of any other schema must have the expected results. The program
 // prints the refused groups with the reasons. It exits with 1 if a test has another result, if a schema is refused for
 // another reason, if a file cannot be read or parsed, or if there are no groups.

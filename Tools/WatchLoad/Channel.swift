@@ -64,7 +64,7 @@ struct Channel {
             let target = isFull ? scratch : UnsafeMutableBufferPointer(rebasing: buffer[filled...])
             let (count, arrival) = received(from: socket, into: target)
             guard count > 0 else {
-                if count < 0, errno == EAGAIN { return .incomplete }
+                if count < 0, errno == EAGAIN { return head != nil && !hadHead ? .head : .incomplete }
                 if count == 0 { return .end }
                 throw systemFailure("recv")
             }

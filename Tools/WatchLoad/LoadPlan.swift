@@ -3,16 +3,17 @@ struct LoadPlan {
     static let usage = """
         usage: watch-load SERVER PORT WATCHERS [KEYS [WAIT]]
 
-        Watches KEYS keys (default: 1) of a server on 127.0.0.1:PORT with WATCHERS connections, each with one request in
-        flight. SERVER is settingsd or etcd. The long polls of settingsd wait WAIT seconds (default: 300). etcd (v2 API)
-        chooses its own time. The program stores a value for each key, and prints {"prepared":true}. Then it reads
-        commands from standard input, one on each line, and ends at the end of standard input:
+        Watches KEYS keys (default: 1, at most WATCHERS) of a server on 127.0.0.1:PORT with WATCHERS connections, each
+        with one request in flight. SERVER is settingsd or etcd. The long polls of settingsd wait WAIT seconds (default
+        and maximum: 300). etcd (v2 API) chooses its own time. The program stores a value for each key, and prints
+        {"prepared":true}. Then it reads commands from standard input, one on each line, and ends at the end of standard
+        input:
 
           watch       connects all watchers. Prints {"waiting":WATCHERS} when the server has received the requests of all
                       watchers. From then on, each watcher sends its next request after each answer
           wake COUNT  sends COUNT PUTs with new values, each to the next key. Prints {"seconds":[...]}: for each PUT, the
-                      time until the last watcher of its key has its complete answer. These watchers send their next
-                      requests after the last answer, and the next PUT is sent when all watchers wait again
+                      time until the last watcher of its key has its complete answer. Only then do these watchers send
+                      their next requests. The next PUT is sent when all watchers wait again
           count       prints {"answers":COUNT}: the number of answers to the watchers since the command watch
         """
 

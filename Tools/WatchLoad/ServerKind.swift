@@ -28,6 +28,8 @@ enum ServerKind: String {
     }
 
     /// The end of the request that waits for a change, after the cursor.
+    ///
+    /// - Parameter wait: the seconds that a long poll of settingsd waits. etcd has no such parameter.
     func watchEnd(wait: Int) -> [UInt8] {
         Array(((self == .settingsd ? "&wait=\(wait)" : "") + Self.headEnd).utf8)
     }

@@ -48,8 +48,7 @@ extension Span<UInt8> {
         // Fifteen digits never overflow.
         while position < count, position - first < 15 {
             let byte = self[position]
-            let digit = byte <= UInt8(ascii: "9") ? Int(byte) - 0x30 : Int(byte | 0x20) - 0x61 + 10
-            guard (0..<radix).contains(digit) else { break }
+            guard let digit = Character(UnicodeScalar(byte)).hexDigitValue, digit < radix else { break }
             value = value * radix + digit
             position += 1
         }

@@ -154,7 +154,8 @@ struct BufferTests {
     @Test("When bodies use all memory, the next body replaces the slow body, and the fast body completes")
     func slowBesideFast() throws {
         let daemon = try TestDaemon {
-            // A client may use a part of this limit for bodies: enough for two bodies of one megabyte, not for three.
+            // One client may use about 3.7 MB of this limit for its long bodies. The bodies `fast` and `slow` need
+            // 2.6 MB, so the body `next`, with 1.2 MB, must wait.
             $0.bufferBytes = 64 << 20
             $0.loops = 1
         }
@@ -247,6 +248,7 @@ struct BufferTests {
             revision = try #require(changes.last?["revision"]?.integer)
         }
         #expect(seen == last)
+        // One answer has commits of at most 8 MiB in memory, and the texts alone have 10 MB.
         #expect(answers > 1)
     }
 
@@ -325,8 +327,8 @@ struct BufferTests {
         String(repeating: opening, count: 126) + "1" + String(repeating: closing, count: 126)
     }
 
-    @Test("For a write that waits for memory, the daemon ends a slow transfer, also on another event loop")
-    func otherLoops() throws {
+    @Test("For a write that waits for memory, the daemon ends a slow transfer")
+    func slowTransfer() throws {
         let daemon = try TestDaemon(Self.useMediumBuffer)
         let text = String(repeating: "a", count: 3_400_000)
         let readers = try (0..<4).map { number in
@@ -338,8 +340,6 @@ struct BufferTests {
         }
         // The four answers use most of the 16 MiB.
         try Self.awaitBufferedBytes(daemon) { $0 > 13_000_000 }
-        // The daemon assigns each connection to the event loop with the fewest connections, so both loops have readers,
-        // and some of the readers are not on the loop of the writer.
         let writer = try daemon.connect()
         let answer = try writer.ask(Request("PUT app/keys/other \"\(text.prefix(400_000))\""))
         #expect(answer.status == 201, "\(answer.text)")

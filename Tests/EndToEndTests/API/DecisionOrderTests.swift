@@ -62,7 +62,7 @@ struct DecisionOrderTests {
             Samples.schema),
         Row("A lock on a key that a map omits before a guard", Request("PUT app {}", staleGuard), 403, .locked).after(
             Samples.schema, "PUT app/keys/fixed?override=locked 2"),
-        Row("A lock on a key that is reset before a guard", Request("DELETE app", staleGuard), 403, .locked).after(
+        Row("A lock on a key of a cleared suite before a guard", Request("DELETE app", staleGuard), 403, .locked).after(
             Samples.schema, "PUT app/keys/fixed?override=locked 2"),
         Row("A lock on a key of a dropped suite before a guard", Request("DELETE app?drop", staleGuard), 403, .locked)
             .after(

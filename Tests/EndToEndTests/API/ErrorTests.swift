@@ -102,7 +102,7 @@ struct ErrorTests {
         Row(
             "A request key of 65 bytes",
             Request("PUT app/keys/a 1", "Idempotency-Key: \(String(repeating: "k", count: 65))"), 400, .badRequest),
-        // A request with the text `Host`, without a colon, has no Host field.
+        // With the text `Host`, without a colon, `Request` sends neither this text nor the default Host field.
         Row("A request without Host", Request("GET /v1", "Host"), 400, .badRequest),
         Row(
             "A request with two Host fields", Request("GET /v1", "Host: localhost", "Host: localhost"), 400, .badRequest

@@ -10,7 +10,7 @@ struct PageTests {
     private static let acceptOfBrowser = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
     @Test
-    func `GET / redirects a browser to the page, and answers another client with 404 and a hint to /v1`() throws {
+    func `GET / or /ui redirects a browser to the page; GET / answers other clients with 404 and names /v1`() throws {
         let daemon = try TestDaemon()
         for path in ["/", "/ui"] {
             let answer = try daemon.send(Request("GET \(path)", Self.acceptOfBrowser))
@@ -53,7 +53,7 @@ struct PageTests {
     }
 
     @Test(
-        "GET of a file with Accept-Encoding returns the file without a content coding; HEAD returns the same fields",
+        "GET of a file, with any Accept-Encoding or none, has no content coding; HEAD returns the same length and ETag",
         arguments: ["", "Accept-Encoding: gzip, deflate, br, zstd", "Accept-Encoding: *"])
     func coding(field: String) throws {
         let daemon = try TestDaemon()

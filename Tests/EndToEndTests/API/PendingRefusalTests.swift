@@ -3,13 +3,14 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Writes with deadlines, and requests about pending actions, that the daemon refuses: malformed deadlines, limits and
+/// Writes with deadlines, and requests about pending actions, that the daemon refuses: invalid deadlines, limits and
 /// missing rights. The n-th commit of a daemon has the revision n, so its pending action is `p` with the number n. A
 /// target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct PendingRefusalTests {
-    /// Malformed deadlines, and a part of the error that says what is allowed.
-    static let malformed: [(field: String, hint: String)] = [
+    /// Deadlines that are malformed, out of range or wrongly combined, and a part of the error that says what is
+    /// allowed.
+    static let invalidDeadlines: [(field: String, hint: String)] = [
         ("Settings-Confirm: ", "1 to 86400"), ("Settings-Confirm: 0", "1 to 86400"),
         ("Settings-Confirm: 86401", "1 to 86400"), ("Settings-Confirm: 2d", "1 to 86400"),
         ("Settings-Confirm: -1", "1 to 86400"), ("Settings-Confirm: 1.5", "1 to 86400"),
@@ -28,8 +29,8 @@ struct PendingRefusalTests {
         ("Settings-Effective: 2h\r\nSettings-Until: 0s", "later than Settings-Effective"),
     ]
 
-    @Test("A malformed deadline gets 400, which says what is allowed", arguments: malformed)
-    func malformedFields(field: String, hint: String) throws {
+    @Test("An invalid deadline returns 400 with an error that says what is allowed", arguments: invalidDeadlines)
+    func invalidFields(field: String, hint: String) throws {
         let daemon = try TestDaemon()
         try daemon.sendOK("PUT app/keys/pool 10")
         for request: Request in ["PUT app/keys/pool 20", #"PATCH app {"pool":20}"#, "DELETE app"] {

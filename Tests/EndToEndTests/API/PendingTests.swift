@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 /// The answers to writes with deadlines, and to requests about pending actions. `Samples.schema`: `volume` (at most 1,
-/// default 0.5), `count` (an integer). `Samples.narrowSchema` allows only `volume` and `count` up to 10, and keeps
-/// invalid values. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// default 0.5), `count` (an integer). `Samples.narrowSchema` allows only `volume` and `count` up to 10; its parameter
+/// `onConflict=keep` keeps invalid values. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct PendingTests {
     /// A request with the status and a pattern of its answer. A `$n` stands for the revision after the n-th step, and

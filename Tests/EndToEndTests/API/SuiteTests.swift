@@ -417,7 +417,7 @@ struct SuiteTagTests {
             body: #"{"revision":$3,"changed":false}"#, fields: ["ETag:"]),
     ]
 
-    @Test("A write to a suite or a schema returns the new tag of the resource", arguments: rows)
+    @Test("A write to a suite or a schema returns the current tag, and a transaction no tag", arguments: rows)
     func tagged(row: Row) throws {
         try row.check()
     }

@@ -195,7 +195,7 @@ struct AccessTests {
     ]
 
     @Test(
-        "401 and 403 precede errors in path, method, length, body and suite, and follow errors in the host",
+        "401 and 403 precede errors in path, method, length, body and suite, and follow errors in Host and Origin",
         arguments: order)
     func decided(request: Request, name: String?, status: Int) throws {
         let protected = try ProtectedDaemon(["other": ["other:read"], "reads": ["*:read"]], given: Self.given)

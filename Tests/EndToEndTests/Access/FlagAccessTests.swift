@@ -54,7 +54,7 @@ struct FlagAccessTests {
         #expect(try protected.send(Self.evaluate("s"), as: "secrets").json?["value"] == "hunter2")
     }
 
-    @Test("X-API-Key is accepted as a token on every path; Authorization has priority")
+    @Test("X-API-Key is accepted as a token for flags and for other requests; Authorization has priority")
     func key() throws {
         let protected = try ProtectedDaemon(Self.grants, given: Self.given)
         func send(_ request: Request, _ fields: String...) throws -> RawResponse {

@@ -12,7 +12,7 @@ import Testing
 struct ForwardedTests {
     /// The trusted proxies, the fields of a request from 127.0.0.1, and the expected address in the audit file. The
     /// daemon reads the addresses from the last to the first, up to an address that is no trusted proxy, and ignores a
-    /// malformed address with all addresses before it.
+    /// malformed address with all addresses before it. If all addresses are trusted proxies, the first address counts.
     static let rows: [(trusted: [String], fields: [String], peer: String)] = [
         ([], ["X-Forwarded-For: 192.0.2.1"], "127.0.0.1"),
         (["10.0.0.0/8"], ["X-Forwarded-For: 192.0.2.1"], "127.0.0.1"),

@@ -283,9 +283,10 @@ struct GrantedAnswersTests {
 
     // MARK: Callers without access
 
-    /// Requests without access to the suite, or whose answers never have a cursor. The token `none` has no grants. It
-    /// gets 401 from a resource of a suite, and from a resource that every caller with a grant may read. It gets 403
-    /// from a resource, such as `/metrics`, that needs a right on the whole service.
+    /// Requests without access to the suite, requests that the daemon refuses before it checks the credential (400,
+    /// 421, and 403 because of `Origin`), and requests for public resources. The token `none` has no grants. It gets
+    /// 401 from a resource of a suite, and from a resource that every caller with a grant may read. It gets 403 from a
+    /// resource, such as `/metrics`, that needs a right on the whole service.
     static let requestsWithoutCursor: [(request: Request, name: String?, status: Int)] = [
         ("GET app", nil, 401), ("GET app", "wrong", 401), ("GET /v1", nil, 401), ("GET /nothing", nil, 401),
         ("PUT app/keys/a 1", nil, 401), ("GET app/observe", "expired", 401), ("GET /metrics", "none", 403),
@@ -299,7 +300,7 @@ struct GrantedAnswersTests {
     ]
 
     @Test(
-        "An answer to a caller without access, and an answer of a public resource, has no cursor",
+        "An answer has no cursor if the caller has no access, is not authenticated yet, or requests a public resource",
         arguments: requestsWithoutCursor)
     func stranger(request: Request, name: String?, status: Int) throws {
         // `ProtectedDaemon` makes a token with the name `expired` that has already expired. `wrong` is no token.

@@ -67,7 +67,7 @@ struct PeerUserTests {
         #expect(open.json?["by"] == .string("user:\(name)"))
     }
 
-    @Test("A commit over a Unix domain socket names its user, also without access control")
+    @Test("Without access control, a commit over a Unix domain socket names its user; a commit over TCP names nobody")
     func by() throws {
         #expect(try answer(to: "PUT app/keys/a 1") { _ in }.json?["by"] == .string("user:\(name)"))
         #expect(try TestDaemon().send("PUT app/keys/a 1").json?["by"] == nil)

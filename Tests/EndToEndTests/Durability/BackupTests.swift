@@ -85,7 +85,8 @@ struct BackupTests {
         let daemon = try TestDaemon()
         for request in Self.writesBeforeBackup { try daemon.sendOK(request) }
         let revision = try #require(try daemon.sendOK("GET /v1").revision)
-        // Directories with these names prevent the daemon from creating files with these names.
+        // `DataDirectory.temporarySnapshot` would create such a file. GET /v1/backup must not use this file, because
+        // the disk may be full. Directories with these names prevent the daemon from creating files with these names.
         for name in ["backup-\(revision)", "backup-\(revision).tmp"] {
             try FileManager.default.createDirectory(
                 atPath: "\(daemon.directory.path)/\(name)", withIntermediateDirectories: false)

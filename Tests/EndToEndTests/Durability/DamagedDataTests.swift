@@ -80,7 +80,7 @@ struct DamagedDataTests {
             damaged.files[name]?[index] = mask == 0xFF ? 0 : undamaged[index] ^ mask
             let value = try answerAfterStart(damaged, naming: "\(name), line 2, at byte \(last.lowerBound)")
             #expect(value ?? "14" == "14", "byte \(index)")
-            if index == last.upperBound { #expect(value == "14", "a missing line feed loses no commit") }
+            if index == last.upperBound { #expect(value == "14", "a damaged line feed loses no commit") }
         }
     }
 

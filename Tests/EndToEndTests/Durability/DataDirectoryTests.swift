@@ -4,8 +4,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// A daemon whose data directory is removed or moved while it runs. A target such as `app/keys/a` is relative to
-/// `/v1/suites/`.
+/// The modes and the lock of a data directory, and a daemon whose directory or journal is removed or moved while the
+/// daemon runs. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct DirectoryTests {
     private let directory: TemporaryDirectory
@@ -60,7 +60,7 @@ struct DirectoryTests {
         let daemon = try TestDaemon(in: directory, data: data)
         try daemon.sendOK("PUT app/keys/n 1")
         try move(data, to: data + "-moved")
-        #expect(try daemon.send("PUT app/keys/n 2").status == 503, "the first write is refused, too")
+        #expect(try daemon.send("PUT app/keys/n 2").status == 503, "the daemon checks its directory before each flush")
         try expectRefusedWrites(daemon, "was moved or removed", "moved away")
         try files.createDirectory(atPath: data, withIntermediateDirectories: false)
         try expectRefusedWrites(daemon, "another directory is in its place", "another directory in its place")
@@ -78,7 +78,7 @@ struct DirectoryTests {
         let daemon = try TestDaemon(in: directory, data: data)
         try daemon.sendOK("PUT app/keys/n 1")
         try files.removeItem(atPath: data)
-        #expect(try daemon.send("PUT app/keys/n 2").status == 503, "the first write is refused, too")
+        #expect(try daemon.send("PUT app/keys/n 2").status == 503, "the daemon checks its directory before each flush")
         try expectRefusedWrites(daemon, "was moved or removed", "removed")
         let other = try TestDaemon(in: directory, data: data)
         try other.sendOK("PUT app/keys/n 3")

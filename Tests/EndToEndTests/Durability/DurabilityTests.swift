@@ -30,7 +30,7 @@ struct RestartTests {
         String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
 
-    /// Everything that a client can read now, and each suite at each revision up to `newest`.
+    /// All suites with their values, keys and schemas now, and five of the suites at each revision up to `newest`.
     private func readAll(_ daemon: TestDaemon, upTo newest: Int64) throws -> String {
         var text = try daemon.readEverything()
         for suite in ["deep", "app", "odd", "gone", "back"] {

@@ -67,7 +67,8 @@ struct ScrubTests {
         let reader = try daemon.connect()
         let published = Mutex(Revision.zero)
         let data = DataDirectory(daemon.directory.path)
-        // This scrub, in addition to the scrub of the daemon, runs after each group of writes.
+        // This scrub, in addition to the scrub of the daemon, runs after the test has sent each group of writes, while
+        // the daemon may still carry the writes out.
         let scrub = Scrub(data, pace: ReadPace(bytesPerSecond: .max), StorageMetrics(), log) {
             published.withLock { $0 }
         }

@@ -6,7 +6,8 @@ import TestSupport
 struct StoredData {
     var files: [String: [UInt8]]
 
-    /// Reads the files of a directory, as a crash of its daemon would leave them.
+    /// Reads the files of a directory. If the daemon of the directory still runs, the files are as a crash of the
+    /// daemon would leave them.
     init(in directory: String) throws {
         files = [:]
         for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
@@ -15,7 +16,7 @@ struct StoredData {
     }
 
     /// Reads the fixture of a version: settings `player/volume` 0.25, `player/pin` "0000" and `editor/fontSize` 14.
-    /// Commit 8, the only commit in the newest journal, wrote the last setting. The daemon had one clean stop, at
+    /// Commit 8, the only commit in the newest journal, wrote `editor/fontSize`. The daemon had one clean stop, at
     /// revision 5, and then two crashes.
     init(version: String) throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

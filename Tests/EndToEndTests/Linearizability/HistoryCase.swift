@@ -11,7 +11,8 @@ struct HistoryCase: CustomTestStringConvertible {
     let name: String
     /// True if the check must accept the history.
     let isCorrect: Bool
-    /// True if the calls of one client overlap and must take effect in the order of sending.
+    /// True if overlapping calls of one client must take effect in the order of sending. In all cases, the cursors in
+    /// the answers to one client must not decrease.
     let isPipelined: Bool
     /// The commits that no answer reported, such as the commits of unanswered writes: the new values of the settings by
     /// revision.
@@ -88,7 +89,7 @@ extension HistoryCase {
             .commit(1, 4...5, [0: .add(1)], 3, before: [.at(0, 2)], after: .at(0, 3, 3))),
         .correct("a lost write never took effect", .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 0, 1), at: 1)),
         .correct(
-            "two lost writes that the journal distinguishes", lost: [2: [0: 6], 3: [0: 5, 1: 5]],
+            "two lost writes, each of which explains only one of two commits", lost: [2: [0: 6], 3: [0: 5, 1: 5]],
             .lost(0, 1..., [0: .set(5), 1: .set(5)]),
             .lost(1, 1..., [0: .set(6)]), .read(2, 2...3, .at(0, 6, 2), at: 2), .read(2, 4...5, .at(0, 5, 3), at: 3),
             .read(2, 6...7, .at(1, 5, 3), at: 3)),

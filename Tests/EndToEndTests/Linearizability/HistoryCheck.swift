@@ -1,4 +1,4 @@
-/// The commits of a history in order, and the settings after each commit.
+/// The commits of a daemon in order, and the settings after each commit.
 struct Timeline {
     /// The settings before all commits and after each commit.
     private(set) var models: [Model]

@@ -23,7 +23,7 @@ final class HistoryClient {
     private var peer: RawClient?
     private var epoch: Epoch?
     private var lastKeyNumber = 0
-    /// Called after each call that was answered.
+    /// `run` calls this closure after each call that was answered. `runPipelined` does not call it.
     var onAnswer: () throws -> Void = {}
 
     init(

@@ -43,7 +43,8 @@ struct Model: Equatable {
         }
     }
 
-    /// The model after an unanswered write; nil if the write would make no commit.
+    /// The model after a write without an answer, if the write made the commit `revision`; nil if the write would make
+    /// no commit.
     func after(lost call: Call, at revision: Int64) -> Model? {
         guard case .write(let conditions, let steps) = call.request,
             case .change(let values) = effect(of: steps, if: conditions), !values.isEmpty

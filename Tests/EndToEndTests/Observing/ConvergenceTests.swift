@@ -87,14 +87,15 @@ struct ConvergenceTests {
         )
     }
 
-    @Test("A failure of an earlier state does not end a wait; a failure of a later state does")
+    @Test(
+        "A failure ends a wait only if its state is not before the target and its client has not applied the target")
     func otherFailures() throws {
         try daemon.report("a", #"{"failed":"\#(first)"}"#)
         let peer = try wait()
         #expect(!peer.client.isReadable(withinMilliseconds: 150))
         let third = try daemon.sendOK("PUT app/keys/a 3").cursorText
         try daemon.report("b", #"{"applied":"\#(second)","failed":"\#(third)"}"#)
-        #expect(!peer.client.isReadable(withinMilliseconds: 150), "the client has applied the target of the wait")
+        #expect(!peer.client.isReadable(withinMilliseconds: 150), "the client b has applied the target of the wait")
         try daemon.report("a", #"{"failed":"\#(third)"}"#)
         try expect(try peer.answer(), #"{"converged":false,"applied":1,"failed":1,"failures":[{"name":"a"}]}"#)
     }

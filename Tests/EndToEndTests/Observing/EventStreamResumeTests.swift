@@ -84,8 +84,8 @@ struct EventStreamResumeTests {
             stream.client.endSending()
             #expect(try stream.event() == nil)
             try daemon.awaitWatchers(0)
-            // The last number that a reader knows (-1 if it has received no event), by the Last-Event-ID with which it
-            // resumes.
+            // The last number that a reader knows, by the Last-Event-ID with which the reader resumes. The number is -1
+            // if the stream began without a cursor and the reader has received no event.
             var knownNumbers: [String: Int64] = [:]
             for cut in 0...stream.received.count {
                 var parser = EventStreamParser(lastEventID: start ?? "")

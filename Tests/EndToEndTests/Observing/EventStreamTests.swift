@@ -194,7 +194,7 @@ struct EventStreamTests {
         try daemon.awaitWatchers(0)
     }
 
-    @Test("After a missing suite was created and dropped repeatedly, its streams get a reset and then each commit")
+    @Test("After a missing suite was created and dropped repeatedly, its streams get a reset and reach the last commit")
     func createdAndDropped() throws {
         let daemon = try TestDaemon()
         let writer = try daemon.connect()

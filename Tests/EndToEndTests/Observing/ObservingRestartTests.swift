@@ -3,7 +3,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Cursors stay valid after a restart. A target such as `app/keys/a` is relative to `/v1/suites/`.
+/// Watchers and their cursors when the daemon stops or restarts. With the durability `always`, which is the default,
+/// cursors stay valid after a restart. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct ObservingRestartTests {
     /// The new values of all changes after a cursor, requested in pages of three.

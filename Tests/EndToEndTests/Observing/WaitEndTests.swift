@@ -99,7 +99,7 @@ struct WaitEndTests {
         try daemon.awaitWatchers(0)
     }
 
-    @Test("A watcher that ends sending before the daemon reads the request is answered at once", arguments: waits)
+    @Test("A watcher that ends sending directly after the request is answered at once", arguments: waits)
     func closedBefore(wait: Wait) throws {
         let daemon = try TestDaemon()
         try daemon.sendOK("PUT app/keys/a 1")

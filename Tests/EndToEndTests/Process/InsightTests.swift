@@ -186,15 +186,15 @@ struct InsightTests {
         #expect(lines.map { $0["status"] } == [201, 200, 403, 401, 200])
     }
 
-    @Test("An event stream has its line in the access log when it starts")
+    @Test("An event stream has one line with status 200 in the access log")
     func stream() throws {
         let (daemon, _) = try startProcess(#"{"accessLog":"json"}"#)
         try daemon.sendOK("PUT app/keys/a 1")
         let client = try daemon.connect()
         try client.send(Request("GET app/observe", "Accept: text/event-stream", "X-Request-Id: live").bytes)
         #expect(try client.readHead().status == 200)
-        let line = try #require(try linesOfOutput(daemon).first { $0["id"] == "live" })
-        #expect(line["status"] == 200 && line["bytes"] == 0)
+        let lines = try linesOfOutput(daemon).filter { $0["id"] == "live" }
+        #expect(lines.count == 1 && lines[0]["status"] == 200 && lines[0]["bytes"] == 0)
     }
 
     @Test("A request whose connection closes before its answer has status 499 in the access log")

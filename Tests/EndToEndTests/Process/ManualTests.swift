@@ -104,7 +104,7 @@ struct ManualTests {
         let third = try DaemonProcess(data: data)
         try listFiles()
         try third.stop()
-        // This daemon writes past files.
+        // This daemon writes past files and, because it has an audit file, the file `AUDIT`.
         let daemonWithPastFiles = try TestDaemon(in: directory, data: data) { configuration in
             (configuration.history.commits, configuration.history.suiteCommits) = (2, 0)
             // One day, in milliseconds.
@@ -119,6 +119,7 @@ struct ManualTests {
         }
         try listFiles()
         daemonWithPastFiles.stop()
+        // With access control, the daemon writes the file `token-use.json`.
         let token = try ProtectedDaemon.makeToken("t", ["*:read"], in: directory.path + "/tokens.json")
         let protected = try TestDaemon(in: directory, data: data) { $0.access.tokens = directory.path + "/tokens.json" }
         try protected.sendOK(Request("GET app", "Authorization: Bearer \(token)"))

@@ -138,7 +138,7 @@ struct OpenFileLimitTests {
             ],
             of: "/bin/sh"
         ).end()
-        #expect(end.code == 70, "70: an unexpected failure")
+        #expect(end.code == 70, "the exit code is \(end.code), not 70 (an unexpected failure)")
         #expect(end.errors.contains("the limit of open files is 32"), "\(end.errors)")
     }
 }

@@ -10,7 +10,7 @@ extension TranscriptCheck {
         let revision = state.cursor.revision
         if state.isReset {
             // A stream that has reported its suite as missing (`isMissing`) is reset when the suite is created.
-            if let cursor = watcher.cursor, !record.isEvicted(cursor, at: revision), !isMissing {
+            if let cursor = watcher.cursor, !record.mayBeEvicted(cursor, at: revision), !isMissing {
                 recordViolation("the watcher was reset at \(revision), although the history has its cursor \(cursor)")
             }
             if watcher.cursor == nil { recordViolation("the watcher was reset, although it had no cursor") }
@@ -59,7 +59,7 @@ extension TranscriptCheck {
             return recordViolation("an answer about several suites says that a suite does not exist")
         }
         let missed = expected(upTo: cursor.revision)
-        if let known = watcher.cursor, let first = missed.first, !record.isEvicted(known, at: cursor.revision) {
+        if let known = watcher.cursor, let first = missed.first, !record.mayBeEvicted(known, at: cursor.revision) {
             recordViolation(
                 "the watcher did not receive the commit \(first.commit.revision), and the suite is absent at \(cursor)")
         }
@@ -158,7 +158,7 @@ extension TranscriptCheck {
         guard expected.count == 1, let next = expected.first, next.commit.revision == revision else {
             // A stream whose cursor is older than the history receives the drop without the preceding changes.
             guard content.scope == .one(schemaRevision: nil, isDropped: true), content.changes.isEmpty,
-                record.isEvicted(since, at: revision)
+                record.mayBeEvicted(since, at: revision)
             else {
                 return recordViolation(
                     "the event has the commit \(revision), but the next commits are \(expected.map(\.commit.revision))")

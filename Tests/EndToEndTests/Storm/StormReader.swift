@@ -88,6 +88,8 @@ final class StormReader {
         if wait == 0 || tag == nil { storm.progress.wait(forMore: 3) }
     }
 
+    /// Receives the answer. The reader disconnects after `disconnectsAfter` milliseconds; nil if the reader waits
+    /// for the answer.
     private func receive(
         _ client: RawClient, _ reading: inout Readings.Reading, disconnectsAfter: Int?
     ) throws -> Readings.Content {

@@ -128,7 +128,7 @@ struct StormRecord: Sendable {
 
     /// True if the history at `revision` may no longer have all commits after the cursor `known`, so that a reset is a
     /// correct answer. Half of the history is reserved for the newest commits of all suites.
-    func isEvicted(_ known: Revision, at revision: Revision) -> Bool {
+    func mayBeEvicted(_ known: Revision, at revision: Revision) -> Bool {
         journal.count(after: known, upTo: revision) > history / 2
     }
 }

@@ -10,8 +10,8 @@ struct TranscriptCase: CustomTestStringConvertible {
     let name: String
     /// A part of the expected violation; nil if the transcript is correct.
     let fault: String?
-    /// The number of commits in the daemon's history. The check accepts a reset if more than half as many commits were
-    /// made after the cursor of the watcher.
+    /// The maximum number of commits in the daemon's history. The check accepts a reset if more than `history / 2`
+    /// commits were made after the cursor of the watcher: see ``StormRecord/mayBeEvicted(_:at:)``.
     var history = 100
     var watched = Handmade.allOfApp
     /// True if the transcript must reach the last commit.

@@ -213,7 +213,7 @@ extension TranscriptCheck {
 
     private mutating func checkDisconnection(_ received: Received) {
         // The next commit must have arrived in time, unless a reset may replace it.
-        guard let cursor = watcher.cursor, !record.isEvicted(cursor, at: record.journal.lastRevision) else { return }
+        guard let cursor = watcher.cursor, !record.mayBeEvicted(cursor, at: record.journal.lastRevision) else { return }
         if let next = watchedCommits[watcher.position...].first { checkDelay(of: next, received) }
     }
 

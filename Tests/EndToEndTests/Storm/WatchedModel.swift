@@ -71,7 +71,7 @@ struct WatchedModel {
 
 /// The suites and keys that a watcher watches. The filter is implemented independently of the daemon.
 struct Watched: Sendable, CustomStringConvertible {
-    /// The suites, in order.
+    /// The suites, ordered by name.
     var suites: [SuiteName]
     /// True if the watcher requests one suite by its path.
     var usesSuitePath: Bool

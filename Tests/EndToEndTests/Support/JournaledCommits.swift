@@ -108,7 +108,8 @@ struct JournaledCommits: Sendable {
 
 /// The log in etcd.
 extension JournaledCommits {
-    /// Reads the log in etcd. Commits that a snapshot has replaced are missing.
+    /// Reads the log in etcd. Throws if a snapshot has replaced the first commits of the log, because the later commits
+    /// then do not follow revision 0.
     init(log etcd: EtcdCluster) throws {
         var found: JournaledCommits?
         // The first key of the next read. `log0` ends the range of keys, because `0` is the character after `/`.

@@ -101,7 +101,7 @@ extension String {
 
 /// Schemas that many tests use.
 enum Samples {
-    /// A schema with a key of each kind.
+    /// A schema with a key of each JSON type except null. `fixed` is locked. Keys that begin with `x-` take any value.
     static let schema: Request = """
         PUT app/schema {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",\
         "additionalProperties":false,"patternProperties":{"^x-":true},"properties":{\
@@ -112,7 +112,8 @@ enum Samples {
         "additionalProperties":false}}}
         """
 
-    /// A schema that allows only `volume` and `count` from the schema above, as numbers up to 10.
+    /// A schema that allows only `volume` (a number up to 10) and `count` (an integer from 0 to 10). Stored values that
+    /// the schema does not allow become `invalid`, because the request has `onConflict=keep`.
     static let narrowSchema: Request = """
         PUT app/schema?onConflict=keep {"additionalProperties":false,"properties":{\
         "volume":{"type":"number","maximum":10},"count":{"type":"integer","minimum":0,"maximum":10}}}

@@ -22,7 +22,12 @@ final class TestDaemon {
         try self.init(in: TemporaryDirectory(), configure)
     }
 
-    /// Starts a daemon on a directory, which may have the data of an earlier daemon.
+    /// Starts a daemon in the test process.
+    ///
+    /// - Parameters:
+    ///   - directory: the directory of the test.
+    ///   - data: the path of the data directory, which may have the data of an earlier daemon; nil for `directory`.
+    ///   - configure: changes the configuration before the daemon starts.
     init(
         in directory: TemporaryDirectory, data: String? = nil, _ configure: (inout Configuration) -> Void = { _ in }
     ) throws {
@@ -50,7 +55,7 @@ final class TestDaemon {
         }
     }
 
-    /// Kills a daemon in its own process, and waits for its exit.
+    /// Kills a daemon in its own process, and waits for its exit. Does nothing for a daemon in the test process.
     func kill() throws {
         if case .process(let process) = daemon { try process.killAtOnce() }
     }

@@ -3,7 +3,7 @@ import SettingsModel
 import Testing
 
 struct NameBodyTests {
-    @Test("An invalid name in a body is refused with the reason that the type of the name gives")
+    @Test("A body that is not a valid name is refused with the reason")
     func inBodies() throws {
         #expect(try bodyError("\".x\"", as: SuiteName.self)?.detail == "a suite name must not start with '.'")
         #expect(try bodyError("\"\"", as: KeyName.self)?.detail == "a key must not be empty")

@@ -30,7 +30,7 @@ struct RevisionTests {
         "", "-1", "+1", "01", "00", "1.0", " 1", "1 ", "1e3", "9223372036854775808", "١", "x", "0x1",
     ]
 
-    @Test("Text that is not a plain decimal number is not a revision", arguments: malformedNumbers)
+    @Test("Text that is not a plain decimal number, or is too large, is not a revision", arguments: malformedNumbers)
     func noRevision(text: String) {
         #expect(Revision(text) == nil)
         #expect(Cursor("7f3a." + text) == nil)

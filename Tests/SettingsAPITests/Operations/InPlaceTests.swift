@@ -94,7 +94,7 @@ struct InPlaceTests {
         #expect(error?.description == error?.detailWithoutValues)
     }
 
-    @Test("Appending or merging a value that exceeds the maximum nesting is refused")
+    @Test("An append or a merge is refused if its result exceeds the maximum nesting")
     func depth() throws {
         let deepest = Self.nested(127)
         #expect(try InPlaceOperation.append([deepest]).applied(to: []) == [deepest])

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of the limit of a patch, `JSONPatch.maximumWork`, which is 4,000,000 units of work. The expected indexes are
 /// the steps at which the work of the patch exceeds this limit. A unit is one copied value, 8 bytes of copied text, or
-/// 16 elements that an insertion shifts. A copied array costs one unit in addition to its elements.
+/// 16 elements that an insertion or a removal shifts. A copied array costs one unit in addition to its elements.
 struct JSONPatchLimitTests {
     static func copy(_ from: String, _ path: String) throws -> JSONPatch.Step {
         .copy(from: try #require(JSONPointer(from)), to: try #require(JSONPointer(path)))

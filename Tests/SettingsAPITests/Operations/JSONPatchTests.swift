@@ -217,7 +217,7 @@ struct JSONPatchTests {
     }
 
     @Test(
-        "An invalid patch is refused with the pointer to the invalid member",
+        "An invalid patch is refused with the pointer to the invalid part",
         arguments: [
             RefusedBody("an object instead of an array", "{}", stating: ["an array", "got an object"]),
             RefusedBody("a step that is not an object", "[1]", at: "/0", stating: ["an object", "got an integer"]),

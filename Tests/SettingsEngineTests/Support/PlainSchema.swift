@@ -51,6 +51,6 @@ struct PlainSchema: Sendable {
             "additionalProperties": false, "patternProperties": ["^[cd]": ["type": "integer"]],
             "properties": ["e": ["default": .null]],
         ],
-        listed: ["e"], defaults: ["e": .null], admits: { ["c", "d", "e"].contains($0.prefix(1)) },
+        listed: ["e"], defaults: ["e": .null], admits: { $0 == "e" || ["c", "d"].contains($0.prefix(1)) },
         allows: { key, value in key == "e" || value.integer != nil })
 }

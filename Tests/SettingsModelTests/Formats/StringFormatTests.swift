@@ -163,7 +163,7 @@ struct DurationTests {
         .good("lower-case letters", "p1dt2h"),
         .bad("an empty text", ""),
         .bad("a P alone", "P"),
-        .bad("a T alone", "T1H"),
+        .bad("a T without P", "T1H"),
         .bad("P and T alone", "PT"),
         .bad("a T with nothing after it", "P1DT"),
         .bad("days directly after years", "P1Y1D"),

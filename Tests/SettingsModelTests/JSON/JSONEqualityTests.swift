@@ -134,7 +134,7 @@ struct JSONEqualityTests {
         }
     }
 
-    @Test("Both kinds of equality are symmetric and agree, and equal values have equal hashes")
+    @Test("Both kinds of equality are symmetric, equal values are equal mathematically, and their hashes are equal")
     func agreement() {
         for generator in FuzzBudget.generators() {
             var random = RandomJSON(generator, vocabulary: .narrow)

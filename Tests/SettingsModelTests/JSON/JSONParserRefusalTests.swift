@@ -7,7 +7,7 @@ struct JSONParserRefusalTests {
         let text: String
         let line: Int
         let column: Int
-        /// A part of the reason that only this kind of error contains.
+        /// A part of the expected reason.
         let reason: String
 
         init(_ name: String, _ text: String, line: Int = 1, column: Int, _ reason: String) {
@@ -239,7 +239,8 @@ enum JSONRefusedTokens {
         Refused("1e400", "1e400", column: 1, "a number must be between"),
         Refused("-1e400", "[0,-1e400]", column: 4, "a number must be between"),
         Refused(
-            "nearly a unit beyond the largest double", "1.7976931348623159e308", column: 1, "a number must be between"),
+            "nearly one unit in the last place beyond the largest double", "1.7976931348623159e308", column: 1,
+            "a number must be between"),
         Refused("400 digits and a fraction", String(repeating: "9", count: 400) + ".0", column: 1, "a number must be"),
         Refused("an exponent beyond Int64", "1e99999999999999999999", column: 1, "a number must be between"),
     ]

@@ -44,7 +44,7 @@ struct JSONWriterTests {
         #expect(Self.nested.text(style: .pretty) == expected)
     }
 
-    @Test("The canonical layout sorts the members by their bytes at each level")
+    @Test("The canonical layout sorts the members by the bytes of their names at each level")
     func canonical() {
         let expected =
             #"{"b":{"a":false,"z":true},"empty array":[],"empty object":{},"#

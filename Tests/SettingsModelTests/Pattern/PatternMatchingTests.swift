@@ -188,7 +188,7 @@ struct UnicodePropertyTests {
     }
 
     @Test(
-        "A Unicode property that is not a general category is refused, unless allowsAnyProperty lets it match any scalar",
+        "An unsupported Unicode property is refused, or matches any scalar if allowsAnyProperty is true",
         arguments: ["Emoji", "Alphabetic", "Script=Greek", "scx=Grek", "Foo"])
     func unsupported(name: String) throws {
         let error = try #require(throws: PatternError.self) { try Pattern(#"^\p{\#(name)}$"#) }

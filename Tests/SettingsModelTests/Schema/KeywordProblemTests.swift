@@ -205,13 +205,15 @@ struct KeywordProblemTests {
         }
     }
 
-    @Test("The message about a long invalid value does not contain the value")
+    @Test("The message about a long invalid value is short")
     func longValue() throws {
         let long = JSONValue.string(String(repeating: "q", count: 5_000))
         for document: JSONValue in [
             ["minimum": long], ["type": [[long]]], ["$schema": [long]], ["enum": long], ["maxLength": [long]],
         ] {
-            for problem in BadSchema.problems(of: document) { #expect(problem.detail.utf8.count < 250, "\(problem)") }
+            let problems = BadSchema.problems(of: document)
+            #expect(!problems.isEmpty, "\(document.briefPhrase)")
+            for problem in problems { #expect(problem.detail.utf8.count < 250, "\(problem)") }
         }
     }
 }

@@ -57,9 +57,9 @@ struct NormalizationTests {
         Case("recursion", ##"{"type": "integer", "items": {"$ref": "#"}}"##, "[[[1.0], 2.0]]", "[[[1], 2]]"),
     ]
 
-    /// Values that are not integral doubles, integral doubles that need not be integers, and integral doubles below
-    /// keywords that normalization does not follow. It follows `properties`, `items`, `prefixItems`,
-    /// `additionalProperties`, `$ref` and `allOf`.
+    /// Values that are not integral doubles, integral doubles beyond 2⁵³, integral doubles that need not be integers,
+    /// and integral doubles below keywords that normalization does not follow. Normalization follows `properties`,
+    /// `items`, `prefixItems`, `additionalProperties`, `$ref` and `allOf`.
     static let kept: [Case] = [
         ("a fraction", integer, "1.5"),
         ("beyond 2 to the 53rd", integer, "9007199254740994.0"),
@@ -81,7 +81,9 @@ struct NormalizationTests {
         ("values that are not numbers", integer, #"["a", null, true, {"b": 1.0}]"#),
     ].map { Case($0.0, $0.1, $0.2, $0.2) }
 
-    @Test("An integral double becomes an integer if a `type` for it lists integer, but not number", arguments: changed)
+    @Test(
+        "An integral double up to 2⁵³ becomes an integer if a `type` for it lists integer, but not number",
+        arguments: changed)
     func changedValues(sample: Case) throws {
         let schema = try KeySchema(JSONValue(parsing: sample.schema))
         let normalized = schema.normalized(try JSONValue(parsing: sample.value))

@@ -38,6 +38,7 @@ struct NumberRuleTests {
             (#"{"enum": [1, 2.0]}"#, "1.0", true),
             (#"{"const": 0}"#, "-0.0", true),
             (#"{"type": "integer"}"#, "9007199254740992.0", true),
+            // Beyond 2⁵³, a double does not count as an integer, because one double represents several integers.
             (#"{"type": "integer"}"#, "9007199254740994.0", false),
             (#"{"type": "integer"}"#, "-0.0", true),
             (#"{"type": "number"}"#, "1", true),

@@ -4,7 +4,8 @@ import Testing
 @testable import SettingsModel
 
 struct SecretTests {
-    /// The schema of a key, and invalid values. `§` in a value stands for the secret.
+    /// Rules of a schema, and values of the key `password` that violate the rules. In `cases`, the rules are the schema
+    /// of the key; in `suiteRules`, they are rules of the suite. `§` in a value stands for the secret.
     struct Case: Sendable, CustomTestStringConvertible {
         let schema: String
         let values: [String]

@@ -56,7 +56,7 @@ struct SuiteKeyTests {
         #expect(schema.key("flag.x")?.defaultValue == nil)
     }
 
-    @Test("Effective values are the stored values, without validation, and the defaults of the other keys")
+    @Test("effectiveValues returns all stored values, without validation, and the defaults of the other keys")
     func effectiveValues() throws {
         let schema = try Self.schema()
         let effective = schema.effectiveValues(stored: ["other": "x", "own": "invalid"])
@@ -67,7 +67,7 @@ struct SuiteKeyTests {
         #expect(Array(effective.names).prefix(2) == ["other", "own"])
     }
 
-    @Test("The schema of an unlisted key has all patterns that match its name, otherwise additionalProperties")
+    @Test("An unlisted key has the schemas of all patterns that match its name, otherwise that of additionalProperties")
     func unlisted() throws {
         let schema = try Self.schema()
         let flag = try #require(schema.key("flag.x"))

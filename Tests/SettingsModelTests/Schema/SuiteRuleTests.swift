@@ -114,8 +114,8 @@ struct SuiteRuleTests {
     func everyKeyword(text: String, key: String?, keyword: String) throws {
         var document: JSONObject = ["additionalProperties": true]
         for member in try #require(JSONValue(parsing: text).object) { document[member.name] = member.value }
-        // A suite without keys would violate some of these rules, and a schema whose defaults alone violate a rule is
-        // refused. So the schema applies these rules only to a suite with a key.
+        // A schema is refused if its defaults alone violate a rule other than `required` or `minProperties`. A suite
+        // without keys would violate some of the rules below, so the schema applies them only to a suite with a key.
         if ["not", "const", "enum", "anyOf", "oneOf"].contains(keyword) {
             document = ["additionalProperties": true, "if": ["minProperties": 1], "then": .object(document)]
         }

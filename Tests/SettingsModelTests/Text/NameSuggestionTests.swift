@@ -118,7 +118,7 @@ struct NameSuggestionTests {
         return name
     }
 
-    @Test("A name is suggested if and only if its distance is at most one, or a third of the misspelt name")
+    @Test("A name is suggested if and only if its distance is at most 1, or at most a third of the misspelt length")
     func distance() {
         // A share of 0 gives one seed, which is another seed in each run. The letters of the names are a, b and c (97
         // to 99).

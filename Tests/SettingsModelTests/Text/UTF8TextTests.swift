@@ -28,7 +28,7 @@ struct UTF8TextTests {
         }
     }
 
-    @Test("Random texts are ordered like their arrays of bytes")
+    @Test("Random texts have the same order, equality and prefixes as their arrays of bytes")
     func random() {
         // By default, the test runs 1,000 rounds. Each round has its own random generator.
         for generator in FuzzBudget.generators() {
