@@ -1,4 +1,5 @@
-"""The bystander: a well-behaved client that reads and writes small settings, and measures the latency of each request."""
+"""The bystander: a well-behaved client that reads and writes small settings, and measures the latency of each request. With
+`writes_large`, it also writes a large text."""
 
 import collections
 import contextlib

@@ -34,6 +34,7 @@ def slow_heads(scale: Scale) -> Abuse:
 
 def slow_bodies(scale: Scale) -> Abuse:
     """2,000 connections, each of which sends 1,100 bytes of a body every 5 seconds"""
+    # The daemon accepts this rate: by default, a client must send 1,024 bytes of a body in 10 seconds.
     start, part = head("PUT", setting(SUITE, "key"), 100_000), b" " * 1100
 
     def script() -> Script:

@@ -50,7 +50,7 @@ def rule_over_suite(scale: Scale) -> Abuse:
 
 
 def rule_over_suite_20(scale: Scale) -> Abuse:
-    """the same requests as rule-over-suite, from 20 connections"""
+    """the PUTs of rule-over-suite from 20 connections, each of which changes another key"""
     return Abuse(lambda _: [Role(send_repeatedly(_puts(number, 128), 128)) for number in range(20)],
                  _load_suite_with_rule(scale))
 

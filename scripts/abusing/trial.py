@@ -29,7 +29,8 @@ QUOTAS = {"quotas": {"suites": 1_000_000, "keysPerSuite": 10_000_000, "suiteByte
 
 @dataclass(frozen=True)
 class Stop:
-    """The exit code of the daemon after SIGTERM, and the seconds until then. `code` is None if the daemon did not exit."""
+    """The exit code of the daemon after SIGTERM, and the seconds from SIGTERM to its end. `code` is None if the daemon did not
+    exit in time and was killed."""
 
     code: int | None
     seconds: float
@@ -99,7 +100,8 @@ class Trial:
                 return Outcome(statistics, memory, slow_iterations, answers, self._stop(daemon))
 
     def _resident(self, daemon: Settingsd) -> int:
-        """Returns the resident memory of the daemon with the stored data. Waits until the memory is stable, to measure exactly."""
+        """Returns the resident memory of the daemon with the stored data. If `measures_memory_exactly` is true, first waits until
+        the memory is stable."""
         lowest = daemon.resident_bytes()
         start = lowest_at = time.monotonic()
         while self.measures_memory_exactly and time.monotonic() < min(

@@ -1,7 +1,7 @@
 """Abuse with costly writes: large values, writes of many keys, incomplete bodies.
 
-Each function defines a row of the table of scripts/abuse; --list prints its docstring. A `Role` is a number of connections
-with the same script, and the bystander is the well-behaved client whose delay is measured. `scale.pick(FULL, SHORT)`
+Each function in `ROWS` defines a row of the table of scripts/abuse; --list prints its docstring. A `Role` is a number of
+connections with the same script, and the bystander is the well-behaved client whose delay is measured. `scale.pick(FULL, SHORT)`
 chooses between a full and a short run.
 """
 

@@ -101,7 +101,7 @@ def memory(bench):
     for title, name in (("memory of an adapter connected to the daemon", "remote"),
                         ("memory of an adapter in memory", "memory")):
         yield absolute(title, kilobytes, [run["bytesPerAdapter"] for run in runs[name]],
-                       Required("<=", MAX_ADAPTER_BYTES), f"mean of {ADAPTERS}; the program has used eleven keys of each")
+                       Required("<=", MAX_ADAPTER_BYTES), f"mean of {ADAPTERS}; the program has used ten keys of each")
 
 
 def keys(bench):

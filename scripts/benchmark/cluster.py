@@ -1,7 +1,7 @@
 """Benchmarks of three daemons that share three members of etcd, compared with a single daemon and with etcd itself.
 
-Each function yields rows of the table of scripts/bench: `compared` makes a row with the ratio to another server, `absolute` a
-row with a figure of the daemon alone. `Required` is the limit for the ratio or for the figure.
+The function `cluster` yields rows of the table of scripts/bench: `compared` and `compared_loads` make a row with the ratio to
+another server. `Required` is the limit for the ratio.
 """
 
 import base64

@@ -17,7 +17,7 @@ REPLAY = pathlib.Path(__file__).with_name("replay.lua")
 
 
 class LoadFailed(Exception):
-    """A server refused requests, or connections failed, so the figures are not valid."""
+    """A run has no valid figures: for example, a server refused requests, connections failed, or a generator printed no result."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Benchmarks of a long history: memory, start, and reads of states at early revisions.
 
-Each function yields rows of the table of scripts/bench: `compared` makes a row with the ratio to another server, `absolute` a
-row with a figure of the daemon alone. `Required` is the limit for the ratio or for the figure.
+`past` yields rows of the table of scripts/bench: `absolute` makes a row with a figure of the daemon alone. `Required` is the limit
+for the figure.
 """
 
 import random

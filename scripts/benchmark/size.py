@@ -1,7 +1,8 @@
 """Benchmarks of memory and of a million settings: loading, start, snapshot, reads.
 
-Each function yields rows of the table of scripts/bench: `compared` makes a row with the ratio to another server, `absolute` a
-row with a figure of the daemon alone. `Required` is the limit for the ratio or for the figure.
+Each function yields rows of the table of scripts/bench: `compared` makes a row with the ratio of two figures of the daemon (later
+and earlier, or with many and with few settings), `absolute` a row with one figure. `Required` is the limit for the ratio or for
+the figure.
 """
 
 import random

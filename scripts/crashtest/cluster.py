@@ -169,6 +169,8 @@ def run(program, folder, minutes, seed):
             writer.join(60)
             if writer.is_alive():
                 errors.append(f"writer {writer.number} got no answer for a minute")
+            elif writer.failure and not errors:
+                errors.append(f"writer {writer.number}: {writer.failure!r}")
         errors += test.check(writers)
     faults = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(test.fault_counts.items()))
     writes, attempts = sum(writer.acknowledged for writer in writers), sum(writer.attempts for writer in writers)

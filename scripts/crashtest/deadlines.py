@@ -1,10 +1,10 @@
 """Kills the daemon around the deadlines of pending actions, again and again.
 
-Each round starts the daemon, creates reverts and scheduled writes whose deadlines are some milliseconds away, confirms or
-extends some of them, and kills the daemon before, at or after the deadlines. After each start, the first answer of the
-daemon must show no action whose deadline had passed before the start. At the end of a round, each action has ended in
-exactly one way: the history of the suite has at most one commit that carried it out, each counter has the sum of the
-scheduled additions, and each reverted setting has the value from before the write.
+Each round starts the daemon, creates reverts and scheduled writes whose deadlines are some milliseconds away, confirms some
+of the reverts, and kills the daemon before, at or after the deadlines. After the last start of a round, the first answer of
+the daemon must show no action whose deadline had passed before this start. At the end of a round, each action has ended in
+exactly one way: the history of the suite has at most one commit that carried it out, each counter contains its scheduled
+addition once, and each reverted setting has the value from before the write.
 """
 
 import datetime

@@ -28,7 +28,8 @@ class Observations:
 class Ledger:
     """The observations of all settings. `pending` contains the writes without an answer, in the order of sending. `highest` is the
     highest revision that a client has received. `commits` contains the revisions of all acknowledged commits. `once_total` is
-    the value, at the last start of the daemon, of the counter to which only writes with an Idempotency-Key add (ONCE)."""
+    the value, at the last start of the daemon, of the setting `operations.ONCE`, to which only writes with an Idempotency-Key
+    add."""
 
     def __init__(self):
         self.settings = {}

@@ -26,7 +26,7 @@ class Recovery:
     def verify(self, once):
         """Compares the state of the daemon with the ledger, repeats writes with an Idempotency-Key (`once`, by key), and
         restarts the ledger from the state. Returns the values of all settings, the number of pending writes, and the number
-        of pending writes that took effect."""
+        of pending writes that took effect: writes that set a value other than 0 which is still the value of its setting."""
         self._check_epoch()
         found = self._read_everything()
         # If no write may be lost, every observation must hold. Otherwise a crash loses the newest commits, so the

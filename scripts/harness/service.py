@@ -12,7 +12,8 @@ import time
 
 
 class ServiceFailed(Exception):
-    """A service did not start or did not stop correctly. The message contains the last lines of its output."""
+    """A service failed, or something that it needs, such as a free port, is missing. If the program was not ready in time or
+    ended early, the message contains the last lines of its output."""
 
 
 class Service:

@@ -1,4 +1,6 @@
-"""Makes archives. Equal files give equal bytes, because the owner and the time of a file do not depend on the build."""
+"""Makes archives. Equal files give equal bytes, because the owner and the time of a file do not depend on the build.
+
+The parameter `epoch` is a time in seconds since 1970, as in SOURCE_DATE_EPOCH."""
 
 import email.utils
 import gzip

@@ -1,4 +1,4 @@
-"""Parses the output of `settings help` for each command. The manual page settings(1) contains the parts."""
+"""Parses the output of `settings help` for each command. `manual.py` makes the manual page settings(1) from the result."""
 
 import collections
 import re

@@ -25,7 +25,7 @@ class Usage:
         parts = {section.partition(":")[0]: section for section in sections}
         self.forms = [Form(*_match(FORM, line)) for line in parts.pop("usage").split("\n")]
         lines = parts.pop("options").split("\n")[1:]
-        self.options = [Option(*_match(OPTION, line), text.strip()) for line, text in zip(lines[::2], lines[1::2])]
+        self.options = [Option(*_match(OPTION, line), text.strip()) for line, text in zip(lines[::2], lines[1::2], strict=True)]
         self.exit_codes = [_match(EXIT_CODE, line) for line in parts.pop("exit codes").split("\n")[1:]]
         # The other sections, such as the section about signals, as a map from title to text.
         self.others = {title: " ".join(text.partition(":")[2].split()) for title, text in parts.items()}

@@ -25,7 +25,7 @@ class UnexpectedAnswer(Exception):
 
 
 class Findings:
-    """The errors of all callers, and the counts of successful operations. Thread-safe."""
+    """The errors of all callers, and the counts of requests and of operations by kind. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""The growth of a value over several runs of the daemon. Each run has its own level, and all runs have the same slope."""
+"""The growth of a value over several runs of the daemon: one line for each run, with its own intercept and a common slope."""
 
 from collections.abc import Callable, Iterable, Sequence
 
