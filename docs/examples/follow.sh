@@ -1,5 +1,6 @@
 #!/bin/sh
-# Prints the state of the suite app, then each of its changes. Run it with: sh follow.sh
+# Prints the state of the suite app, then each of its changes. Change the address and the suite in the variable url, then run
+# it with: sh follow.sh
 # With access control, SETTINGS_TOKEN_FILE names a file with the token. End the script with Ctrl-C, or with a signal to its
 # process group: a signal to the script alone does not end curl.
 # Each event has one line of JSON, and its id is the cursor. The script keeps the cursor in the file "cursor", and continues
