@@ -132,7 +132,9 @@ struct ValuePartTests {
             """#)
     }
 
-    @Test("set stores a key with dots or slashes that looks like a path, and prints how to write the path")
+    @Test(
+        "set stores a new key that looks like a path, and prints how to write the path, also if the schema refuses the key"
+    )
     func keyThatLooksLikePath() throws {
         let shell = try Shell([Self.servers], hasSchema: false)
         let schema =
@@ -142,13 +144,13 @@ struct ValuePartTests {
             #"""
             $ settings set app servers.0.port=5
             servers.0.port: (unset) → 5
-            ! settings: servers.0.port is a separate key; write 'servers[0][port]' for a part of the value of servers
+            ! settings: servers.0.port names a whole key; write 'servers[0][port]' for a part of the value of servers
             $ settings set app servers.0.port=6
             servers.0.port: 5 → 6
             $ settings set app player.volume=1
             player.volume: (unset) → 1
             $ settings schema apply closed closed.json --quiet; settings set closed w/a 5 2>&1 | tail -1
-              w/a is a separate key; write 'w[a]' for a part of the value of w
+              w/a names a whole key; write 'w[a]' for a part of the value of w
             """#)
     }
 

@@ -63,7 +63,8 @@ enum PlanCommands {
                 plan.show()
                 throw ToolError(
                     .refused,
-                    "cannot apply the plan \(hash): the plan has changed; review the present plan, then apply its hash")
+                    "cannot apply the plan \(hash): the plan has changed; review the present plan, then run the command "
+                        + "again with its hash")
             }
             plan = reviewed
             options.overridesLocks = plan.overridesLocks

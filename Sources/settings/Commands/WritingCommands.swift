@@ -88,6 +88,8 @@ enum WritingCommands {
         throw Attempts.exhaustedError(changedObject: "the value")
     }
 
+    /// Prints the changes. With `--wait-for`, then waits until the clients of the suite have applied the changes; with
+    /// `--interactive`, until the person confirms the change.
     private static func printAndAwaitClientsOrConfirmation(
         _ changes: WriteReport, of suite: SuiteName, _ client: DaemonClient, _ arguments: Arguments
     ) throws(ToolError) -> ExitCode {
@@ -118,7 +120,7 @@ enum WritingCommands {
                     value.object != nil || value.array != nil
                 else { continue }
                 let path = steps.drop { $0.startIndex <= step.startIndex }.map { "[\($0)]" }.joined()
-                return "\(key) is a separate key; write '\(name)\(path)' for a part of the value of \(name)"
+                return "\(key) names a whole key; write '\(name)\(path)' for a part of the value of \(name)"
             }
         }
         return nil

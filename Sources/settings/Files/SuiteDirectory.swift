@@ -113,7 +113,10 @@ struct SuiteValues {
         if path != "-", let directory = try SuiteDirectory(at: path) { return try directory.values() }
         let (file, document) = (InputFile.name(path), try InputFile.json(path, arguments))
         guard let object = document.object, object.count == 1, let suites = object["suites"]?.object else {
-            throw ToolError(.failed, "cannot read \(file): expected {\"suites\":{\"SUITE\":{\"KEY\":value}}}")
+            throw ToolError(
+                .failed,
+                "cannot read \(file): expected {\"suites\":{\"SUITE\":{\"KEY\":value}}}; for a file of 'settings export "
+                    + "SUITE', use 'settings import SUITE FILE'")
         }
         return try suites.map { member in
             guard let suite = try? SuiteName(member.name) else {

@@ -31,7 +31,7 @@ struct VariableCache {
         do throws(ToolError) {
             let document = try InputFile.json(parsing: try InputFile.bytes(of: path))
             guard document["options"] == options, let members = document["variables"]?.object else {
-                throw ToolError(.failed, "it was written for other suites or options")
+                throw ToolError(.failed, "the file is for other suites or options")
             }
             var variables: ProgramVariables = [:]
             for member in members { variables[member.name] = member.value.string.map(UTF8Text.init) }

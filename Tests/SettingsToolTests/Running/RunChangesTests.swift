@@ -233,7 +233,7 @@ struct RunChangesTests {
         for command in commands.dropLast() {
             let end = try shell.run("\(command) --timeout 100ms -- echo started")
             #expect(end.code == 8 && end.output.isEmpty, "\(end)")
-            #expect(end.errors.hasPrefix("settings: cannot use the cache cache: it was written "), "\(end)")
+            #expect(end.errors.hasPrefix("settings: cannot use the cache cache: the file is "), "\(end)")
         }
         #expect(try shell.run("\(commands[4]) -- sh -c 'echo $VOLUME'").output == "0.5\n")
     }
@@ -247,9 +247,9 @@ struct RunChangesTests {
         // warning.
         for (options, message) in [
             ("", nil), ("--cache none", nil), ("--cache damaged", "cannot use the cache damaged: not valid JSON"),
-            ("--cache cache --prefix a", "cannot use the cache cache: it was written for other suites or options"),
-            ("--cache cache --secrets", "cannot use the cache cache: it was written for other suites or options"),
-            ("net --cache cache", "cannot use the cache cache: it was written for other suites or options"),
+            ("--cache cache --prefix a", "cannot use the cache cache: the file is for other suites or options"),
+            ("--cache cache --secrets", "cannot use the cache cache: the file is for other suites or options"),
+            ("net --cache cache", "cannot use the cache cache: the file is for other suites or options"),
         ] as [(String, String?)] {
             let end = try shell.run("settings run app \(options) --timeout 100ms -- echo started")
             #expect(end.code == 8 && end.output.isEmpty, "\(options): \(end)")
