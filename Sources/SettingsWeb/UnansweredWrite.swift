@@ -102,10 +102,10 @@ extension WriteResult {
 }
 
 extension Response {
-    /// Renders the answer to a successful write. The answer to a write of one setting is a setting: after the only
-    /// change of the commit (`change`), or of a dry run, of a write that changes nothing or of a repeated request
-    /// (`setting`). The answer to any other write, and to a write that is scheduled for later, is a list of changes
-    /// (`summary`). `shown` leaves out the keys and the values that the caller may not read.
+    /// Renders the answer to a successful write. The answer to a write of one setting is a setting. `change`: the
+    /// setting after the only change of the commit. `setting`: the setting after a dry run, a write that changes nothing
+    /// or a repeated request. The answer to any other write, and to a scheduled write, is a list of changes (`summary`).
+    /// `shown` leaves out the keys and the values that the caller may not read.
     fileprivate init(
         _ answer: WriteAnswer, with options: UnansweredWrite.AnswerOptions, on state: @autoclosure () -> State
     ) {

@@ -4,6 +4,7 @@ package import SettingsModel
 /// action, contain only the members up to ``until``.
 package struct PendingDescription: Equatable, Sendable {
     package var id: PendingID
+    /// `confirm`: a revert that a client can prevent. `until`: a revert at a fixed time. `effective`: a scheduled write.
     package var kind: PendingAction.Kind
     /// True if the action is a scheduled write; false if it reverts a commit.
     package var isWrite: Bool
@@ -17,6 +18,7 @@ package struct PendingDescription: Equatable, Sendable {
     /// The time at which the action was created.
     package var created: Timestamp?
     package var origin: CommitOrigin?
+    /// The suites, keys and prefixes that the action changes. In JSON, the member is `suites`.
     package var scopes: [PendingScope] = []
     /// The operations of a scheduled write in JSON, without the secrets that the reader may not see.
     package var operations: [JSONValue] = []
@@ -146,7 +148,7 @@ extension PendingRequest: JSONReadable, JSONWritable {
 /// An event of a pending action in the history of a suite.
 package struct PendingHistoryEvent: Equatable, Sendable, JSONBody {
     package let id: PendingID
-    /// `created`, `moved`, or the outcome of an ended action, such as `confirmed`.
+    /// `created`, `moved` (the action got another deadline), or the outcome of an ended action, such as `confirmed`.
     package let event: String
     package let kind: PendingAction.Kind
     /// Nil for an ended action.

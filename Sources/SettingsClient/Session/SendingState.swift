@@ -32,9 +32,9 @@ struct SendingState: Sendable {
     private var flushes = Deque<Flush>()
     /// The number of attempts to send a write that have begun.
     private var attempts = 0
-    /// Set while the suite is being loaded. Writes with numbers above `lastNumber` are not sent until `end` is
+    /// Set while the suite is being loaded. Writes with numbers above `lastSendable` are not sent until `end` is
     /// fulfilled.
-    private var hold: (lastNumber: Int64, end: Promise<Void>)?
+    private var hold: (lastSendable: Int64, end: Promise<Void>)?
     /// The flush with which the load waits for the answer to the first write. Nil if the load does not wait.
     private var loadFlush: Flush?
     /// The count of writes that have no number yet, because the outbox is not open.
@@ -166,8 +166,9 @@ struct SendingState: Sendable {
     /// True if a flush or the load waits for another attempt, so that the sending task should not pause.
     var needsAttempt: Bool { !flushes.isEmpty || loadFlush != nil }
 
-    /// Removes and returns all waiters with a timeout. The session calls this method if the daemon will not answer
-    /// before the timeout, or if the first write needs an intervention. ``stopTask()`` also calls it.
+    /// Removes and returns all waiters with a timeout. The session calls this method if the outage has lasted longer
+    /// than the timeout of the session, or if the first write waits until a person acts, for example corrects the token.
+    /// ``stopTask()`` also calls it.
     mutating func removeWaiters() -> [Promise<WriteResult>] {
         defer { (waiters, waiterNumbers) = ([:], [:]) }
         return Array(waiters.values)
@@ -184,9 +185,9 @@ struct SendingState: Sendable {
     /// Holds all writes until the end of a load. With `afterFirst`, the sending task still sends the first write, and
     /// the returned promise is fulfilled with the result. Returns nil if the load does not have to wait.
     mutating func beginHold(afterFirst: Bool) -> Promise<Result<Void, BackendError>>? {
-        // The failure of a later attempt than `attempts` ends the wait. With `attempts - 1`, this includes the attempt
-        // in progress. Otherwise the load would wait for the next attempt, and the sending task would make the next
-        // attempt without the pause that the daemon may ask for.
+        // The failure of an attempt after `attempts` ends the wait. `attempts - 1`: the failure of the attempt in progress
+        // also ends the wait. Otherwise the load would wait for one more attempt, which the sending task would make
+        // without the pause that the daemon may ask for.
         let attempts = isAttempting ? attempts - 1 : attempts
         loadFlush = afterFirst && count > 0 ? Flush(number: nextNumber, result: Promise(), attempts: attempts) : nil
         hold = (loadFlush == nil ? nextNumber - 1 : nextNumber, hold?.end ?? Promise())
@@ -195,7 +196,7 @@ struct SendingState: Sendable {
 
     /// Returns a promise that is fulfilled at the end of the load. Returns nil if the write does not have to wait.
     func hold(ofWrite number: Int64) -> Promise<Void>? {
-        hold.flatMap { number > $0.lastNumber ? $0.end : nil }
+        hold.flatMap { number > $0.lastSendable ? $0.end : nil }
     }
 
     /// Ends the hold. Returns the promise that the caller fulfills.

@@ -145,8 +145,9 @@ extension WriteDraft {
 
     private static let refusalByPresentSchema = "the schema does not allow the previous value"
 
-    /// Carries out a scheduled write. If the write is refused, the commit changes no settings, and its event records
-    /// the refusal.
+    /// Carries out a scheduled write, without the deadlines of the write, which the action already has. As for any
+    /// write, the commit also ends other pending actions that the write makes pointless. If the write is refused, the
+    /// commit changes no settings, and its event records the refusal.
     private func carryOut(_ write: ScheduledWrite, of action: PendingAction) -> WriteDecision {
         var request = request
         request.origin = action.origin

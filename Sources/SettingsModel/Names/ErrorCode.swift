@@ -54,7 +54,7 @@ extension ErrorCode {
         case .methodNotAllowed: ([405], "Method not allowed")
         case .timeout: ([408], "Request took too long")
         case .schemaConflict: ([409], "Stored values do not match the schema")
-        case .changedSince: ([409], "Settings changed later")
+        case .changedSince: ([409], "Settings changed after the commit")
         case .invalidStored: ([409], "Stored value does not match the schema")
         case .historyGone: ([410], "History no longer available")
         case .pendingEnded: ([410, 409], "Pending action has ended")

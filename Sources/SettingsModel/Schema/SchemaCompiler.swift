@@ -100,7 +100,7 @@ struct SchemaCompiler {
         return node(at: pointer, target)
     }
 
-    /// Reports that the document is not a valid JSON Schema.
+    /// Reports a mistake: the document is not a valid JSON Schema, exceeds a limit, or refuses its own default.
     mutating func report(_ pointer: JSONPointer, _ keyword: String, _ detail: String) {
         markIncorrect(keyword)
         problems.append(SchemaError.Problem(pointer, keyword, "\(keyword) \(detail)"))

@@ -183,7 +183,9 @@ package final class AccessPolicy: Sendable {
             return tokens[SHA256(token)]
         }
         guard let found else {
-            throw .unauthorized("the daemon does not know the token; it may be revoked, or belong to another daemon")
+            throw .unauthorized(
+                "the daemon does not know the token; it may be revoked, belong to another daemon, or be newer than the "
+                    + "last reload of the configuration, which reads the token file")
         }
         return found
     }

@@ -47,7 +47,8 @@ enum Reading: Hashable, Sendable {
         }
     }
 
-    /// Reads from a state. If the suite or a value is missing, the result is an error, and a GET with `wait` waits.
+    /// Reads from a state. If the suite or a value is missing, the result is an error. Then ``ReadResult/isKnown(by:)``
+    /// decides whether a GET with `wait` waits.
     /// Throws an error that ends even a GET with `wait` at once: the key is unknown, or its raw value is secret.
     func result(on state: State) throws(Problem) -> ReadResult {
         guard let found = state.suite(suite) else {
