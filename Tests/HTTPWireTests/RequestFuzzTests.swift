@@ -49,7 +49,7 @@ struct RequestFuzzTests {
 
     @Test("Random bytes are parsed or refused without a trap")
     func random() {
-        for var generator in FuzzBudget.generators(shareOfRounds: 0.5) {
+        for var generator in FuzzBudget.generators(roundsFactor: 0.5) {
             let bytes = (0..<generator.below(64)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
             guard Self.satisfiesInvariants(bytes, &generator) else { return }
         }

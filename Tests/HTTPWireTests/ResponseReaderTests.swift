@@ -208,7 +208,7 @@ struct ResponseReaderTests {
     func `Random bytes are parsed or refused without a trap`() {
         let pieces = Self.cases.map(\.text) + ["\r\n", "0\r\n\r\n", "HTTP/1.1 ", "ffffffffffffffff\r\n", ": "]
         let limits = MessageLimits(maximumHeadLength: 300, maximumFieldCount: 4, maximumBodyLength: 50)
-        for var generator in FuzzBudget.generators(shareOfRounds: 2) {
+        for var generator in FuzzBudget.generators(roundsFactor: 2) {
             var bytes: [UInt8] = []
             for _ in 0..<3 { bytes += Array(generator.pick(pieces).utf8) }
             if generator.chance(oneIn: 2) { bytes[generator.below(bytes.count)] = UInt8(generator.below(256)) }

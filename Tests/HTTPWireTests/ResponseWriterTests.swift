@@ -178,7 +178,7 @@ struct HTTPDateTests {
         formatter.locale = Locale(identifier: "en_US_POSIX")
         formatter.timeZone = TimeZone(identifier: "GMT")
         formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-        for var generator in FuzzBudget.generators(shareOfRounds: 0.1) {
+        for var generator in FuzzBudget.generators(roundsFactor: 0.1) {
             // 253,402,300,800 is the first second of the year 10000.
             let seconds = generator.below(253_402_300_800)
             let expected = formatter.string(from: Date(timeIntervalSince1970: Double(seconds)))

@@ -25,8 +25,8 @@ struct CommitListTests {
 
     @Test("A list equals an array after random changes, and copies keep their elements")
     func random() throws {
-        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
-        for var random in FuzzBudget.generators(shareOfRounds: 0.005) {
+        // By default, the test runs `roundsFactor` times 1,000 rounds. Each round has its own random generator.
+        for var random in FuzzBudget.generators(roundsFactor: 0.005) {
             let seed: Comment = "seed \(random.seed)"
             var list = CommitList()
             var model: [Revision] = []

@@ -30,7 +30,9 @@ struct LargeRemovalTests {
         #expect(staged.state.revision == before)
     }
 
-    @Test("Emptying a suite without a required key removes some keys, and the answer has a request for the other keys")
+    @Test(
+        "Emptying a suite whose schema requires no key removes some keys, and the answer has a request for the other keys"
+    )
     func parts() throws {
         var staged = try state(#"{"type":"object","additionalProperties":true}"#)
         let app = try SuiteName("app")

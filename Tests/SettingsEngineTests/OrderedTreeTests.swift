@@ -51,8 +51,8 @@ struct OrderedTreeTests {
         "After random changes, a tree has the elements of a sorted array, and copies of the tree are unchanged",
         arguments: ["", "a", "a.beginning.that.all.share."])
     func random(prefix: String) throws {
-        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
-        for var random in FuzzBudget.generators(shareOfRounds: 0.01) {
+        // By default, the test runs `roundsFactor` times 1,000 rounds. Each round has its own random generator.
+        for var random in FuzzBudget.generators(roundsFactor: 0.01) {
             var tree = OrderedTree<Item>()
             var items: [Item] = []
             var copies: [(tree: OrderedTree<Item>, items: [Item])] = []

@@ -82,8 +82,8 @@ struct PastTests {
 
     @Test("A suite read at a revision or an instant equals the suite at that time")
     func reads() throws {
-        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
-        for random in FuzzBudget.generators(shareOfRounds: 0.01) {
+        // By default, the test runs `roundsFactor` times 1,000 rounds. Each round has its own random generator.
+        for random in FuzzBudget.generators(roundsFactor: 0.01) {
             let run = try Run(random, commits: 80)
             for pastState in run.pastStates {
                 for name in PlainSuites.suiteNames {
@@ -107,7 +107,7 @@ struct PastTests {
     )
     func shortHistory() throws {
         var (answered, gone) = (0, 0)
-        for random in FuzzBudget.generators(shareOfRounds: 0.02) {
+        for random in FuzzBudget.generators(roundsFactor: 0.02) {
             var limits = History.Limits()
             limits.commits = 12
             limits.suiteCommits = 3
@@ -192,7 +192,7 @@ struct PastTests {
     /// `AgreedTime` (see `agreedTime`).
     @Test("With a maximum age, the history keeps the commits up to that age before the agreed time")
     func age() throws {
-        for random in FuzzBudget.generators(shareOfRounds: 0.02) {
+        for random in FuzzBudget.generators(roundsFactor: 0.02) {
             var limits = History.Limits()
             limits.age = 20_000
             // The protection of the newest commits of a suite (here, none or the default) has no effect on the age
@@ -271,7 +271,7 @@ struct PastTests {
 
     @Test("The difference between two revisions has the settings that differ, in both directions")
     func differences() throws {
-        for random in FuzzBudget.generators(shareOfRounds: 0.01) {
+        for random in FuzzBudget.generators(roundsFactor: 0.01) {
             var run = try Run(random, commits: 60)
             for _ in 0..<300 {
                 let (from, to) = (run.random.pick(run.pastStates), run.random.pick(run.pastStates))
@@ -307,7 +307,7 @@ struct PastTests {
     @Test("Undoing a commit reverts its changes, and undoing the undo restores them, unless a key changed later")
     func undo() throws {
         var (undone, refused) = (0, 0)
-        for random in FuzzBudget.generators(shareOfRounds: 0.02) {
+        for random in FuzzBudget.generators(roundsFactor: 0.02) {
             let run = try Run(random, commits: 40)
             for (before, after) in zip(run.pastStates, run.pastStates.dropFirst()) {
                 var copy = run
@@ -352,7 +352,7 @@ struct PastTests {
     @Test("A restore brings back the earlier values that the schema allows")
     func restore() throws {
         var (whole, partial) = (0, 0)
-        for random in FuzzBudget.generators(shareOfRounds: 0.06) {
+        for random in FuzzBudget.generators(roundsFactor: 0.06) {
             let run = try Run(random, commits: 40)
             for pastState in run.pastStates.dropFirst() {
                 for (name, pastSuite) in pastState.suites {

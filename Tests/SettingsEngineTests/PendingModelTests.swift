@@ -267,8 +267,8 @@ struct PendingModelTests {
     @Test("Random writes with deadlines, confirmations and clock jumps have the effects that the model expects")
     func random() throws {
         var counts: [String: Int] = [:]
-        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
-        for random in FuzzBudget.generators(shareOfRounds: 0.05) {
+        // By default, the test runs `roundsFactor` times 1,000 rounds. Each round has its own random generator.
+        for random in FuzzBudget.generators(roundsFactor: 0.05) {
             var writes = try RandomWrites(random)
             var run = try Run(seed: random.seed)
             for _ in 0..<150 {

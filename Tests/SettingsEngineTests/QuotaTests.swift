@@ -46,8 +46,8 @@ struct QuotaTests {
     @Test("A write is refused if and only if the stored data after it exceeds a quota and has grown")
     func exact() throws {
         var (refused, allowed) = (0, 0)
-        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
-        for random in FuzzBudget.generators(shareOfRounds: 0.02) {
+        // By default, the test runs `roundsFactor` times 1,000 rounds. Each round has its own random generator.
+        for random in FuzzBudget.generators(roundsFactor: 0.02) {
             var writes = try RandomWrites(random)
             var state = State(epoch: try #require(Epoch("e0")))
             var replayed = state

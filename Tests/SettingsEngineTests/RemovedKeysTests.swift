@@ -13,8 +13,8 @@ import Testing
 struct RemovedKeysTests {
     @Test("The newest tombstones are kept, and unknownKeyRevision is at least the revision of each discarded tombstone")
     func random() throws {
-        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
-        for var random in FuzzBudget.generators(shareOfRounds: 0.003) {
+        // By default, the test runs `roundsFactor` times 1,000 rounds. Each round has its own random generator.
+        for var random in FuzzBudget.generators(roundsFactor: 0.003) {
             let initial = try #require(Revision(Int64(random.below(5))))
             var removed = RemovedKeys(unknownKeyRevision: initial)
             var revisions: [Int: Revision] = [:]

@@ -87,7 +87,7 @@ struct SuiteHistoryTests {
         share: Double, commits: Int, comparisonInterval: Int, _ limits: (inout SeededGenerator) -> History.Limits
     ) throws -> Int {
         var protectedRuns = 0
-        for var random in FuzzBudget.generators(shareOfRounds: share) {
+        for var random in FuzzBudget.generators(roundsFactor: share) {
             let limits = limits(&random)
             let suites = try Self.suites()
             var model = HistoryModel(limits, oldestAvailable: .zero)

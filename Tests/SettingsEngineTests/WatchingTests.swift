@@ -9,8 +9,8 @@ import Testing
 struct WatchingTests {
     @Test("After random writes, a watcher that polls from its cursor has the values of the state at its new cursor")
     func random() throws {
-        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
-        for random in FuzzBudget.generators(shareOfRounds: 0.05) {
+        // By default, the test runs `roundsFactor` times 1,000 rounds. Each round has its own random generator.
+        for random in FuzzBudget.generators(roundsFactor: 0.05) {
             var watched = try WatchedState(random)
             for _ in 0..<400 {
                 try watched.applyRandomWrite()
@@ -22,7 +22,7 @@ struct WatchingTests {
 
     @Test("An event stream returns each commit once and in order, for any limits of the searches for commits")
     func streams() throws {
-        for random in FuzzBudget.generators(shareOfRounds: 0.02) {
+        for random in FuzzBudget.generators(roundsFactor: 0.02) {
             var watched = try WatchedState(random)
             var views = watched.watchers.map { WatcherView(of: watched.state, $0.subject) }
             for _ in 0..<300 {

@@ -89,8 +89,8 @@ struct WriteDecisionTests {
 
     @Test("Random writes change the state in the same way as plain dictionaries")
     func random() throws {
-        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
-        for random in FuzzBudget.generators(shareOfRounds: 0.03) {
+        // By default, the test runs `roundsFactor` times 1,000 rounds. Each round has its own random generator.
+        for random in FuzzBudget.generators(roundsFactor: 0.03) {
             var writes = try RandomWrites(random)
             var run = try Run(seed: random.seed)
             for _ in 0..<120 {
@@ -102,7 +102,7 @@ struct WriteDecisionTests {
 
     @Test("Applying the commits from journal lines gives the same state")
     func replayed() throws {
-        for random in FuzzBudget.generators(shareOfRounds: 0.01) {
+        for random in FuzzBudget.generators(roundsFactor: 0.01) {
             var writes = try RandomWrites(random)
             var run = try Run(seed: random.seed)
             var replayed = run.state
@@ -135,7 +135,7 @@ struct WriteDecisionTests {
 
     @Test("A suite read at an earlier revision equals the remembered suite, back to the oldest available revision")
     func past() throws {
-        for random in FuzzBudget.generators(shareOfRounds: 0.02) {
+        for random in FuzzBudget.generators(roundsFactor: 0.02) {
             var writes = try RandomWrites(random)
             var limits = History.Limits()
             limits.commits = 60

@@ -46,17 +46,17 @@ package enum FuzzBudget {
     /// Without `FUZZ_SEED`, an arbitrary number.
     package static let firstSeed = chosenSeed ?? 20_260_101
 
-    /// A generator for each round. The number of rounds is `shareOfRounds` times `iterations`, and at least 1.
-    package static func generators(shareOfRounds: Double = 1) -> some Sequence<SeededGenerator> {
-        let rounds = max(1, Int(Double(iterations) * shareOfRounds))
+    /// A generator for each round. The number of rounds is `roundsFactor` times `iterations`, and at least 1.
+    package static func generators(roundsFactor: Double = 1) -> some Sequence<SeededGenerator> {
+        let rounds = max(1, Int(Double(iterations) * roundsFactor))
         return (0..<UInt64(rounds)).lazy.map { SeededGenerator(seed: firstSeed &+ $0) }
     }
 
     /// The seeds for a test that uses different seeds in each run, unless `FUZZ_SEED` is set. The number of seeds is
-    /// `shareOfRounds` times `iterations`, and at least 1.
-    package static func randomSeeds(shareOfRounds: Double) -> [UInt64] {
+    /// `roundsFactor` times `iterations`, and at least 1.
+    package static func randomSeeds(roundsFactor: Double) -> [UInt64] {
         let first = chosenSeed ?? .random(in: 0...UInt64(UInt32.max))
-        return (0..<UInt64(max(1, Double(iterations) * shareOfRounds))).map { first &+ $0 }
+        return (0..<UInt64(max(1, Double(iterations) * roundsFactor))).map { first &+ $0 }
     }
 
     /// True if an exhaustive test runs the case with this number. With more than 500 iterations, the test runs all

@@ -1,8 +1,8 @@
 import ClientCostKeys
 import SettingsClient
 
-/// The time until the daemon acknowledges a value that the Swift client sets, compared with the time to send the same
-/// bytes without the client. The two measurements alternate in rounds on one thread.
+/// The time until the daemon acknowledges a value that the Swift client sets, compared with the time of an
+/// equal exchange without the client. The two measurements alternate in rounds on one thread.
 ///
 /// A `Relay` records the bytes that the client sends. Each request has another value and another `Idempotency-Key`. The
 /// requests without the client are for a separate suite, which nobody observes. The adapter observes its own suite,

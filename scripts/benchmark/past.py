@@ -1,6 +1,6 @@
 """Benchmarks of a long history: memory, start, and reads of states at early revisions.
 
-`past` yields rows of the table of scripts/bench: `absolute` makes a row with a figure of the daemon alone. `Required` is the limit
+`past` yields rows of the table of scripts/bench: `absolute` makes a row with a figure without another server. `Required` is the limit
 for the figure.
 """
 

@@ -1,7 +1,7 @@
 """Benchmarks of writes, compared with etcd and Redis at the same durability, and of reads during writes.
 
 Each function yields rows of the table of scripts/bench: `compared` makes a row with the ratio to another server, `absolute` a
-row with a figure of the daemon alone. `Required` is the limit for the ratio or for the figure.
+row with a figure without another server. `Required` is the limit for the ratio or for the figure.
 "Protected" servers check a token and write logs.
 """
 

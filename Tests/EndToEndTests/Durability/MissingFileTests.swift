@@ -12,7 +12,7 @@ import Testing
 /// damaged. 73: the directory cannot be read or written. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct MissingFileTests {
-    /// The files after three runs: two clean stops, each with a snapshot, and a crash. `app/keys/n` is 6.
+    /// The files of three runs: two with a clean stop and a snapshot, and a run whose files are copied as after a crash. `app/keys/n` is 6.
     private static func dataOfThreeRuns(_ durability: Durability) throws -> StoredData {
         let directory = try TemporaryDirectory()
         var value = 0
@@ -143,8 +143,10 @@ struct MissingFileTests {
         }
     }
 
-    @Test("A repair keeps the commits of a journal with a damaged first line, and reports lost commits")
+    @Test(
+        "A repair keeps all commits if a first line is damaged, and reports the commits after a damaged commit as lost")
     func repairedHead() throws {
+        // The data directory of a daemon of version 0.3. See `StoredData.init(version:)`.
         let data = try StoredData(version: "0.3")
         for name in ["journal-5.jsonl", "journal-7.jsonl"] {
             let head = try #require(data.files[name]?.firstIndex(of: UInt8(ascii: "\n")))

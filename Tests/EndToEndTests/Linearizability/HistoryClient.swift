@@ -253,7 +253,8 @@ struct TestedSettings {
         return Model(settingValues)
     }
 
-    /// The commits after the initial values.
+    /// The initial values, and the commits after them. The first revision of the timeline is the revision of the last
+    /// initial value.
     func timeline(_ commits: JournaledCommits, from initial: Model) throws -> Timeline {
         var timeline = Timeline(from: initial)
         for commit in commits.commits where commit.revision.number > timeline.revisions[0] {

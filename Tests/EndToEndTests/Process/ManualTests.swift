@@ -53,7 +53,7 @@ struct ManualTests {
         return texts
     }
 
-    /// The constant parts of a message, without numbers and placeholders.
+    /// The parts of a message between `…`, `*`, angle brackets and punctuation. Leaves out parts without a letter.
     private static func parts(of message: String) -> [String] {
         message.split { "…:;,<>*".contains($0) }.map { $0.trimmingCharacters(in: .whitespaces) }.filter { part in
             part.contains { $0.isLetter }
@@ -92,7 +92,7 @@ struct ManualTests {
         // A crash can leave a torn line in the journal and an incomplete snapshot. Zeros follow the last line of a
         // journal, because its space is preallocated. The text `torn` replaces the first four zeros.
         let journals = try FileManager.default.contentsOfDirectory(atPath: data).filter { $0.hasPrefix("journal-") }
-        // The number of the newest journal is the highest, so its name is the longest, or the last of the longest.
+        // The newest journal has the highest number. The lengths of the names count first, because 10 is higher than 9.
         let newest = try #require(journals.max { ($0.count, $0) < ($1.count, $1) })
         let journal = "\(data)/\(newest)"
         var bytes = [UInt8](try Data(contentsOf: URL(filePath: journal)))
@@ -138,7 +138,8 @@ struct ManualTests {
         #expect(!seen.filter { $0.hasPrefix("set-aside-") }.isEmpty)
     }
 
-    /// True if a name matches the template in the reference: `<…>` stands for a number, and `…` for any text.
+    /// True if a name matches the template in the reference: `<revision>` or another word in angle
+    /// brackets stands for a number, and `…` for any text.
     private static func matches(_ name: String, _ template: String) throws -> Bool {
         let pattern = NSRegularExpression.escapedPattern(for: template).replacing(/<[a-z]+>/, with: "[0-9]+").replacing(
             "…", with: ".+")

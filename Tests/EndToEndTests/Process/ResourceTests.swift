@@ -73,7 +73,7 @@ struct OpenFileLimitTests {
         var own = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &own)
         let most = max(2048, min(65_536, Int(clamping: own.rlim_max) - 4096))
-        let random = FuzzBudget.generators(shareOfRounds: 0.0005).dropFirst().map { random in
+        let random = FuzzBudget.generators(roundsFactor: 0.0005).dropFirst().map { random in
             var random = random
             return Int(exp(Double.random(in: log(64)...log(Double(most)), using: &random)))
         }

@@ -19,7 +19,7 @@ struct StormTests {
     func storm() async throws {
         var tally: [String: Int] = [:]
         // `FUZZ_ITERATIONS` is 1,000 by default, so the default is one storm.
-        for (number, random) in FuzzBudget.generators(shareOfRounds: 0.001).enumerated() {
+        for (number, random) in FuzzBudget.generators(roundsFactor: 0.001).enumerated() {
             let isLong = number % Self.longStormInterval == Self.longStormInterval - 1
             let outcome = try await Storm(
                 seed: random.seed, seconds: isLong ? Self.longLength : Self.length, isShared: Self.isShared

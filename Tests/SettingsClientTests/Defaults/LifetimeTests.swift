@@ -44,7 +44,8 @@ struct LifetimeTests {
             #expect(backend.followerCount == 1)
             last = defaults.core
         }
-        // The client thread ends the subscription and releases the adapter.
+        // The client thread serves the adapters in order. It ends the subscription of each released adapter before it
+        // loads the suite for the next adapter. The end of the last subscription comes after the loop.
         try eventually { backend.followerCount == 0 && last == nil }
     }
 

@@ -11,6 +11,7 @@ struct UnknownElementsTests {
 
     struct Keys: DefaultsKeyStore {
         var list: DefaultsKey<[Feature]> { .init("list", defaultValue: [], elements: .droppingUnknown) }
+        // With `merge: .append`, the client sends an append instead of the whole list.
         var added: DefaultsKey<[Feature]> {
             .init("added", defaultValue: [], elements: .droppingUnknown, merge: .append)
         }

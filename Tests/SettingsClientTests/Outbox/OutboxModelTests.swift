@@ -38,7 +38,7 @@ struct OutboxModelTests {
 
     @Test("Writes that wait in the outbox are done exactly once and in order")
     func exactlyOnce() async throws {
-        for generator in FuzzBudget.generators(shareOfRounds: 0.01) { try await exactlyOnce(generator) }
+        for generator in FuzzBudget.generators(roundsFactor: 0.01) { try await exactlyOnce(generator) }
     }
 
     private func exactlyOnce(_ seeded: SeededGenerator) async throws {
@@ -226,7 +226,7 @@ struct OutboxModelTests {
 
     @Test("With disk errors and crashes, accepted writes are done once and in order")
     func faults() async throws {
-        for generator in FuzzBudget.generators(shareOfRounds: 0.01) { try await faults(generator) }
+        for generator in FuzzBudget.generators(roundsFactor: 0.01) { try await faults(generator) }
     }
 
     private func faults(_ seeded: SeededGenerator) async throws {

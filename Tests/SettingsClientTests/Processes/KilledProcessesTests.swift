@@ -25,7 +25,7 @@ struct KilledProcessesTests {
 
     @Test(
         "SIGKILL of the program and of the daemon loses no write and keeps the order",
-        arguments: FuzzBudget.randomSeeds(shareOfRounds: 0.001))
+        arguments: FuzzBudget.randomSeeds(roundsFactor: 0.001))
     func randomKills(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var history = WrittenNumbers()

@@ -36,8 +36,8 @@ struct ConfirmedStateTests {
     func `After random writes, the confirmed state equals the server state, and each change increases the version`()
         throws
     {
-        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
-        for var random in FuzzBudget.generators(shareOfRounds: 0.05) {
+        // By default, the test runs `roundsFactor` times 1,000 rounds. Each round has its own random generator.
+        for var random in FuzzBudget.generators(roundsFactor: 0.05) {
             let server = InMemoryBackend(suite: suite)
             var replica = ReplicaState()
             replica.adopt(try server.load())

@@ -123,7 +123,7 @@ struct SchemaCheckTests {
     }
 
     @Test(
-        "A schema of another program is compared in later reads, without a call of synchronize",
+        "A schema that another program stores is compared in later reads, without a call of synchronize",
         arguments: BackendKind.allCases)
     func schemaOfAnotherProgram(_ kind: BackendKind) async throws {
         let fixture = try kind.fixture()

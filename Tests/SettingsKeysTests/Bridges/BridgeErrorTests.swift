@@ -99,8 +99,7 @@ struct BridgeErrorTests {
 
     @Test("Random JSON is decoded or refused without a trap")
     func random() {
-        // `shareOfRounds: 2` doubles the number of rounds of a random test.
-        for generator in FuzzBudget.generators(shareOfRounds: 2) {
+        for generator in FuzzBudget.generators(roundsFactor: 2) {
             var randomJSON = RandomJSON(generator)
             let json = randomJSON.value(levels: 4)
             _ = try? [Int8?].defaultsBridge.decode(json)

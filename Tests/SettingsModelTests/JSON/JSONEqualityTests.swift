@@ -105,8 +105,8 @@ struct JSONEqualityTests {
 
     @Test("A value with reordered members is equal and has the same hash")
     func reordered() {
-        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
-        for generator in FuzzBudget.generators(shareOfRounds: 0.5) {
+        // By default, the test runs `roundsFactor` times 1,000 rounds. Each round has its own random generator.
+        for generator in FuzzBudget.generators(roundsFactor: 0.5) {
             var random = RandomJSON(generator)
             let value = random.value(levels: 4)
             let same = random.reordered(value)
@@ -120,7 +120,7 @@ struct JSONEqualityTests {
 
     @Test("A value stays mathematically equal, with the same hash, if integers become doubles or the reverse")
     func respelled() {
-        for generator in FuzzBudget.generators(shareOfRounds: 0.5) {
+        for generator in FuzzBudget.generators(roundsFactor: 0.5) {
             for vocabulary in [RandomJSON.Vocabulary.wide, .narrow] {
                 var random = RandomJSON(generator, vocabulary: vocabulary)
                 let value = random.value(levels: 4)
@@ -189,7 +189,7 @@ struct JSONOrderTests {
 
     @Test("The canonical order of values is total, strict and transitive")
     func triples() {
-        for generator in FuzzBudget.generators(shareOfRounds: 0.3) {
+        for generator in FuzzBudget.generators(roundsFactor: 0.3) {
             for vocabulary in [RandomJSON.Vocabulary.narrow, .wide] {
                 var random = RandomJSON(generator, vocabulary: vocabulary)
                 let values = (0..<3).map { _ in random.value(levels: 2) }

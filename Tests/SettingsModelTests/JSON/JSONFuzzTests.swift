@@ -55,7 +55,7 @@ struct JSONFuzzTests {
 
     @Test("Random documents are equal and in the same order after writing and reading")
     func intactDocuments() throws {
-        for generator in FuzzBudget.generators(shareOfRounds: 0.3) {
+        for generator in FuzzBudget.generators(roundsFactor: 0.3) {
             var random = RandomJSON(generator)
             let value = random.value(levels: 4)
             let bytes = value.bytes()

@@ -112,8 +112,8 @@ struct JSONObjectModelTests {
 
     @Test("Every operation on an object has the same result as on a list of pairs")
     func operations() {
-        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
-        for var generator in FuzzBudget.generators(shareOfRounds: 0.01) {
+        // By default, the test runs `roundsFactor` times 1,000 rounds. Each round has its own random generator.
+        for var generator in FuzzBudget.generators(roundsFactor: 0.01) {
             var object = JSONObject()
             var model: [Pair] = []
             for step in 0..<600 {

@@ -49,8 +49,8 @@ struct JSONPointerTests {
 
     @Test("A pointer of random tokens is equal after it is written and parsed")
     func roundTrip() {
-        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
-        for generator in FuzzBudget.generators(shareOfRounds: 0.5) {
+        // By default, the test runs `roundsFactor` times 1,000 rounds. Each round has its own random generator.
+        for generator in FuzzBudget.generators(roundsFactor: 0.5) {
             var random = RandomJSON(generator)
             var tokens: [String] = []
             for _ in 0..<random.generator.below(5) {
@@ -66,7 +66,7 @@ struct JSONPointerTests {
 
     @Test("Each location of a random value is found by its pointer")
     func locations() {
-        for generator in FuzzBudget.generators(shareOfRounds: 0.1) {
+        for generator in FuzzBudget.generators(roundsFactor: 0.1) {
             var random = RandomJSON(generator)
             let value = random.value(levels: 3)
             for (pointer, part) in Self.parts(of: value, at: .root) where value[pointer] != part {

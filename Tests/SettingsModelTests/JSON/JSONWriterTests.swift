@@ -80,8 +80,8 @@ struct JSONWriterTests {
 
     @Test("Two values have the same canonical text if and only if they are equal")
     func canonicalText() {
-        // By default, the test runs the given share of 1,000 rounds. Each round has its own random generator.
-        for generator in FuzzBudget.generators(shareOfRounds: 0.3) {
+        // By default, the test runs `roundsFactor` times 1,000 rounds. Each round has its own random generator.
+        for generator in FuzzBudget.generators(roundsFactor: 0.3) {
             // With few values and names, two random values are often equal.
             var random = RandomJSON(generator, vocabulary: .narrow)
             let value = random.value(levels: 3)
@@ -192,7 +192,7 @@ struct JSONWriterCallTests {
 
     @Test
     func `A value whose parts are written one by one has the same bytes as the value that is written at once`() {
-        for generator in FuzzBudget.generators(shareOfRounds: 0.1) {
+        for generator in FuzzBudget.generators(roundsFactor: 0.1) {
             var random = RandomJSON(generator)
             let value = random.value(levels: 4)
             for style in [JSONWriter.Style.compact, .pretty] {

@@ -122,7 +122,7 @@ struct NameSuggestionTests {
     func distance() {
         // A share of 0 gives one seed, which is another seed in each run. The letters of the names are a, b and c (97
         // to 99).
-        var generator = SeededGenerator(seed: FuzzBudget.randomSeeds(shareOfRounds: 0)[0])
+        var generator = SeededGenerator(seed: FuzzBudget.randomSeeds(roundsFactor: 0)[0])
         for round in 0..<3_000 {
             // A name of more than 64 bytes gets no suggestion.
             let lengthLimit = round % 30 == 0 ? 65 : 14

@@ -94,7 +94,7 @@ struct HistoryRecoveryTests {
     @Test("A history that is read from snapshots between commits equals the original history")
     func same() throws {
         // There are 1,000 rounds by default, so a share of 0.005 means five rounds.
-        for var random in FuzzBudget.generators(shareOfRounds: 0.005) {
+        for var random in FuzzBudget.generators(roundsFactor: 0.005) {
             let limits = Self.limits(&random)
             var run = try Run(seed: random.seed, limits)
             var reread = run.state
@@ -110,8 +110,8 @@ struct HistoryRecoveryTests {
 
     @Test("A long history reads back equal from a snapshot and respects other limits")
     func long() throws {
-        // The share is less than one of 1,000 rounds, and `generators` returns at least one round.
-        for var random in FuzzBudget.generators(shareOfRounds: 0.0005) {
+        // 0.0005 times 1,000 rounds is less than one round, and `generators` returns at least one round.
+        for var random in FuzzBudget.generators(roundsFactor: 0.0005) {
             var limits = Self.limits(&random)
             limits.commits += 1_020
             limits.bytes = 16 << 20
@@ -138,7 +138,7 @@ struct HistoryRecoveryTests {
 
     @Test("A history that is read with other limits respects these limits")
     func otherLimits() throws {
-        for var random in FuzzBudget.generators(shareOfRounds: 0.005) {
+        for var random in FuzzBudget.generators(roundsFactor: 0.005) {
             var run = try Run(seed: random.seed, Self.limits(&random))
             var other = run.state
             for number in 1...150 {

@@ -21,7 +21,8 @@ final class ScriptedLog: CommitLog {
         /// True if the outcome of the last commits is unknown, so that the next batch needs a flush even without
         /// commits.
         var hasUnknownOutcome = false
-        /// The value of the property `CommitLog.hasUnresolvedBatch`.
+        /// The value of the property `CommitLog.hasUnresolvedBatch`. Only the test sets this value, independently of
+        /// `hasUnknownOutcome`.
         var hasUnresolvedBatch = false
         /// Commits of other daemons that the store has not applied yet.
         var foreign: [Commit] = []
