@@ -8,7 +8,11 @@ enum PendingCommands {
     static let all = [pending, confirm, revert, cancel, extend]
 
     private static let identifier = Command.Operand("ID")
-    private static let options = [Command.note, Command.dryRun, Command.quiet]
+    /// The options of the commands whose commits change no setting. The history omits these commits.
+    private static let options = [
+        Command.Option("note", "TEXT", "the reason, which the audit file of the daemon shows", short: "m"),
+        Command.dryRun, Command.quiet,
+    ]
 
     private static let pending = Command(
         name: "pending", forms: [[.optionalSuite], .init([], with: "id")],
@@ -56,7 +60,8 @@ enum PendingCommands {
             A setting that was changed again later keeps its value, and the command lists it. 'settings undo' reverts a change
             without a deadline.
             """,
-        options: options, examples: ["settings revert p51", "settings revert p51 --dry-run"]
+        options: [Command.note, Command.dryRun, Command.quiet],
+        examples: ["settings revert p51", "settings revert p51 --dry-run"]
     ) { try perform(.revert, $0) }
 
     private static let cancel = Command(
