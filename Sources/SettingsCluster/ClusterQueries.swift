@@ -8,8 +8,8 @@ internal import Synchronization
 ///
 /// A serial queue executes the reads, because a read blocks its thread until etcd answers. Thread-safe.
 package final class ClusterQueries: Sendable {
-    /// Receives the end of the log as a cursor (an epoch and a revision); nil if etcd does not answer or has no
-    /// log.
+    /// Receives the end of the log as a cursor (an epoch and a revision); nil if etcd does not answer, has no log, or
+    /// has an invalid `head`.
     package typealias EndCompletion = @Sendable (Cursor?) -> Void
 
     /// The calls of ``fetchEnd(_:)`` that wait for the next read.

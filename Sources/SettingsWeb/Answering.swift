@@ -7,9 +7,9 @@ internal import SettingsEngine
 /// Recording and answering unfinished requests, which are requests that are not answered at once. A ticket is the
 /// identifier of an unanswered request on its event loop.
 extension APIHandler {
-    /// Records what a request waits for. The handler is processing the request, or the request is in the table of
-    /// unfinished requests. A request whose connection has closed is no longer in the table, except a write that still
-    /// takes effect.
+    /// Records what a request waits for: adds the request that the handler is processing to the table of unfinished
+    /// requests, or updates a request in the table. A request whose connection has closed is no longer in the table,
+    /// except a write that still takes effect.
     ///
     /// - Returns: false if the request is no longer in the table, because its connection has closed.
     @discardableResult

@@ -12,7 +12,7 @@ final class BackupMaker: Sendable {
     private let queue = DispatchQueue(label: "settingsd.backup", qos: .utility)
     private let isBusy = Atomic(false)
 
-    /// Reserves the right to make a backup. Returns false while another backup is in progress.
+    /// Reserves the backup maker for one backup. Returns false while another backup is in progress.
     func reserveBackup() -> Bool {
         isBusy.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged
     }

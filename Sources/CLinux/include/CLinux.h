@@ -63,7 +63,7 @@ int start_bound_program(char *const *arguments, char *const *environment, pid_t 
 int open_process_descriptor(pid_t process);
 
 // Installs a handler for each of the signals. A signal that the process ignores stays ignored, except SIGCHLD. Returns a
-// descriptor from which the caller reads two bytes for each arrival of a signal: the number of the signal, and 1 if the
+// descriptor from which the calling code reads two bytes for each arrival of a signal: the number of the signal, and 1 if the
 // kernel sent the signal, for example because of Ctrl-C, or 0 if a process sent it, or for SIGCHLD. Returns -1 with `errno`
 // after an error. May be called once.
 int note_signals(const int *numbers, size_t count);

@@ -84,8 +84,8 @@ function markRoute(route) {
 
 const state = el("span.state.connecting", { id: "state" }, texts.frame.connecting);
 const updated = el("span.updated");
-// `isLive` is null until the first stream begins or fails; `stale`: the seconds that the daemon is behind the other daemons;
-// `refusal`: why the daemon refused the stream.
+// `isLive` is null until the first event "status", which streams, failed reads, the search and the service view emit.
+// `stale`: the seconds that the daemon is behind the other daemons; `refusal`: why the daemon refused the stream.
 let isLive = null, stale = null, refusal = null;
 on("status", (isReachable, problem) => {
   // A view begins its stream after it has read its content, so the loading of modules does not delay the first view.

@@ -47,7 +47,7 @@ package enum FileContents {
     /// Returns the bytes of a regular file or of a pipe, or of standard input if the path is `-`. Throws for other
     /// files.
     ///
-    /// The function may block for as long as no process writes to the pipe.
+    /// The function may block until `count` bytes have arrived, or until every writer has closed the pipe.
     package static func readRegularFileOrPipe(_ path: String, upTo count: Int) throws(UnreadableFile) -> [UInt8] {
         do throws(SystemError) {
             if path == "-" { return try readStandardInput(upTo: count) }

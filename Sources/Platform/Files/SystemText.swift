@@ -17,6 +17,7 @@ extension String {
                 let invalid = error.byteOffsets
                 self += String(decoding: rest.prefix(invalid.lowerBound), as: UTF8.self)
                 rest = rest.dropFirst(invalid.lowerBound)
+                // An invalid byte is at least 0x80, so it has two hexadecimal digits.
                 for byte in rest.prefix(invalid.count) { self += "\0" + String(byte, radix: 16) }
                 rest = rest.dropFirst(invalid.count)
             }

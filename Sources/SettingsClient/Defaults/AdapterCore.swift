@@ -4,8 +4,8 @@ internal import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-/// The state that an adapter shares with its scopes, references and observers: the resolved keys, the command line
-/// arguments, and the session of the suite.
+/// The state that an adapter shares with its scopes (``DefaultsScope``), references and observers: the resolved keys,
+/// the command line arguments, and the session of the suite.
 package final class AdapterCore: Sendable {
     let session: SuiteSession
     let arguments: LaunchArguments
@@ -91,8 +91,8 @@ extension AdapterCore {
     ///
     /// - Parameters:
     ///   - start: the time at which the setter began. The timeout of the setter counts from this time.
-    ///   - holdsLock: true if the caller holds the lock of changes in place (`ChangeLock`). The caller then announces
-    ///     the change to Swift's Observation after it has released the lock.
+    ///   - holdsLock: true if the calling code holds the lock of changes in place (`ChangeLock`). The calling code then
+    ///     announces the change to Swift's Observation after it has released the lock.
     ///   - isAllowed: returns true if the key allows a value that the session computed to resolve a conflict.
     func submit(
         _ change: PendingChange, since start: ContinuousClock.Instant = .now, holdsLock: Bool = false,

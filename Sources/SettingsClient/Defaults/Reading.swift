@@ -110,7 +110,7 @@ extension DefaultsReference {
     }
 
     /// Returns the state from which a key is read. Until the value of a renamed key has been moved to its new name, the
-    /// key is read under its former name.
+    /// key is read under a former name, unless a value seems to be stored under the new name.
     func keyState(_ key: KeyName) -> KeyState {
         let registered = core.registeredDefault(key)
         let formerNames = resolved.valueMove?.formerNamesInUse ?? []

@@ -79,7 +79,7 @@ extension DefaultsReference {
         }
     }
 
-    /// Begins a change in place. The caller must call ``InPlaceChange/end()``, even if the change throws.
+    /// Begins a change in place. The calling code must call ``InPlaceChange/end()``, even if the change throws.
     func beginChange() -> InPlaceChange<Value> {
         let start = ContinuousClock.now
         let holdsLock = core.session.changeLock.acquire()

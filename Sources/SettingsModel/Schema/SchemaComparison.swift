@@ -151,6 +151,7 @@ extension Schema {
     /// The schema that a value of a key must satisfy; `false` if the schema does not allow the key.
     fileprivate func conjunction(for name: String) -> JSONValue {
         let document = key(name)?.document ?? false
+        // The document of a key that is not listed already contains the schemas of the matching patterns.
         let patterns = lists(name) ? patternDocuments(for: name) : []
         return patterns.isEmpty ? document : ["allOf": .array([document] + patterns)]
     }

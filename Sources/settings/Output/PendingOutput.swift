@@ -7,7 +7,7 @@ extension PendingDescription {
     func announcement(_ arguments: Arguments) -> [String] {
         let connectionOptions = arguments.quotedOptions(["server", "token-file"])
         let time = deadline?.short ?? ""
-        // The spaces after the name align the effects in a column.
+        // The number of spaces before the effect depends on the length of the name, so that the effects form a column.
         func command(_ name: String, _ effect: String) -> String {
             "  settings \(name) \(id)\(connectionOptions)\(String(repeating: " ", count: 11 - name.count))\(effect)"
         }
