@@ -5,9 +5,9 @@ internal import Synchronization
 
 /// A clock that a test controls. Its time changes only when the test advances it.
 ///
-/// The clock determines the pauses of the client between attempts, the delays of a slow daemon, the timestamps of
-/// commits, and the time at which the daemon reverts a change or makes a scheduled change. The timeout of an
-/// adapter always counts real time.
+/// The clock determines the pauses of the client between attempts, the delays of a test daemon in the condition
+/// ``TestDaemon/Condition/slow(_:)``, the timestamps of commits, and the time at which the daemon reverts a change or
+/// makes a scheduled change. The timeout of an adapter always counts real time.
 public final class TestClock: Sendable {
     private struct State {
         var elapsed = Duration.zero

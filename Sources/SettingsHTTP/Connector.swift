@@ -213,9 +213,9 @@ final class HostAddresses: Sendable {
             })
     }
 
-    /// Resolves the name on a thread of Dispatch, and then calls the completion. Concurrent callers share one call of
-    /// the resolver, because each call may block one of the few threads of Dispatch for a long time. Calls the
-    /// completion immediately if the cache contains a valid result.
+    /// Resolves the name on a thread of Dispatch, and then calls the completion. Concurrent calls of this method share
+    /// one call of the resolver, because the resolver may block one of the few threads of Dispatch for a long time.
+    /// Calls the completion immediately if the cache contains a valid result.
     func lookUp(_ completion: @escaping @Sendable (LookUpResult) -> Void) {
         let (known, isFirst) = state.withLock { state -> ([SocketAddress]?, Bool) in
             if let known = state.unexpired { return (known, false) }

@@ -39,13 +39,13 @@ extension Endpoint where Output == SuiteDifference {
 }
 
 extension Endpoint where Output == Answer<WriteSummary> {
-    /// Reverts the changes of a commit to one suite or to all suites. Throws the code `changedSince` if a later commit
-    /// changed one of the keys, unless `isForced` is true.
+    /// Reverts the changes that a commit made in one suite or in all suites. Throws the code `changedSince` if a later
+    /// commit changed one of the keys or the schema, or created a dropped suite again, unless `isForced` is true.
     ///
     /// - Parameters:
     ///   - revision: the revision of the commit.
     ///   - suite: the suite. Nil for all suites that the commit changed.
-    ///   - isForced: true to revert also the keys that a later commit changed.
+    ///   - isForced: true to undo the commit even if a later commit changed the same keys or the schema.
     ///   - policy: determines what happens to stored values that a restored schema does not allow.
     ///   - options: the conditions and other options of the write.
     public static func undo(
@@ -59,7 +59,8 @@ extension Endpoint where Output == Answer<WriteSummary> {
     }
 
     /// Restores the stored values of a suite to a moment in the past: of all keys, of the keys that begin with a
-    /// prefix, or of the given keys. Throws the code `schemaConflict` if the present schema does not allow a value.
+    /// prefix, or of the given keys. Throws the code `schemaConflict` if the present schema does not allow a value,
+    /// unless `skipsConflicts` is true.
     ///
     /// - Parameters:
     ///   - suite: the suite.

@@ -28,7 +28,7 @@ final class TLSSession: @unchecked Sendable {
 
     /// Advances the handshake as far as possible without waiting.
     func handshake() -> Handshake {
-        guard let session else { return .failed(Self.missingLibrary) }
+        guard let session else { return .failed(Self.creationFailure) }
         return switch tls_handshake(session) {
         case 1...: .done
         case TLS_WANTS_READ: .waiting(.readable)
@@ -64,8 +64,10 @@ final class TLSSession: @unchecked Sendable {
 
 extension TLSSession {
     /// The error message if `session` is nil.
-    private static var missingLibrary: String {
-        let reason = tls_load_failure().map { String(cString: $0) } ?? "the process is out of memory"
+    private static var creationFailure: String {
+        guard let reason = tls_load_failure().map({ String(cString: $0) }) else {
+            return "cannot create a TLS session: OpenSSL refuses the host, or the process is out of memory"
+        }
         return "https:// needs OpenSSL 3: \(reason); install the package libssl3 (openssl-libs on Fedora)"
     }
 

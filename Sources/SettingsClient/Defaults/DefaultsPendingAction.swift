@@ -7,8 +7,9 @@ internal import SettingsAPI
 ///     if await isSoundGood() { try await pending?.confirm() } else { try await pending?.revert() }
 ///
 /// A revert restores only the settings that no later commit has changed. If the action has ended, for example because
-/// the deadline has passed, every method throws ``DefaultsError/refused(_:)`` with the code `pendingEnded`. The methods
-/// send their requests at once, before writes that wait in the outbox.
+/// the deadline has passed, every method throws ``DefaultsError/refused(_:)`` with the code `pendingEnded`, or with the
+/// code `unknownPending` if the daemon no longer has the end of the action in memory. The methods send their requests
+/// at once, before writes that wait in the outbox.
 public struct DefaultsPendingAction: Sendable {
     /// The identifier, such as `p51`, with which the command line can end the action: `settings confirm p51`.
     public let id: String

@@ -168,13 +168,14 @@ private enum Submission<Result> {
     case changed
     /// The writes are in the queue. The promise is fulfilled with the answer.
     case queued(Promise<WriteResult>, Result)
-    /// The transaction has a deadline, so the caller sends it without the queue.
+    /// The transaction has a deadline, so the calling code sends the request without the queue.
     case direct(DirectRequest<WriteSummary>, Result)
 }
 
 extension AdapterCore {
-    /// Adds the writes of a transaction without a deadline to the queue. The caller holds the lock of changes in place
-    /// (``ChangeLock``), so the next transaction of the process reads the writes of this transaction.
+    /// Adds the writes of a transaction without a deadline to the queue. Returns the request of a transaction with a
+    /// deadline. The calling code holds the lock of changes in place (``ChangeLock``), so the next transaction of the
+    /// process reads the queued writes of this transaction.
     ///
     /// - Parameter isCurrent: true if no value that the transaction has read has changed.
     fileprivate func submit<Result>(

@@ -3,7 +3,8 @@ internal import SettingsModel
 
 /// The effective value of a key in a program: the first valid value in this order: the value on the command line, the
 /// stored value, the registered default, the default of the schema, the default in the declaration of the key. (The
-/// daemon knows only the stored value and the default of the schema.)
+/// daemon knows only the stored value and the default of the schema.) If a value is stored but not valid, the default
+/// of the schema is skipped, because the replica gets this default only if no value is stored.
 extension DefaultsReference {
     /// Reads the effective value of a key from a setting. The value of the result is nil if the effective value is the
     /// default of the key.

@@ -146,7 +146,8 @@ final class KeyTable: Sendable {
     private func removeAllKeys() {
         removeKeysAndAnnounce()
         // `removeKeysAndAnnounce` has released the resolved keys, except the keys in `schemaOwners`, and with them
-        // their cells in the replica. So the replica can now remove the entries of the released keys without a value.
+        // their cells (``KeyCell``). So the replica can now remove the entries that have no cell, no value and no
+        // pending write.
         session.forgetUnusedEntries()
     }
 

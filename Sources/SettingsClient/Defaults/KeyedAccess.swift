@@ -246,6 +246,7 @@ extension KeyedAccess {
     }
 }
 
+// These methods must hide no key of the same name, so their extension has a constraint (see `DefaultsAdapter`).
 extension KeyedAccess where KeyStore: DefaultsKeyStore {
     /// Removes the stored value of a key, so that the default applies, and waits until the daemon has confirmed the
     /// removal.

@@ -149,7 +149,8 @@ extension Observer {
     }
 
     /// Waits for the next updates. Returns at least one update, or nil if observing has ended, the task is cancelled,
-    /// or a copy of the iterator has begun to wait instead.
+    /// or a copy of the iterator has begun to wait instead. The cancellation of the task ends observing for all copies
+    /// of the iterator.
     func next(isolation actor: isolated (any Actor)?) async -> [Update]? {
         while let notice = await nextNotice(isolation: actor) {
             let updates = conversions.flatMap { $0.convert(notice) }

@@ -105,8 +105,8 @@ extension AdapterCore {
                 schema.document, onConflict: policy, requestKey: .unique())
             return summary.changed
         }
-        // The caller expects the replica to contain the new schema. An error of the synchronization is ignored, because
-        // the daemon has already set the schema.
+        // After the method returns, the calling code expects the new schema in the replica. An error of the
+        // synchronization is ignored, because the daemon has already set the schema.
         if isChange { try? await synchronize() }
         return isChange
     }

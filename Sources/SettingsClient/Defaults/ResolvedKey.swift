@@ -84,14 +84,14 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
         withExtendedLifetime(old) {}
     }
 
-    /// Registers a read of the key for Swift's Observation. The caller reads the value after the call, so that a change
-    /// between the call and the read is announced.
+    /// Registers a read of the key for Swift's Observation. The calling code reads the value after the call, so that a
+    /// change between the call and the read is announced.
     func registerRead() {
         cell?.tracker.registerRead()
     }
 
-    /// Records the problem of a reading. Returns true if the caller must report the problem. Returns false if there is
-    /// no problem, or if the last reading had the same problem with the same JSON.
+    /// Records the problem of a reading. Returns true if the calling code must report the problem. Returns false if
+    /// there is no problem, or if the last reading had the same problem with the same JSON.
     func recordProblem(of reading: Reading<Value>) -> Bool {
         reported.withLock { reported in
             guard let problem = reading.problem else {

@@ -20,8 +20,8 @@ struct TransactionRecord {
     /// and fetches an unknown source. The body of the transaction cannot suspend, so the functions run after the body,
     /// and then the body runs again.
     private(set) var uncertainKeys: [KeyName: @Sendable () async -> Void] = [:]
-    /// The state of each key at its first read. A key that the run has already written is missing, because the run
-    /// reads the written value. The transaction has the condition that these keys are unchanged.
+    /// The state of each key at its first read. A key that the run wrote before the first read is missing, because the
+    /// read returns the written value. The transaction has the condition that these keys are unchanged.
     private(set) var firstReads: [KeyName: KeyState] = [:]
     /// The JSON that was written last under each key. Nil for a removal.
     private var written: [KeyName: JSONValue?] = [:]

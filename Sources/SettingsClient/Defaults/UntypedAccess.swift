@@ -106,13 +106,13 @@ extension AdapterCore {
             let value = registered.flatMap { try? operation.applied(to: $0) } ?? initialValue
             let plan = PendingChange.MergePlan(
                 base: nil, new: value, delta: MergeDelta(operation), valueIfUnset: registered)
-            // The source is unknown if the suite is not loaded, if the value may be a default of the schema, or if the
-            // value is a secret that the program may not read. If no default is registered, and the client knows a
-            // value or has not loaded the suite, the client assumes that the daemon has a value, and sends the
-            // operation. If the daemon has no value, it refuses the operation, and the client then stores `plan.new`.
-            // Otherwise the client stores `plan.new`, on the condition that nothing is stored.
+            // Without a registered default, the client sends the operation if the daemon may have a value, for example a
+            // default of the schema. If the daemon has no value, it refuses the operation, and the client then stores
+            // `plan.new`. With a registered default, which replaces the default of the schema, or if the daemon has no
+            // value, the client stores `plan.new`, on the condition that nothing is stored.
+            let isStored = visible.source?.isStored ?? false
             let mayHaveValue =
-                visible.source?.isStored ?? (registered == nil && (visible.value != nil || !session.isLoaded))
+                registered == nil ? isStored || visible.value != nil || session.mayHaveUnknownValue(key) : isStored
             try submit(
                 PendingChange(
                     mayHaveValue ? .change(operation) : .set(value), to: key, in: suite,

@@ -63,8 +63,8 @@ final class ValueMove: Sendable {
         }
     }
 
-    /// Returns the promise of the attempt in progress, or of a new attempt. `isNew` is true if the caller has to make
-    /// the attempt. Returns nil if there is nothing to move, or if an attempt would fail now.
+    /// Returns the promise of the attempt in progress, or of a new attempt. `isNew` is true if the calling code has to
+    /// make the attempt. Returns nil if there is nothing to move, or if an attempt would fail now.
     fileprivate func beginAttempt(under schema: Cursor?) -> (attempt: Promise<Void>, isNew: Bool)? {
         progress.withLock { progress in
             switch progress {
@@ -79,7 +79,7 @@ final class ValueMove: Sendable {
         }
     }
 
-    /// Records the outcome of the attempt in progress, and wakes the callers that wait for it.
+    /// Records the outcome of the attempt in progress, and wakes the readers that wait for the end of the attempt.
     fileprivate func endAttempt(_ outcome: Outcome, under schema: Cursor?) {
         let attempt = progress.withLock { progress -> Promise<Void>? in
             defer {

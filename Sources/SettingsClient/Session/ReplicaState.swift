@@ -89,8 +89,8 @@ struct ReplicaState: Sendable {
         setSchema(to: contents.schemaRevision)
     }
 
-    /// Records the revision of the commit that set or removed the schema. If the schema has changed, invalidates the cached
-    /// values of all keys.
+    /// Records the revision of the commit that set or removed the schema. If the schema has changed, invalidates the
+    /// cached values of all keys.
     private mutating func setSchema(to revision: Revision) {
         guard let newSchema = cursor.map({ Cursor(epoch: $0.epoch, revision: revision) }), newSchema != schemaCursor
         else {

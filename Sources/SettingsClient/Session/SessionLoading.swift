@@ -319,7 +319,8 @@ extension SuiteSession {
         return setting
     }
 
-    /// True during the pause after a request without an answer. Getters then send no requests.
+    /// True during the pause after a request without an answer, or after a temporary refusal of a read. Getters then
+    /// send no requests.
     var isPaused: Bool { state.withLock { $0.availability.isUnreachable(at: options.clock.now) } }
 
     /// Waits until the daemon has answered all writes, and then applies all changes that the replica lacks.

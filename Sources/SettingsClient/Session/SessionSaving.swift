@@ -10,11 +10,14 @@ struct SavingState: Sendable {
     var savedVersion: Int?
     /// True if a save is planned.
     var isPlanned = false
+    /// The time at which the last save began, even if the save failed. Nil before the first save.
+    /// The time at which the last save began, even if the save failed. Nil before the first save.
     var lastSaved: ContinuousClock.Instant?
     /// True if the last save failed. Failures in a row are reported once.
     var hasFailed = false
 
-    /// Plans a save, and returns the pause before the save. Returns nil if a save is already planned.
+    /// Plans a save, at the earliest `interval` after the last save began. Returns the pause before the save; nil if a
+    /// save is already planned.
     mutating func plan(after interval: Duration) -> Duration? {
         if isPlanned { return nil }
         isPlanned = true

@@ -40,10 +40,10 @@ final class SuiteSession: Sendable {
     }
 
     struct Options: Sendable {
-        /// The maximum time for which a getter waits for the load, and for which a caller waits for the answer to a
+        /// The maximum time for which a getter waits for the load, and for which a call waits for the answer to a
         /// write.
         var timeout = Duration.seconds(2)
-        /// The duration of an outage after which callers no longer wait for the daemon. Nil means `timeout`.
+        /// The duration of an outage after which calls no longer wait for the daemon. Nil means `timeout`.
         var outageTimeout: Duration?
         /// The interval at which the session searches again for files that other programs had locked.
         var abandonedFileSearchInterval = Duration.seconds(10)
@@ -124,7 +124,7 @@ extension SuiteSession {
     ///   - outbox: the location of the outbox file.
     ///   - cache: the location of the cache file.
     ///   - server: the server to which the writes in the outbox belong. They are not sent to another server.
-    ///   - timeout: the maximum time for which a caller waits. It is limited to 68 years (`bounded`), so that the
+    ///   - timeout: the maximum time for which a call waits. It is limited to 68 years (`bounded`), so that the
     ///     computation of a deadline cannot overflow.
     convenience init(
         _ backend: any SuiteBackend, outbox: FileLocation, cache: FileLocation, server: ServerAddress,
@@ -143,6 +143,12 @@ extension SuiteSession {
     /// Returns a setting with the program's pending writes applied.
     func visibleSetting(_ key: KeyName) -> ReplicaSetting {
         state.withLock { $0.replica.visible(key) }
+    }
+
+    /// Returns true if the daemon may have a value for a key without a visible value: the suite is not loaded, or the
+    /// program has removed the stored value, and the daemon has not confirmed whether the schema has a default.
+    func mayHaveUnknownValue(_ key: KeyName) -> Bool {
+        state.withLock { $0.replica.cursor == nil || $0.replica.entries[key]?.pending.isEmpty == false }
     }
 
     /// Returns several settings at one moment, with the program's pending writes applied.
@@ -175,7 +181,8 @@ extension SuiteSession {
         state.withLock { $0.replica.forgetUnusedEntries() }
     }
 
-    /// The commit that set the current schema. Nil if the suite is not loaded.
+    /// The last commit that set or removed the schema. The revision is zero if the suite never had a schema. Nil if the
+    /// suite is not loaded.
     var schemaCursor: Cursor? {
         state.withLock { $0.replica.schemaCursor }
     }
@@ -191,7 +198,7 @@ extension SuiteSession {
     /// Changes the state. Then, without the lock, calls the listeners, announces the changes to Swift's Observation,
     /// schedules a save of the cache, and fetches the schema if the suite is loaded and the schema is not known.
     ///
-    /// - Parameter isLocalChange: true if this program makes the change. The caller then announces the change
+    /// - Parameter isLocalChange: true if this program makes the change. The calling code then announces the change
     ///   with ``announceLocalChanges()``. A remote change is announced by this method, on another thread.
     func mutate<Result: Sendable>(isLocalChange: Bool = false, _ body: (inout State) -> Result) -> Result {
         let (result, cells, isDeliverer, pause, needsSchema) = state.withLock { state in
@@ -285,7 +292,7 @@ extension SuiteSession {
     }
 }
 
-/// Tasks on the client thread, and callers that wait for the tasks.
+/// Tasks on the client thread, and calls that wait for the tasks.
 extension SuiteSession {
     func startTask(_ body: @escaping @Sendable () async -> Void) {
         Task(executorPreference: ClientThread.shared, operation: body)
@@ -317,6 +324,6 @@ extension SuiteSession {
 }
 
 extension BackendError {
-    /// The error of a caller whose deadline has passed without an answer.
+    /// The error of a call whose deadline has passed without an answer.
     static let timedOut = BackendError.unreachable("the daemon did not answer in time")
 }

@@ -6,8 +6,9 @@ public import SettingsModel
     public import Foundation
 #endif
 
-/// A bridge that consists of two functions and a schema. The standard types that are not collections use it. A type
-/// with the conformance `StandardForm` has the JSON form of its bridge also inside of `Codable` values.
+/// A bridge that consists of two functions and a schema. The types in this file use this bridge; numbers and
+/// collections have other bridges. A type with the conformance `StandardForm` has the JSON form of its bridge also
+/// inside of `Codable` values.
 struct StandardBridge<Value>: DefaultsBridge {
     private let encoding: @Sendable (Value) throws(BridgeError) -> JSONValue
     private let decoding: @Sendable (JSONValue) throws(BridgeError) -> Value

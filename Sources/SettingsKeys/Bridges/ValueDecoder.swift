@@ -135,7 +135,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         parts.codingPath
     }
 
-    /// The keys of all members whose names have the same bytes as the key.
+    /// The keys of all members. Leaves out a member for which `Key` has no key, or a key whose name has other bytes.
     var allKeys: [Key] {
         members.compactMap { member in
             Key(stringValue: member.name).flatMap { $0.stringValue.hasSameBytes(as: member.name) ? $0 : nil }

@@ -22,7 +22,8 @@ extension DefaultsKey {
     ///   - elements: `.droppingUnknown` makes a read leave out the stored elements that the element type cannot decode.
     ///     Without it, one such element makes the whole stored value unreadable.
     ///   - merge: how a change in place (`+= 1`, `append`) is combined with a value that another program has stored
-    ///     since the read. Without `merge`, the daemon then refuses the change in place.
+    ///     since the read. Without `merge`, the daemon refuses the change in place if another program has changed the
+    ///     value.
     public init(
         _ name: String, defaultValue: Value, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
         renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil, nonFinite: Bool = false,
@@ -63,7 +64,8 @@ extension DefaultsKey where Value: OptionalSetting {
     ///   - elements: `.droppingUnknown` makes a read leave out the stored elements that the element type cannot decode.
     ///     Without it, one such element makes the whole stored value unreadable.
     ///   - merge: how a change in place (`+= 1`, `append`) is combined with a value that another program has stored
-    ///     since the read. Without `merge`, the daemon then refuses the change in place.
+    ///     since the read. Without `merge`, the daemon refuses the change in place if another program has changed the
+    ///     value.
     public init(
         _ name: String, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
         renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil, nonFinite: Bool = false,

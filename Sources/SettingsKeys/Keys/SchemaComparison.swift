@@ -33,7 +33,7 @@ public struct SchemaDifference: Hashable, Sendable, CustomStringConvertible {
 
 extension Schema {
     /// Compares a program's key with this schema: presence, type, limits, listed values, default and secrecy. Any other
-    /// rule counts as different if its text differs. If the schema allows the key without listing it, only the type is
+    /// rule counts as different if its JSON differs. If the schema allows the key without listing it, only the type is
     /// compared.
     func differences(from document: JSONObject, named name: String, isSecret: Bool) -> [SchemaDifference] {
         guard let serverKey = key(name) else {
@@ -203,8 +203,10 @@ private struct ComparedRules {
         return ValueRules.listing(listed.map(\.value).canonicallySorted())
     }
 
-    /// Returns true if the rules of the program and the server have the same text, apart from annotations. If the
-    /// program has no rules for elements or members, rules of the server for them do not count as a difference.
+    /// Returns true if the rules of the program and the server are equal as JSON, apart from annotations and the order
+    /// of lists of values. References in nested schemas of the server are followed. If a nested schema of the program
+    /// allows everything, or if the program has no rules for elements or members, the rules of the server for the same
+    /// part do not count as a difference.
     private func matches(_ own: JSONObject, _ theirs: JSONObject, in root: JSONValue) -> Bool {
         // True if the program has rules for elements or members.
         let describesParts = own.names.contains { SchemaKeyword(rawValue: $0)?.describesParts ?? false }

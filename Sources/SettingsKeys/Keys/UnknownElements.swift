@@ -84,7 +84,7 @@ extension ElementCheckingBridge {
     ///
     /// If the change only appended elements, the result is the stored array followed by the appended elements. After
     /// any other change of an array, the unknown elements are at the end, because their neighbors may have been
-    /// removed.
+    /// removed. The JSON of a set is sorted, so the position of its elements has no meaning.
     func keepingUnknownElements(of base: JSONValue, in new: JSONValue) -> JSONValue {
         guard case .array(let stored) = base, case .array(let changed) = new else { return new }
         let isKnown = stored.map { canDecode(element: $0) }

@@ -1,4 +1,5 @@
 import Foundation
+import SettingsModel
 import Synchronization
 import TestSupport
 import Testing
@@ -147,6 +148,28 @@ struct UntypedTests {
         defaults["color"] += 1
         #expect(defaults["color"].string == "reddish")
         #expect(fixture.drainIssues().map(\.error.code) == [.invalidOperation])
+    }
+
+    @Test(
+        "+= adds to the default of the schema, also after the stored value was removed", arguments: BackendKind.allCases
+    )
+    func schemaDefault(_ kind: BackendKind) async throws {
+        let schema = try Schema([
+            "type": "object", "additionalProperties": false, "properties": ["n": ["type": "integer", "default": 5]],
+        ])
+        let fixture = try kind.fixture(schema: schema)
+        let defaults = fixture.adapter()
+        defaults["n"] += 1
+        #expect(defaults["n"].int == 6)
+        defaults.remove("n")
+        defaults["n"] += 1
+        #expect(defaults["n"].int == 6)
+        defaults.remove("n")
+        // Now the client knows that the value is a default.
+        #expect(try await !defaults.core.isStored(KeyName("n")))
+        defaults["n"] += 1
+        #expect(defaults["n"].int == 6)
+        #expect(fixture.drainIssues() == [])
     }
 
     @Test("The replica drops the entries of removed keys when `KeyTable` is full", arguments: BackendKind.allCases)

@@ -77,8 +77,8 @@ struct OutboxContents: Sendable {
     /// The number of damaged lines.
     private(set) var damagedCount = 0
 
-    /// Parses a file. Throws `future` if a later version of the library wrote the file. The caller must not change such
-    /// a file.
+    /// Parses a file. Throws `future` if a later version of the library wrote the file. The calling code must not
+    /// change such a file.
     init(_ bytes: [UInt8]) throws(OutboxLineError) {
         var unendedWrites: [Int64: PendingChange] = [:]
         var rest = bytes[...]

@@ -124,8 +124,8 @@ struct OutboxStore: Sendable {
         let line = OutboxLine.write(first.number, change).bytes
         if directory != nil {
             if !isFileUsable { try rewriteAndRemoveAbandonedFiles() }
-            // An adopted file that could not be removed may still contain the old change. After a crash, the next
-            // program would send both changes.
+            // An adopted file that could not be emptied or renamed may still contain the old change. After a crash, the
+            // next program would send both changes.
             _ = removeAbandonedFiles()
             if let abandonedFile = abandonedFiles.first(where: \.isAdopted) {
                 throw FileError(.remove, abandonedFile.file.path, code: SystemErrorCode.inputOutput)
@@ -362,8 +362,8 @@ extension OutboxStore {
     }
 
     /// Removes the adopted files, because this program's file contains their undamaged writes. Renames a damaged file,
-    /// so that a person can examine the file. Keeps the lock of a file that cannot be removed, so that no other program
-    /// adopts the file. Returns the problems to report.
+    /// so that a person can examine the file. Keeps the lock of a file that can be neither emptied nor renamed, so that
+    /// no other program adopts the file. Returns the problems to report.
     private mutating func removeAbandonedFiles() -> [FileProblem] {
         var problems: [FileProblem] = []
         var remaining: [AbandonedFile] = []

@@ -124,7 +124,8 @@ extension PendingChange {
                 value.map { .set($0) } ?? .delete, to: operation.key, in: operation.suite,
                 if: Self.test(of: current.value), requestKey: requestKey, plan)
         }
-        // The current value is the value that the program has read, so the computed value is still correct.
+        // The current value is the value that the program has read, so the computed value is still correct. A plan of
+        // `changeUntyped` has no `base`: if the setting has no value, `new` is the value to store.
         if current.value == plan.base { return set(plan.new) }
         guard let delta = plan.delta else { return nil }
         // If there is neither a current value nor a default, the change stores the computed value.
