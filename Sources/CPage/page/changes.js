@@ -1,6 +1,6 @@
 // The bar at the foot of the page with the number of edits, the old and new sides of a change, and the message about a new
-// commit. In an edit of tray.js, `seen` is the setting when the person began to edit it, and `other` is a newer setting of
-// another caller, which makes a conflict.
+// commit. In an edit of tray.js, `seen` is the setting when the person began to edit it, and `other` is a newer setting
+// from another commit, which makes a conflict.
 import { get, newRequestKey, send } from "./api.js";
 import { announce, button, confirm, el, toast } from "./dom.js";
 import { decisionButtons, hasEnded, pendingInterval, whenDue, whyNotEnded } from "./pending.js";

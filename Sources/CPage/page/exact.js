@@ -188,7 +188,8 @@ export function readNumber(text) {
 
 export function numberMistake(text) {
   if (!text.trim()) return texts.json.noNumber;
-  if (/^-?\d+$/.test(toJSON(text))) return texts.json.integerRange;
-  if (!Number.isNaN(Number(text))) return texts.json.numberRange;
-  return texts.json.notANumber(text);
+  const json = toJSON(text);
+  if (/^-?(?:0|[1-9]\d*)$/.test(json)) return texts.json.integerRange;
+  const value = Number(json);
+  return Number.isNaN(value) || Number.isFinite(value) ? texts.json.notANumber(text) : texts.json.numberRange;
 }

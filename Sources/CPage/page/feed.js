@@ -27,7 +27,8 @@ export class Feed {
 
   get isAtEnd() { return !this.suites.length; }
 
-  // Returns the next commits that match, fewer than a page if few match. The call can be repeated after an error.
+  // Returns the next commits that match: a page, or fewer at the end or after `maxReads` requests. The call can be repeated after an
+  // error.
   async read() {
     let reads = 0;
     while (this.found.length < pageSize && this.suites.length) {

@@ -6,7 +6,7 @@ import { sizeText } from "./words.js";
 
 export const makers = { colour: colourEditor, file: fileEditor, "date-time": dateEditor, date: dateEditor };
 
-// Edits a time in the time zone of the browser, which is stored in UTC, or a day, which has no time zone.
+// Edits a time or a day. A time is shown in the time zone of the browser and stored in UTC. A day has no time zone.
 function dateEditor(schema, value, context) {
   const isDay = schema.format === "date";
   // The digits of the fraction of a second. The input has milliseconds, but a stored value may have more digits.

@@ -47,7 +47,7 @@ export class List {
     this.#draw();
   }
 
-  // Focuses the list when a view opens. No row is marked until the person presses a key.
+  // Focuses the list when a view opens. No row is marked until the person presses a key, clicks a row, or focuses the list again.
   focusWithoutMark() {
     this.element.classList.add("is-unmarked");
     this.element.focus({ preventScroll: true });

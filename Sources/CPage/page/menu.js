@@ -1,7 +1,7 @@
 // A button that opens a menu of actions.
 import { button, el, newID } from "./dom.js";
 
-// `items()` returns the actions, each as `[label, act]`. The menu omits an item that is false.
+// `items()` returns the actions, each as `[text, act]`. The menu omits false and undefined items.
 export function menu(label, items) {
   const item = ([text, act]) => button(text, () => { list.hidePopover(); act(); }, { role: "menuitem", tabindex: -1 });
   const list = el("div.menu", { popover: "auto", role: "menu", "aria-label": label, id: newID(),
@@ -11,7 +11,7 @@ export function menu(label, items) {
     if (event.newState === "closed") return list.replaceChildren();
     place();
     list.firstChild.focus();
-    // The menu does not move with its button.
+    // A resize or a scroll moves the button but not the menu, so the menu closes.
     for (const event of ["resize", "scroll"])
       addEventListener(event, () => list.hidePopover(), { once: true, capture: true });
   }, onkeydown: event => {

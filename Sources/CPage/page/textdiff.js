@@ -16,6 +16,7 @@ export function steps(before, after) {
   const one = before.slice(start, before.length - end), other = after.slice(start, after.length - end);
   const isSmall = one.length * other.length <= maxCells;
   // `table[i * width + j]` is the length of the longest common subsequence of `one` from i and `other` from j.
+  // The length is at most 1000, the square root of `maxCells`, so 16 bits are enough.
   const width = other.length + 1;
   const table = new Uint16Array(isSmall ? (one.length + 1) * width : 0);
   for (let i = one.length - 1; isSmall && i >= 0; i -= 1)
@@ -32,7 +33,8 @@ export function steps(before, after) {
   return [...found, ...before.slice(before.length - end).map(each => ["span", each])];
 }
 
-// Both texts as nodes, with a mark around the words that differ. Returns null if the texts have little in common.
+// Both texts as nodes, with a mark around the words that differ. Returns null if less than
+// a third of the letters and digits of `before` are in words that both texts have.
 export function markedTexts(before, after) {
   const words = text => text.match(/[\p{L}\p{N}]+|[^\p{L}\p{N}]/gu) || [];
   const all = steps(words(before), words(after));

@@ -58,8 +58,12 @@ export class Tray {
     this.note = draft?.note || "";
   }
 
-  // When the person acts, the messages about the edits are outdated.
-  #clearMessages() { this.problem = this.failure = ""; }
+  // When the person changes the edits, the messages about them are outdated, and the next commit does not repeat a commit whose
+  // answer was lost.
+  #clearMessages() {
+    this.problem = this.failure = "";
+    if (!this.isSending) this.lost = null;
+  }
 
   // Takes an edit of a setting: `{ value }`, `{ remove: true }`, or `{ mistake: "…" }` for a text that is no value yet.
   // An edit that changes nothing is removed, unless `storesDefault` says that the person wants to store the default.
@@ -76,7 +80,6 @@ export class Tray {
         overrides: old?.overrides, other: old?.other, ...edit });
     }
     this.#clearMessages();
-    if (!this.isSending) this.lost = null;
     this.notify();
     this.check();
   }
@@ -194,7 +197,7 @@ export class Tray {
   }
 
   // Commits the edits together. Unless a person confirms the commit within the time span `confirm`, the daemon reverts it.
-  // Returns the answer, or null if the commit failed; `failure` or the edits say why.
+  // Returns the answer, or null if `canCommit` is false or the commit failed. After a failure, `failure` or the edits say why.
   async commit(note, confirm) {
     const edits = this.nextEdits;
     if (!this.canCommit) return null;
