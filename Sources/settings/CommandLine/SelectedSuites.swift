@@ -20,7 +20,8 @@ extension Command {
 }
 
 extension Arguments {
-    /// The suites that the first operand, `--suite` and `--all` select.
+    /// The suites that the first operand, `--suite` and `--all` select, and the keys that the other operands name. A
+    /// command with `--all` has no operands.
     func selectedSuites() throws(ToolError) -> SelectedSuites {
         if has("all") { return SelectedSuites(names: nil, keys: []) }
         let names = try SuiteName.named(operands.prefix(1) + all("suite"))

@@ -126,7 +126,8 @@ private protocol EditedDocument {
     var name: String { get }
     /// `suite` or `setting`, for messages.
     var kind: String { get }
-    /// The command that shows the changes by other callers since the document was read.
+    /// The command whose output contains the changes by other callers since the document was read. `settings history`
+    /// also shows earlier changes.
     var commandShowingChanges: String { get }
     /// The text that the editor opens.
     var text: String { get }

@@ -30,7 +30,7 @@ struct OperationReader {
         /// The values of keys after the operations, as far as the command knows them.
         fileprivate var values: [KeyName: JSONValue] = [:]
 
-        /// Returns the action that stores the first value of a key.
+        /// Returns the action that stores the first value of a key. Adds the key to ``unsetKeys``.
         fileprivate mutating func setFirstValue(
             of key: KeyName, to value: JSONValue
         ) -> Transaction.Operation.Action {

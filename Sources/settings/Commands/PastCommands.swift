@@ -67,7 +67,9 @@ enum PastCommands {
         }
         if let revision, count == 0 {
             let suitesPhrase = selection.areSeveral ? "these suites" : "suite \(suites[0])"
-            throw ToolError(.unknown, "the history of \(suitesPhrase) has no commit \(revision)")
+            let isFiltered = !selection.keys.isEmpty || arguments.has("prefix") || arguments.has("by")
+            let condition = isFiltered ? " that matches the given keys, prefix and caller" : ""
+            throw ToolError(.unknown, "the history of \(suitesPhrase) has no commit \(revision)\(condition)")
         }
         return .done
     }

@@ -158,7 +158,7 @@ private struct Plan {
     }
 
     /// Returns an error with all reasons why the daemon would refuse the operations. Returns nil if the daemon would
-    /// accept them, or if it does not check them because the caller has no right to write.
+    /// accept the operations, or if it does not check them because the caller lacks a right that the write needs.
     func refusal() -> ToolError? {
         let isLocked = { (operation: Transaction.Operation) in
             !overridesLocks && schemas[operation.suite]?.key(operation.key.text)?.isLocked ?? false
@@ -177,7 +177,7 @@ private struct Plan {
             } catch {
                 let cause = error.tooManyOperations(unlocked.count, suites.count) ?? ToolError(describing: error)
                 if error.code == .forbidden {
-                    // A caller without the right to write can make a plan that another caller applies.
+                    // A caller without the necessary rights can make a plan that another caller applies.
                     Terminal.warn("the daemon did not check the planned changes: \(cause.message)")
                 } else {
                     if lines.isEmpty { code = cause.code }

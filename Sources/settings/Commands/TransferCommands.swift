@@ -55,7 +55,7 @@ enum TransferCommands {
                     + "a suite that does not exist")
         }
         let (suites, moment) = try exportedSuites(client, arguments)
-        let exported = try client.storedValues(of: suites, at: moment, arguments)
+        let exported = try client.exportedValues(of: suites, at: moment, arguments)
         if let directory {
             let directory = try SuiteDirectory(creating: directory)
             for values in exported {
@@ -203,7 +203,7 @@ extension SplitCommit {
 extension DaemonClient {
     /// Reads the values of suites that the options of `export` select: the stored values, and with `--defaults` also
     /// the defaults.
-    fileprivate func storedValues(
+    fileprivate func exportedValues(
         of suites: [SuiteName], at moment: Moment?, _ arguments: Arguments
     ) throws -> [SuiteValues] {
         var (all, concealed) = ([SuiteValues](), [String]())

@@ -65,8 +65,8 @@ enum WritingCommands {
                 continue
             }
             try ArrayElement.requireUnchanged(&elements, change.elements)
-            // The keys must still be unset. With --if-revision or --if-unset, the guard takes the place of these
-            // conditions.
+            // The keys that had no stored value when they were read must still have none. With --if-revision or
+            // --if-unset, the guard takes the place of these conditions.
             let conditions: [Transaction.Condition] =
                 isGuarded ? [] : change.unsetKeys.map { .setting(suite, $0, .stored(false)) }
             do {

@@ -106,7 +106,8 @@ struct GVariantReader {
 
     private mutating func array(_ depth: Int) throws(ToolError) -> JSONValue {
         let (values, hasVariants) = try list(closedBy: "]", depth)
-        // All elements have one type: if one number is a double, all numbers are doubles.
+        // All elements have one type: if one number is a double, all numbers are doubles. But the values of variants
+        // can have different types.
         let isOfDoubles = values.contains { if case .double = $0 { true } else { false } }
         guard isOfDoubles, !hasVariants else { return .array(values) }
         return .array(values.map { $0.integer.map { .double(Double($0)) } ?? $0 })

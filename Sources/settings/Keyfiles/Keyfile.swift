@@ -8,7 +8,7 @@ import SettingsModel
 /// written with this type if the value fits the type, otherwise with the GVariant type that is most similar to the JSON
 /// value (see ``GVariantWriter/text(of:)``).
 enum Keyfile {
-    /// Reads the settings of a file. Throws if a key occurs twice.
+    /// Reads the settings of a file. Throws if the file is not valid, for example if a key occurs twice.
     static func settings(of bytes: [UInt8]) throws(ToolError) -> [StoredSetting] {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw ToolError(.failed, "not valid UTF-8") }
         var (settings, keys, group): ([StoredSetting], Set<KeyName>, String?) = ([], [], nil)
@@ -60,8 +60,8 @@ enum Keyfile {
         return text
     }
 
-    /// Returns the text of a file with settings. Throws an error that names each key whose value the file cannot
-    /// represent.
+    /// Returns the text of a file with settings. Throws an error that names each key if the file cannot represent the
+    /// key or its value.
     static func text(of settings: [StoredSetting], schema: Schema?) throws(ToolError) -> String {
         var (groups, problems): ([UTF8Text: String], [String]) = ([:], [])
         for setting in settings {

@@ -37,7 +37,7 @@ enum Terminal {
         try write("\r\(text)\u{1B}[K", to: .standardError)
     }
 
-    /// Waits for a line of standard input. Returns false if the time is over first.
+    /// Waits for a line or the end of standard input. Returns false if the time is over first.
     static func awaitInput(until end: ContinuousClock.Instant) -> Bool {
         PollSet.wait(for: .readable, on: FileContents.standardInput, until: end)
     }

@@ -33,7 +33,8 @@ enum ExitCode: Int32, CaseIterable {
     }
 }
 
-/// The error if another caller changed a suite after the program had read it. The program has stored nothing.
+/// The error if another caller changed a suite after the program had read the suite. The refused request has stored
+/// nothing; earlier commits of a ``SplitCommit`` remain.
 struct SuiteConflict: Error {
     let suite: SuiteName
 }
@@ -171,7 +172,8 @@ extension Problem.Current {
 
 extension Violation {
     /// The violation with a pointer into the value of the setting. For a transaction, the pointer of the daemon begins
-    /// with the operation, such as `/do/0/value`, but the user has not written the transaction.
+    /// with the operation, such as `/do/0/value`. Except for the command `transaction`, the program has made the
+    /// transaction, so the user does not know its operations.
     fileprivate var relativeToValue: Violation {
         let tokens = pointer.tokens
         guard tokens.count >= 3, tokens[0] == "do", Int(tokens[1]) != nil, ["value", "key"].contains(tokens[2]) else {

@@ -56,7 +56,7 @@ struct WriteReport {
 }
 
 extension Answer<WriteSummary> {
-    /// Prints the changes, and the values that a restore has skipped. With `--wait-for` or `--confirm`, then waits: see
+    /// Prints the changes, and the keys that a restore has skipped. With `--wait-for` or `--confirm`, then waits: see
     /// ``WriteReport/awaitClientsOrConfirmation(_:_:of:)``. Returns the exit code of the command.
     ///
     /// - Parameter suites: the suites that the command names. If the write changed nothing, `--wait-for` waits for the

@@ -20,7 +20,10 @@ struct RenderTask: Sendable {
     /// - Parameters:
     ///   - template: the path of the template.
     ///   - option: returns the value of a member from the configuration file, or of the option with the same name.
-    private init(template: String, _ arguments: Arguments, _ option: (Member) -> String?) throws(ToolError) {
+    ///   - timeout: the maximum duration of the commands; nil for the default.
+    private init(
+        template: String, _ arguments: Arguments, timeout: Duration?, _ option: (Member) -> String?
+    ) throws(ToolError) {
         self.template = try Template(try InputFile.bytes(of: template, arguments), name: InputFile.name(template))
         showsSecrets = arguments.has("secrets")
         guard let path = option(.to) else {
@@ -29,7 +32,7 @@ struct RenderTask: Sendable {
         }
         self.path = path.withVisibleBytes
         var commands = AtomicFile.Commands(check: option(.check), reload: option(.reload))
-        if let timeout = try arguments.duration("command-timeout") { commands.timeout = timeout }
+        if let timeout { commands.timeout = timeout }
         if let check = commands.check, !check.contains("{}") {
             throw .usage(
                 "the check '\(Terminal.escaped(check))' must contain {}, which stands for the path of the new file")
@@ -55,17 +58,21 @@ struct RenderTask: Sendable {
 
     /// The tasks of a command line.
     static func all(_ arguments: Arguments) throws(ToolError) -> [RenderTask] {
-        if let configuration = arguments["config"] { return try all(in: configuration, arguments) }
+        // A mistake in this option is a mistake of the command line, also with --config.
+        let timeout = try arguments.duration("command-timeout")
+        if let configuration = arguments["config"] { return try all(in: configuration, arguments, timeout: timeout) }
         if !arguments.has("to") {
             for name in ["check", "reload", "mode", "command-timeout", "diff", "watch"] where arguments.has(name) {
                 throw .usage("--\(name) needs --to FILE or --config FILE")
             }
         }
-        return [try RenderTask(template: arguments.operands[0], arguments) { arguments[$0.rawValue] }]
+        return [try RenderTask(template: arguments.operands[0], arguments, timeout: timeout) { arguments[$0.rawValue] }]
     }
 
     /// The tasks of a configuration file.
-    private static func all(in path: String, _ arguments: Arguments) throws(ToolError) -> [RenderTask] {
+    private static func all(
+        in path: String, _ arguments: Arguments, timeout: Duration?
+    ) throws(ToolError) -> [RenderTask] {
         guard let elements = try InputFile.json(path, arguments).array else {
             throw ToolError(.failed, "cannot read \(InputFile.name(path)): expected an array of objects")
         }
@@ -76,7 +83,7 @@ struct RenderTask: Sendable {
                 guard let template = members[.template], members[.to] != nil else {
                     throw ToolError(.failed, "\"template\" and \"to\" are required")
                 }
-                let task = try RenderTask(template: template, arguments) { members[$0] }
+                let task = try RenderTask(template: template, arguments, timeout: timeout) { members[$0] }
                 if let file = task.file, let other = tasks.firstIndex(where: { $0.file?.isSameFile(as: file) ?? false })
                 {
                     throw ToolError(

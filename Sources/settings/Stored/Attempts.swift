@@ -17,7 +17,8 @@ enum Attempts {
     static func exhaustedError(changedObject object: String) -> ToolError {
         ToolError(
             .refused,
-            "cannot store the change: other callers changed \(object) at each of \(maximum) attempts; run the command again"
+            "cannot store the change: other callers changed \(object) at each of \(maximum) attempts; "
+                + "run the command again"
         )
     }
 }

@@ -107,8 +107,8 @@ struct SplitCommit {
     }
 
     /// Returns the range of the next part: at most `maximum` operations, and about `maximumPartBytes` bytes. The
-    /// size of an operation is an estimate: each unit of its extent (a value, or 8 bytes of text) counts as 16 bytes.
-    /// The names of its members and the suite count as 64 bytes.
+    /// size of an operation is an estimate: each unit of the extent of its value (a JSON value, or 8 bytes of text)
+    /// counts as 16 bytes. The rest of the operation counts as 64 bytes and the bytes of the key.
     private func part(from start: Int, atMost maximum: Int) -> Range<Int> {
         var (end, size) = (start, 0)
         while end < operations.count, end - start < maximum, size < Self.maximumPartBytes {

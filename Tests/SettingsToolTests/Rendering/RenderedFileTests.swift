@@ -377,6 +377,14 @@ struct RenderedFileTests {
     }
 
     @Test
+    func `A wrong --command-timeout is a mistake of the command line, also with --config`() throws {
+        let shell = try Shell()
+        _ = try shell.directory.file("t", "x")
+        _ = try shell.directory.file("render.json", #"[{"template":"t","to":"out"}]"#)
+        #expect(try shell.run("settings render --config render.json --command-timeout soon").code == 64)
+    }
+
+    @Test
     func `A check that does not end is stopped after --command-timeout`() throws {
         try shell.runTranscript(
             """
