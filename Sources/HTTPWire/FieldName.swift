@@ -3,7 +3,7 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
     case host, contentLength, transferEncoding, connection, expect
     // `Settings-Note` is the reason for a write. The daemon stores it with the commit.
     case ifMatch, ifNoneMatch, idempotencyKey, lastEventID, settingsNote, forwardedFor
-    case accept, acceptEncoding, contentType, contentEncoding, prefer
+    case accept, contentType, contentEncoding, prefer
     case requestID, traceParent, referer, userAgent
     // The deadlines of a write: to confirm the commit, to revert it, and to carry out the write later.
     case settingsConfirm, settingsUntil, settingsEffective
@@ -26,7 +26,6 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
         case .settingsNote: "Settings-Note"
         case .forwardedFor: "X-Forwarded-For"
         case .accept: "Accept"
-        case .acceptEncoding: "Accept-Encoding"
         case .contentType: "Content-Type"
         case .contentEncoding: "Content-Encoding"
         case .prefer: "Prefer"
@@ -49,13 +48,13 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
 
     /// True if a request may have the field on more than one line.
     ///
-    /// Most of these fields are lists, whose lines are combined as RFC 9110 (5.3) describes. For `Accept`,
-    /// `X-Request-Id`, `traceparent`, `Referer` and `User-Agent`, the daemon uses the first line. The parser refuses
-    /// a request with any other repeated field of this enumeration, because a proxy may have used a different line than
-    /// the daemon would use.
+    /// Most of these fields are lists, whose lines are combined as RFC 9110 (5.3) describes. For `X-Request-Id`,
+    /// `traceparent`, `Referer` and `User-Agent`, the daemon uses the first line. For `Accept`, the web page uses the
+    /// first line, and the API combines the lines. The parser refuses a request with any other repeated field of this
+    /// enumeration, because a proxy may have used a different line than the daemon would use.
     var mayRepeat: Bool {
         switch self {
-        case .connection, .transferEncoding, .accept, .acceptEncoding, .ifMatch, .ifNoneMatch, .prefer, .forwardedFor,
+        case .connection, .transferEncoding, .accept, .ifMatch, .ifNoneMatch, .prefer, .forwardedFor,
             .requestID, .traceParent, .referer, .userAgent:
             true
         default: false
@@ -98,11 +97,7 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
             default: return nil
             }
         case 15:
-            switch bytes[name.lowerBound] | 0x20 {
-            case UInt8(ascii: "a"): candidate = .acceptEncoding
-            case UInt8(ascii: "x"): candidate = .forwardedFor
-            default: candidate = .idempotencyKey
-            }
+            candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "x") ? .forwardedFor : .idempotencyKey
         case 16: candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "s") ? .settingsConfirm : .contentEncoding
         case 17: candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "s") ? .settingsAtLeast : .transferEncoding
         case 18: candidate = .settingsEffective

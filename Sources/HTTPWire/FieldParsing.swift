@@ -41,6 +41,7 @@ extension MessageParser {
         guard index < end else { return false }
         guard bytes[index] == UInt8(ascii: ":"), index > elementStart else { throw badFieldName(bytes[index]) }
         currentField = isInTrailers ? nil : FieldName(bytes, elementStart..<index)
+        // Concerns requests only (see `mayRepeat`). In a response, equal lines of `Content-Length` are valid.
         if let currentField, !currentField.mayRepeat, partialHead.has(currentField), kind == .request {
             throw .badRequest("the field \(currentField.text) must occur once (got a second occurrence)")
         }
@@ -108,7 +109,7 @@ extension MessageParser {
         case .connection: recordConnection(value, bytes)
         case .expect where kind == .request: try recordExpectation(value, bytes)
         case .host, .expect, .ifMatch, .ifNoneMatch, .idempotencyKey, .lastEventID, .settingsNote, .forwardedFor,
-            .requestID, .traceParent, .referer, .userAgent, .accept, .acceptEncoding, .contentType, .contentEncoding,
+            .requestID, .traceParent, .referer, .userAgent, .accept, .contentType, .contentEncoding,
             .prefer, .settingsConfirm, .settingsUntil, .settingsEffective, .settingsAtLeast, .settingsFresh, .origin,
             .authorization, .apiKey,
             .accessControlRequestMethod, .accessControlRequestHeaders:

@@ -43,7 +43,7 @@ package struct MessageHead: Sendable, BitwiseCopyable {
     private var repeatedFields: UInt32 = 0
     /// The values of fields, one element for each case of ``FieldName``. An element is valid only if `presentFields`
     /// contains the field.
-    private var values = InlineArray<30, ByteRange>(repeating: .none)
+    private var values = InlineArray<29, ByteRange>(repeating: .none)
 
     /// The name of the method as it was sent. For the method `.other`, this range is the only source of the name.
     package var methodName: Range<Int> { methodRange.range ?? 0..<0 }

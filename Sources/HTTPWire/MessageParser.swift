@@ -1,8 +1,9 @@
 /// An incremental parser for one HTTP/1.1 message, a request or a response.
 ///
-/// The parser stores no bytes. The caller keeps the bytes of the message in a buffer, and passes the whole buffer again
-/// to ``parse(_:)`` each time it has received more bytes. The parser continues at the position that it has reached, so
-/// it examines no byte twice, and the outcome does not depend on how the bytes were split.
+/// The parser stores no bytes, except the data of a chunked body. The caller keeps the bytes of the message in a
+/// buffer, and passes the whole buffer again to ``parse(_:)`` each time it has received more bytes. The parser
+/// continues at the position that it has reached, so it examines no byte twice, and the outcome does not depend on how
+/// the bytes were split.
 ///
 /// The parser refuses a message if another HTTP parser could interpret its bytes differently. After an error it throws
 /// the same error again, and the caller must close the connection. When a message is complete, `consumed` is the length

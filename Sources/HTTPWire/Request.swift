@@ -12,7 +12,8 @@ package struct Request: Equatable, Sendable {
         self.body = body
     }
 
-    /// True if the request may change data on the server. The only read that clients send is GET.
+    /// True if the request may change data on the server. Reads from the daemon use GET. Requests to etcd use POST, and
+    /// all count as writes.
     package var isWrite: Bool { method != .get }
 
     /// True if the client may repeat the request when its outcome is unknown: the request is a read, or a write whose
