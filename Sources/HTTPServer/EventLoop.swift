@@ -262,8 +262,9 @@ package final class EventLoop: @unchecked Sendable {
 
     private func processScheduled(_ connections: [Connection], _ context: LoopContext, until end: UInt64) {
         if connections.count >= ParallelSend.minimumConnections {
-            // `addAnswer` returns true if it has added the only answer of a connection, which must be small.
-            // `processPendingWork` below sends all other answers, and the bytes that the sockets did not accept.
+            // `addAnswer` returns true if it has added the only pending answer of a connection, or the unsent part of
+            // this answer if it is a stream. The answer or the part must be small. `processPendingWork` below sends
+            // all other answers, and the bytes that the sockets did not accept.
             let senders = connections.filter { $0.addAnswer(to: &context.parallelSend, context) }
             context.parallelSend.send { senders[$0].parallelSendCompleted(unsentPart: $1, context) }
         }

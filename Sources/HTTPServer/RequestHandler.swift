@@ -94,7 +94,8 @@ package enum Handling {
     case afterEarlierRequests
 }
 
-/// Everything that the handler needs to answer a request, except the bytes of the request.
+/// What the handler needs to answer a request, besides the parameters `head`, `bytes` and `body` of
+/// ``RequestHandler/handle(_:_:body:_:)``.
 package struct Exchange: Sendable {
     /// The loop on which the request arrived, and on which the handler must answer it.
     package let loop: EventLoop

@@ -160,8 +160,8 @@ final class LogFollower: Sendable {
             if let before = inbox.recordCluster(found.header.cluster) {
                 let content = found.head.map { "a log in epoch \($0.epoch)" } ?? "no log"
                 log.warning(
-                    "etcd is now cluster \(found.header.cluster) instead of cluster \(before), and contains \(content); "
-                        + "the state of this daemon is in epoch \(base.epoch); check that etcd.endpoints "
+                    "etcd is now cluster \(found.header.cluster) instead of cluster \(before), and contains "
+                        + "\(content); the state of this daemon is in epoch \(base.epoch); check that etcd.endpoints "
                         + "names the right cluster, and that etcd was not replaced")
             }
             guard let head = found.head else {

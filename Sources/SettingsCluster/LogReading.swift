@@ -182,8 +182,8 @@ extension EtcdClient {
         }
     }
 
-    /// Reads the state. If there is no log, creates a log first. Retries until a read succeeds. Also returns when the
-    /// successful read began.
+    /// Reads the state. If there is no log, creates a log first. Retries until a read succeeds. The second element of
+    /// the result is the time at which the successful read began.
     mutating func loadOrCreateLog(
         _ keys: LogKeys, daemon: String, limits: History.Limits, in directory: DataDirectory, _ log: Log
     ) -> (LogInbox.LoadedState, Instant) {

@@ -170,9 +170,10 @@ struct LogWriter: Sendable {
                 case .unchanged(let claimant):
                     if let spaceError, !mayBeStored { return .failed(CommitLogError(.notDone, spaceError)) }
                     spaceError = nil
-                    // If etcd refused the transaction although the end is unchanged, the reason is the claim. Either
-                    // another daemon has a claim, or `hasClaim` was wrong: the claim of this daemon has expired, or
-                    // etcd stored the claim but the answer was lost.
+                    // If etcd refused the transaction although the end is unchanged, the reason is the claim: another
+                    // daemon has a claim, or the overdue claim of another daemon no longer exists, or `hasClaim` was
+                    // wrong. `hasClaim` is wrong if the claim of this daemon has expired, or if etcd stored the claim
+                    // but the answer was lost.
                     if let claimant, !hasClaim, otherClaim?.claimant != claimant { otherClaim = (claimant, .now) }
                     if claimant == nil { otherClaim = nil }
                     Self.pause(milliseconds: 20, until: deadline)

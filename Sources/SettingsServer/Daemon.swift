@@ -137,9 +137,10 @@ package final class Daemon: Sendable {
             schemas: { schemaSetter.lastResult.rawValue }, lastReloadFailed: { reloader.lastReloadFailed },
             obstacle: { isStopping.isSet ? .shuttingDown : commitLog.writeFailureReason.map { Problem(obstacle: $0) } })
         do {
-            // The seconds for which etcd has not answered; nil if it answers, or without etcd. If etcd does not answer
-            // at the start, the daemon serves the copy of the state in the data directory, and all responses contain
-            // these seconds in `Settings-Stale`. `maintenanceTimer` sends later values to the handlers.
+            // The seconds since the daemon last read the end of the log from etcd; nil if the time is below
+            // `EtcdLog.stalenessLimit`, or without etcd. If etcd does not answer at the start, the daemon serves the
+            // copy of the state in the data directory, and all responses contain these seconds in `Settings-Stale`.
+            // `maintenanceTimer` sends later values to the handlers.
             var staleSeconds: Int?
             etcdLog?.reportStalenessIfChanged { staleSeconds = $0 }
             // The server accepts connections at once, so the parts that requests use were constructed before it. If a
@@ -239,7 +240,8 @@ package final class Daemon: Sendable {
         }
     }
 
-    /// Returns the numeric addresses of a host, or the path of a socket. Throws if the socket cannot be created.
+    /// Returns the numeric addresses of a host, or the path of a socket. Throws if the host has no addresses, or if the
+    /// directory of the socket does not permit new files.
     private static func resolve(_ address: ListenAddress) throws(ListenError) -> [ListenAddress] {
         switch address {
         case .tcp(let host, let port):
@@ -376,7 +378,7 @@ package final class Daemon: Sendable {
 package enum StartError: Error, CustomStringConvertible {
     /// The data directory cannot be used.
     case recovery(RecoveryError)
-    /// The configuration is not safe, or refers to something that does not exist.
+    /// The configuration is not safe, or a file, user or group that it names does not exist or is not valid.
     case configuration(ConfigurationError)
     case listen(ListenError)
     /// The operating system refuses a resource that every daemon needs. The string is the error message.

@@ -106,13 +106,17 @@ final class Reloader: Sendable {
         tokenUsage.collect(from: replaced, keepingTokensOf: policies.access)
     }
 
-    /// Reads the current token file again. Returns false if there is no token file, or if it cannot be read.
+    /// Reads the current token file again. Returns false if there is no token file, or if the file cannot be read or is
+    /// not valid. The old tokens then stay valid.
     private func rereadTokens() -> Bool {
         var policies = board.policies
-        guard let access = policies.access, access.hasTokenFile,
-            let renewed = try? AccessPolicy(rereadingTokensOf: access)
-        else { return false }
-        policies.access = renewed
+        guard let access = policies.access, access.hasTokenFile else { return false }
+        do throws(ConfigurationError) {
+            policies.access = try AccessPolicy(rereadingTokensOf: access)
+        } catch {
+            log.warning("the tokens stay as they were: \(error)")
+            return false
+        }
         replacePolicies(policies)
         policies.logAccessControl(to: log)
         return true

@@ -46,9 +46,9 @@ extension APIHandler {
             caller = try policies.access?.admit(
                 head, bytes, user: exchange.user, recent: &recentTokens, identified: &current.caller)
         } catch {
-            // `admit` has set `current.caller`, unless the token is unknown. If earlier requests of the connection are
-            // unanswered, `refuse` postpones the request. The connection then passes the request to the handler again,
-            // and only the last refusal is logged and counted.
+            // `admit` has set `current.caller`, unless the token is unknown or `Authorization` is malformed. If earlier
+            // requests of the connection are unanswered, `refuse` postpones the request. The connection then passes the
+            // request to the handler again, and only the last refusal is logged and counted.
             if !exchange.hasEarlierRequests {
                 logIfUnauthorized(error, head, from: exchange.peer, named: current.caller?.name)
             }

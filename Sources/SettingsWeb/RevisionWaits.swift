@@ -37,8 +37,8 @@ extension APIHandler {
         // A caller without grants must not learn the revision, neither from the answer nor from its delay.
         guard !hidesCursor(from: request.caller) else { return nil }
         let cursor = try request.minimumCursor(in: bytes)
-        let peersToAsk = try request.demandsFreshState(in: bytes) ? service.peers : nil
-        guard peersToAsk != nil || cursor.map({ !state.hasReached($0) }) ?? false else { return nil }
+        let freshnessSource = try request.demandsFreshState(in: bytes) ? service.peers : nil
+        guard freshnessSource != nil || cursor.map({ !state.hasReached($0) }) ?? false else { return nil }
         guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
         let seconds = request.query.count(.wait) ?? Self.defaultRevisionWait
         guard seconds > 0 else { throw Problem(behindAt: state.cursor) }
@@ -62,12 +62,13 @@ extension APIHandler {
             body: copiedBody.withUnsafeBufferPointer { Array($0) }, exchange: exchange, client: client,
             reservation: reservation)
         setWaiting(id, for: .revisionWait(wait))
-        // If peers must be asked, the end of the log is not known until `setEndOfLog` is called.
-        revisionQueue.append(id, until: peersToAsk == nil ? cursor : nil)
+        // With `Settings-Fresh: true` and a shared log in etcd, the request waits for the end of the log, which is not
+        // known until `setEndOfLog` is called.
+        revisionQueue.append(id, until: freshnessSource == nil ? cursor : nil)
         loop.setAlarm(id, at: deadline(in: UInt64(seconds) * 1_000_000_000, of: request.caller))
-        if let peersToAsk {
+        if let freshnessSource {
             let mailbox = mailbox
-            peersToAsk.findEndOfLog { end in mailbox.run { $0.setEndOfLog(end, cursor, for: id) } }
+            freshnessSource.findEndOfLog { end in mailbox.run { $0.setEndOfLog(end, cursor, for: id) } }
         }
         // The revision may have been published after the state was read, so the queue is checked again.
         runLater { $0.serveRequestsWhoseRevisionIsPublished() }

@@ -78,7 +78,8 @@ extension APIHandler {
         return handling
     }
 
-    /// Refuses a request, unless earlier requests of the connection are not answered yet.
+    /// Refuses a request. If earlier requests of the connection are not answered yet, the handler instead gets the
+    /// request again after their answers.
     func refuse(
         _ problem: Problem, _ head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange, at cursor: Cursor?
     ) -> Handling {

@@ -1,8 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// A file in memory, without a name in any directory. The kernel frees the file when the object is deallocated, or when
-/// the process ends for any reason.
+/// A file in memory, without a name in any directory. The kernel frees the file when the object is deallocated or the
+/// process has ended for any reason, and no other process has the file open.
 package final class MemoryFile: Sendable {
     private let descriptor: Descriptor
 

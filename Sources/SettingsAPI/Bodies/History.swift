@@ -35,7 +35,7 @@ public struct HistoryCommit: Equatable, Sendable {
     public var changes: [Change]
     /// The pending actions that the commit created or ended, or whose deadline it changed.
     package var pending: [PendingHistoryEvent] = []
-    /// If the commit is a revert, the settings that it did not restore.
+    /// If the commit is a revert, the settings and schemas that the revert did not restore.
     package var kept: [KeptSetting] = []
 
     package init(

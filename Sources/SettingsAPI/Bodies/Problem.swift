@@ -115,7 +115,7 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
     /// A condition of a transaction that does not hold, or an operation of a transaction that failed.
     public struct FailedCondition: Equatable, Sendable {
         /// The index among the conditions (`if`) or the operations (`do`) of the transaction, counted from 0. The
-        /// index is among the conditions if the `pointer` of the problem begins with `if`.
+        /// index is among the conditions if the first token of the `pointer` of the problem is `if`.
         public var index: Int64
         /// The present state of the setting or suite in the condition or operation.
         public var current: Current

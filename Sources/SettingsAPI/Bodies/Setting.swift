@@ -10,9 +10,9 @@ public struct SettingState: Equatable, Sendable {
     public var value: JSONValue?
     /// The source of the value.
     public var source: Source
-    /// The last commit that changed the value, the source or the validity.
+    /// The revision of the last commit that changed the stored value, the effective value or the source.
     public var revision: Revision
-    /// The time of the last change; nil if the setting never changed.
+    /// The time of the last change; nil if the setting never changed, or if the time is not known.
     public var modified: Timestamp?
     /// The caller that made the last change, and the note.
     package var origin: CommitOrigin?

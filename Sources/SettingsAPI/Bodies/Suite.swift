@@ -3,11 +3,11 @@ public import SettingsModel
 /// The contents of a suite for one caller: the values that the caller may read, and the keys whose values are not
 /// shown.
 public struct SuiteContents: Equatable, Sendable {
-    /// A key with its effective value.
+    /// A key with its value.
     public struct Entry: Equatable, Sendable {
         /// The key.
         public var key: KeyName
-        /// Its effective value.
+        /// The effective value, unless the request selected the stored values or the defaults.
         public var value: JSONValue
 
         package init(key: KeyName, value: JSONValue) {
@@ -20,7 +20,7 @@ public struct SuiteContents: Equatable, Sendable {
     public var suite: SuiteName
     /// The last commit that set or removed the schema; zero if there is none.
     public var schemaRevision: Revision
-    /// The effective values, ordered by key.
+    /// The values, ordered by key: the effective values, unless the request selected the stored values or the defaults.
     public var values: [Entry]
     /// The keys whose stored value the schema does not allow.
     public var invalid: [SchemaConflict]

@@ -19,7 +19,8 @@ package struct SuiteChange: Equatable, Sendable {
     package var replaced: ReplacedSchema?
     /// The previous revision of the suite; nil if the suite did not exist.
     package var oldRevision: Revision?
-    /// The commit that had removed the schema of the suite; nil if the suite had a schema, or never had a schema.
+    /// If the suite had no schema before this change, the revision of the commit that removed its last schema. Nil if
+    /// the suite had a schema, or never had a schema.
     package var oldSchemaRevision: Revision?
     /// The keys without a value in a dropped suite.
     package var forgotten: ForgottenKeys?

@@ -246,6 +246,7 @@ extension PatchRun {
     }
 
     private static let tooMuch = OperationError(
-        "the patch copies or moves more than \(JSONPatch.maximumWork) values or \(8 * JSONPatch.maximumWork) bytes; send several smaller patches"
+        "the patch copies or moves more than \(JSONPatch.maximumWork) values or \(8 * JSONPatch.maximumWork) bytes; "
+            + "send several smaller patches"
     )
 }

@@ -5,7 +5,7 @@ package struct OperationError: Error, Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
         /// The operation cannot be applied to the value.
         case invalid
-        /// A `test` of a JSON Patch found a different value.
+        /// A `test` of a JSON Patch found a different value, or no value at its path.
         case testFailed
     }
 

@@ -6,7 +6,7 @@ package struct ScheduledWrite: Equatable, Sendable {
     package let guards: [WriteGuard]
     /// True if the write may change keys that the schema locks.
     package let overridesLocks: Bool
-    /// The grants of the caller when it scheduled the write; nil if the caller had all rights.
+    /// The grants of the caller when it scheduled the write; nil if access control was off.
     package let grants: [String]?
 
     package init(_ command: WriteCommand, guards: [WriteGuard], overridesLocks: Bool, grants: [String]?) {

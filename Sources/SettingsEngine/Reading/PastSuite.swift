@@ -136,8 +136,8 @@ extension Suite {
         return newest
     }
 
-    /// Restores the schema that the suite had before a change, or removes the schema if the suite had none. Compiling
-    /// the old schema succeeds, because the daemon has compiled this schema before.
+    /// Restores the schema that the suite had before a change. Removes the schema if the suite had none, or if this
+    /// version of the daemon does not accept the old schema.
     fileprivate mutating func restoreSchema(before change: SuiteChange) {
         guard let replaced = change.replaced, let schema = try? Schema(stored: replaced.document, text: replaced.text)
         else {

@@ -6,8 +6,8 @@ package import SettingsModel
 /// (the value that readers get) or its source. For example, a new schema can change the default.
 ///
 /// A suite (a named set of settings) stores a record for each key with a value or a default, and for each key that the
-/// schema lists and that was ever written. There may be millions of records, so a record does not repeat data of the schema, such as
-/// default values.
+/// schema lists and that was ever written. There may be millions of records, so a record does not repeat data of the
+/// schema, such as default values.
 package struct KeyRecord: Equatable, TreeElement {
     /// The source of the effective value. Unlike ``Source`` in the API, this type has only the sources that this
     /// version of the program knows, and takes one byte. `invalid` means that the schema does not allow the stored
@@ -62,8 +62,8 @@ extension KeyRecord {
             revision: revision, modified: modified, origin: origin)
     }
 
-    /// Makes the record of a key that has no value, also for a key of which the suite stores no record. `modified` is nil if the key was never written, or if the commit
-    /// that removed the value is not known.
+    /// Makes the record of a key that has no value, also for a key of which the suite stores no record. `modified` is
+    /// nil if the key was never written, or if the commit that removed the value is not known.
     init(unset key: KeyName, revision: Revision, modified: Timestamp? = nil) {
         self.init(
             key: key, stored: nil, valueSource: .unset, revision: revision,

@@ -180,8 +180,9 @@ extension WriteDraft {
 
     /// If the write makes pending actions pointless, adds events to the commit that end these actions. An undo of a
     /// commit ends the action that would revert the same commit, if the undo concerns all suites (named sets of
-    /// settings) of the action. A drop of a suite ends the actions that concern only this suite. `id` is the action that the daemon carries out
-    /// with this write; this method does not end the action, because another event of the commit does.
+    /// settings) of the action. A drop of a suite ends the actions that concern only this suite. `id` is the action
+    /// that the daemon carries out with this write; this method does not end the action `id`, because another event of
+    /// the commit does.
     func endingPendingActions(with decision: WriteDecision, except id: PendingID? = nil) -> WriteDecision {
         // A drop with a remainder has removed only a part of the keys, so its suite still exists.
         guard !request.isDryRun, decision.answer.remainder == nil else { return decision }

@@ -77,7 +77,8 @@ extension WriteDraft {
             suites: change.kind == .dropped ? [SuiteChange(suite: change.suite, kind: .created)] : [], changes: [])
     }
 
-    /// Stores values of the past. Throws an error with all conflicts if the present schema does not allow the values.
+    /// Stores values of the past. If the present schema does not allow some values, throws an error that lists the
+    /// conflicts up to a maximum number, and counts the further conflicts.
     mutating func restoreValues(_ values: [PastValue], in name: SuiteName) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
         let changed = values.filter { suite?.record($0.key).stored != $0.stored }

@@ -80,7 +80,7 @@ extension WriteRequest {
     }
 
     /// The revision (commit number) for the `ETag` of the answer: the revision of the suite or schema after the commit.
-    /// Zero if the suite was dropped; nil for a request that names no single suite or schema.
+    /// Zero if the suite was dropped; nil for a write of one setting, and for a request that names no single suite.
     private func tag(afterCommit revision: Revision) -> Revision? {
         switch command {
         case .mergeSuite, .replaceSuite, .resetSuite, .setSchema, .removeSchema, .restore: revision

@@ -34,7 +34,7 @@ package struct StagedState: Sendable {
     /// The request key of a write, together with its caller. Two callers may use the same text as request key.
     package struct CallerRequestKey: Hashable, Sendable {
         let key: RequestKey
-        /// The name of the caller; nil if the daemon has no access control.
+        /// The name of the caller; nil if the caller has no name, for example over TCP without access control.
         let caller: String?
 
         fileprivate init?(_ key: RequestKey?, of origin: CommitOrigin?) {

@@ -1,9 +1,9 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A write that a client requests: a task, its preconditions, and the rights of the caller. A suite is a named set of
-/// settings. To decide a write is to check it against a state, and to compute its commit (an atomic change of settings)
-/// or its refusal.
+/// A write that a client or the daemon itself requests: a task, its preconditions, and the rights of the caller. A
+/// suite is a named set of settings. To decide a write is to check it against a state, and to compute its commit (an
+/// atomic change of settings) or its refusal.
 package struct WriteRequest: Sendable {
     /// The work of a write. The large cases are indirect, so that a copy of the request copies a reference.
     package enum Task: Sendable {

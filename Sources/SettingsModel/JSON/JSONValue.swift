@@ -132,7 +132,8 @@ extension JSONValue {
         }
     }
 
-    /// The value for messages: its JSON text, or its kind and its size for a long string, an array or an object.
+    /// The value for messages: its JSON text, or its kind and its size for a long string, or for an array or object
+    /// that is not empty.
     package var briefPhrase: String {
         switch self {
         case .string(let text) where text.utf8.count > Self.briefLength:

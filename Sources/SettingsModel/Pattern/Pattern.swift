@@ -80,8 +80,8 @@ struct PatternError: Error, Equatable, Sendable, CustomStringConvertible {
 enum PatternLimits {
     /// The maximum length of a pattern. It bounds the time and the memory of parsing.
     static let sourceBytes = 65_536
-    /// The maximum depth of the syntax tree. Swift frees the nodes of the tree by recursion, so an unlimited depth could
-    /// overflow the stack.
+    /// The maximum depth of the syntax tree. Swift frees the nodes of the tree by recursion, so an unlimited depth
+    /// could overflow the stack.
     static let nesting = 200
     /// The maximum number of states of an automaton. It bounds the work for one scalar of a text. The limit is checked
     /// before repetitions are expanded.

@@ -14,7 +14,8 @@ public struct Schema: Sendable {
 
     /// The JSON document from which the schema was compiled.
     public let document: JSONValue
-    /// The text that a client sent; nil if writing the document gives the same text.
+    /// The text that a client sent, or the text of a schema file; nil if the text is not known, or if writing the
+    /// document gives the same text.
     package let text: String?
     /// The keys of `properties` with their schemas, sorted by the bytes of their names.
     public let keys: [KeySchema]
@@ -32,12 +33,13 @@ public struct Schema: Sendable {
     /// True if a key that `properties` does not list can be locked.
     private let admitsUnlistedLocks: Bool
 
-    /// Compiles a document. Throws all problems. In addition to the rules of JSON Schema, the schema of a suite must
-    /// have `additionalProperties`, and its defaults must be valid together.
+    /// Compiles a document. Throws all problems. If references form a cycle or a chain that is too long, does not check
+    /// the defaults. In addition to the rules of JSON Schema, the schema of a suite must have `additionalProperties`,
+    /// and its defaults must be valid together.
     ///
     /// - Parameters:
     ///   - document: the JSON Schema.
-    ///   - text: the text that a client sent, if it is known.
+    ///   - text: the text from which the document was parsed; nil if the text is not known.
     public init(_ document: JSONValue, text: String? = nil) throws(SchemaError) {
         try self.init(document, text: text, isStored: false)
     }

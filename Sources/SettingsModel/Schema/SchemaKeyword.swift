@@ -1,5 +1,5 @@
 /// The keywords that schemas of settings may have. Any other keyword is refused, because a misspelt keyword would
-/// silently have no effect.
+/// silently have no effect. Names that begin with `x-` are allowed: they are annotations of the author.
 package enum SchemaKeyword: String, CaseIterable {
     case schema = "$schema"
     case comment = "$comment"

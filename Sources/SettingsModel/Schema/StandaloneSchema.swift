@@ -3,7 +3,8 @@ extension Schema {
     ///
     /// A reference to an entry of `$defs` keeps its name. A reference to another position gets a new entry of `$defs`,
     /// named after the position, such as `#/$defs/properties.volume`, or `#/$defs/suite` for the whole document. If
-    /// `properties` lists the key, a reference to the schema of the key becomes `#`.
+    /// `properties` lists the key, a reference to the schema of the key becomes `#`. If two entries would have the same
+    /// name, the later entry gets a suffix, such as `_2`.
     package func standaloneDocument(of key: KeySchema) -> JSONValue {
         var maker = StandaloneSchemaMaker(of: key, in: document)
         return maker.make()

@@ -42,7 +42,7 @@ package struct Configuration: Sendable {
     package var watchers = WatcherLimits()
     /// The nanoseconds without a report or a watch after which a client of a suite is gone.
     package var clientForgetTime = ClientRegistry.defaultForgetTime
-    /// The limit of the requests of one caller.
+    /// The maximum request rate of one client (a caller, a Unix user or an address).
     package var rate = RequestRate()
     package var writes = WriteLimits()
     /// The limit of the ``MemoryBudget``: the memory in bytes for request bodies, background work and unsent answers.
@@ -61,13 +61,14 @@ package struct Configuration: Sendable {
 }
 
 extension Configuration {
-    /// Lowers the limits of connections and of watchers (requests that wait for a change) to the number of available
-    /// file descriptors. A client beyond the limits then gets an error instead of waiting for a descriptor, and some
-    /// connections remain available to clients that are not watchers.
+    /// Lowers the limit of connections to the number of available file descriptors, and the limit of watchers (requests
+    /// that wait for a change) below the limit of connections. A client beyond the limits then gets an error instead of
+    /// waiting for a descriptor, and some connections remain available to clients that are not watchers.
     ///
     /// - Parameter files: the number of descriptors for connections; at least two. It includes the connections that the
     ///   daemon accepts only to send an error (`refusedConnections`).
-    /// - Returns: for the log, a description of each lowered limit of connections or watchers, with the reason.
+    /// - Returns: for the log, a description of `limits.connections` and of `limits.watchers`, each only if the method
+    ///   has lowered the limit, with the reason.
     package mutating func lowerLimits(toFit files: Int) -> [String] {
         // Connections that only get an error use at most an eighth (`/ 8`) of the descriptors. A lowered limit leaves 5
         // % (`/ 20`) of the connections to other addresses, or to requests that do not wait.

@@ -19,7 +19,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         package var syncInterval: UInt64 = 1_000_000_000
         /// A snapshot is due when the new commits have this many bytes, and are not smaller than the previous snapshot.
         package var snapshotJournalBytes = 64 << 20
-        /// A snapshot is also due this many nanoseconds after the previous snapshot, if there are new commits.
+        /// A snapshot is also due this many nanoseconds after the previous snapshot (or after the start, if no snapshot
+        /// was written since), if there are new commits.
         package var snapshotInterval: UInt64 = 300_000_000_000
         /// Sets the charge against the memory budget for large values that writes have replaced and that a snapshot in
         /// progress still needs; 0 after the snapshot.
@@ -309,8 +310,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
 
     /// Writes a snapshot of the published state, so that recovery needs no existing journal.
     private func replaceJournalsWithSnapshot() throws(FileError) {
-        snapshots.bytesSinceSnapshot = 0
         let size = try SnapshotWriter.write(state, journal: state.revision, in: directory)
+        snapshots.bytesSinceSnapshot = 0
         snapshots.recordSnapshot(state.revision, size: size, now: clock())
         journal.durableRevision = state.revision
     }

@@ -18,7 +18,7 @@ struct Replay {
 
     /// The state after the applied commits.
     private(set) var state: State
-    /// The head of the newest journal; nil if there is none.
+    /// The head of the last journal that was replayed without damage; nil if there is none.
     private(set) var head: JournalHead?
     /// True if the newest journal ends with the line that marks a clean stop.
     private(set) var endsWithCleanStop = false

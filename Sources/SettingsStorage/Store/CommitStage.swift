@@ -59,19 +59,21 @@ final class CommitStage: @unchecked Sendable {
         let requiresFlush = log.requiresFlush && batch.oldestArrival != nil
         guard batch.hasCommits || requiresFlush else { return .durable }
         let start = monotonic.now()
-        defer { recordTimes(of: &batch, flushStart: start) }
         do throws(CommitLogError) {
             try flush(batch, by: (batch.oldestArrival ?? start) + timeout)
             // After a successful flush, no earlier commit has an unknown outcome.
             unresolvedKeys = []
             if let state = batch.state { publish(state) }
+            recordTimes(of: &batch, flushStart: start)
             return .durable
         } catch {
+            // The writes are decided again, and only the flush after the last decision counts.
             if error.outcome == .overtaken { return .overtaken }
             lastFailure = Failure(
                 error: error, generation: batch.generation, lastRevision: batch.state?.revision ?? state.revision)
             // Unless the log requires a flush, the results before the first commit depend on durable commits only.
             refuse(&batch, from: requiresFlush ? 0 : batch.firstCommit ?? 0)
+            recordTimes(of: &batch, flushStart: start)
             return .failed
         }
     }

@@ -85,9 +85,9 @@ final class DecideStage: @unchecked Sendable {
         return decisions
     }
 
-    private func decide(_ write: PendingWrite, of slice: Slice, at now: UInt64, into decisions: inout Decisions) {
+    private func decide(_ write: PendingWrite, of slice: Slice, at start: UInt64, into decisions: inout Decisions) {
         let repeatsUnresolvedWrite = repeatsUnresolvedWrite(write.request, slice.unresolvedKeys)
-        if now > write.arrival + slice.limits.decideTimeout {
+        if start > write.arrival + slice.limits.decideTimeout {
             let problem = repeatsUnresolvedWrite ? Problem.firstRequestUnresolved : .tooManyWrites
             decisions.batch.append(write, .refusal(of: write.id, because: problem, at: staged.cursor))
         } else if slice.isStopping, write.estimatedTime > PendingWrite.costlyThreshold {
@@ -101,8 +101,8 @@ final class DecideStage: @unchecked Sendable {
     }
 
     private func prepareState(for slice: Slice, _ limits: WriteLimits) {
-        // If `createsSuites` is true, a write may create its suite. `commitKeys` is the maximum number of keys of a
-        // write.
+        // If `createsSuites` is false, only setting a schema creates a suite. `commitKeys` is the maximum number of
+        // keys that a write may change or check.
         (staged.createsSuites, staged.commitKeys) = (limits.createsSuites, limits.commitKeys)
         staged.quotas = limits.quotas
         if let restart = slice.restart {

@@ -24,7 +24,7 @@ package final class PendingActionRunner: Sendable {
     /// Receives a commit that carried out an action or recorded a refusal, and a description of the result for the log.
     package typealias CommitHandler = @Sendable (_ commit: RetainedCommit, _ description: String) -> Void
 
-    /// The counts of actions that this daemon has carried out.
+    /// The counts of the results of this daemon's attempts to carry out actions.
     package struct Counts: Sendable {
         /// The reverts, and the scheduled writes that were not refused.
         package var carriedOut = 0

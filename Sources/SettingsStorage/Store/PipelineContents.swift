@@ -139,8 +139,8 @@ extension PipelineContents {
     ) {
         generation += 1
         self.unresolvedKeys = unresolvedKeys
-        // If the decide stage has not taken the previous restart, the stage still needs its base and its followed
-        // states, which together lead to `base`.
+        // If the decide stage has not taken the previous restart, the stage still needs the base and the followed
+        // states of that restart, which together lead to `base`.
         var next = restart ?? DecideStage.Restart(base: base)
         if let followedState { next.followedStates.append(followedState) }
         restart = next

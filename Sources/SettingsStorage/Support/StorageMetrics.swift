@@ -51,8 +51,9 @@ package struct Histogram: Sendable {
     }
 }
 
-/// Metrics of writes. The commit stage, which makes the commits of writes durable, updates the metrics once for each
-/// batch (the writes that share one flush). Thread-safe.
+/// Metrics of writes. The commit stage, which makes the commits of writes durable, updates the metrics after each
+/// flush, once for the batch (the writes that share the flush). A batch that needs no flush does not count.
+/// Thread-safe.
 package final class WriteMetrics: Sendable {
     package struct Contents {
         /// The times from the arrival of a write in the queue until its commit is durable or the write is refused, in
@@ -85,7 +86,7 @@ package final class StorageMetrics: Sendable {
         package var journalBytes = 0
         /// The approximate size of the commits after the newest snapshot, which the next start would read and apply.
         package var replayBytes = 0
-        /// The size of the newest snapshot.
+        /// The size of the newest snapshot; 0 if none was written since the start.
         package var snapshotBytes = 0
         /// When the last snapshot was written, in monotonic nanoseconds; nil if none was written since the start.
         package var snapshotTime: UInt64?

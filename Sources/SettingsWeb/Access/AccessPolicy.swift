@@ -50,7 +50,8 @@ package final class AccessPolicy: Sendable {
         return "\(count(tokens.count, "token")), \(count(users.count, "user")), \(count(groups.count, "group"))"
     }
 
-    /// True if no caller has a grant.
+    /// True if access control is on, but there are no tokens, no users or groups, and no grants for callers without a
+    /// credential. Tokens without grants count as tokens.
     package var grantsNothing: Bool {
         tokens.isEmpty && users.isEmpty && groups.isEmpty && anonymous.grants.list.isEmpty
     }

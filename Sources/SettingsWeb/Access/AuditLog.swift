@@ -66,8 +66,8 @@ package final class AuditLog: Sendable {
             auditedRevisions = try AuditedRevisions(in: directory)
         } catch {
             log.error(
-                "cannot open the file AUDIT, which has the last audited revisions: \(error); if the daemon crashes after a "
-                    + "rotation of the audit file, the audit file will lack lines")
+                "cannot open the file AUDIT, which has the last audited revisions: \(error); if the daemon crashes "
+                    + "after a rotation of the audit file, the audit file will lack lines")
             auditedRevisions = nil
         }
         queue.async {

@@ -35,7 +35,8 @@ final class AuditedRevisions: Sendable {
         try file.truncate(to: initialRevisions.count * Self.slotLength)
     }
 
-    /// Adds the revision of a commit whose line was written.
+    /// Adds the revision of a commit whose line was written. If the record is empty, ``AuditLog`` also adds the
+    /// revision of the state at the start, because the commits up to this revision need no lines.
     func add(_ revision: Revision) {
         let slot = count.add(1, ordering: .relaxed).oldValue % Self.capacity
         // If the write fails, the next start may write the line again. No line is lost.

@@ -49,7 +49,8 @@ enum Reading: Hashable, Sendable {
 
     /// Reads from a state. If the suite or a value is missing, the result is an error. Then ``ReadResult/isKnown(by:)``
     /// decides whether a GET with `wait` waits.
-    /// Throws an error that ends even a GET with `wait` at once: the key is unknown, or its raw value is secret.
+    /// Throws an error that ends even a GET with `wait` at once: the key is unknown, or the request asks for the raw
+    /// value of a secret that the caller may not read.
     func result(on state: State) throws(Problem) -> ReadResult {
         guard let found = state.suite(suite) else {
             let error = Response(state.unknownSuite(suite, for: restrictedGrants), cursor: state.cursor)

@@ -30,8 +30,8 @@ struct Rendering: Sendable {
         self.init(cost: .zero) { response }
     }
 
-    /// True if rendering takes more time than an event loop may spend on one request, or may take it
-    /// (`alwaysInBackground`).
+    /// True if rendering takes more time than an event loop may spend on one request, or if the search for the data may
+    /// take so much time (`alwaysInBackground`).
     var exceedsLoopLimit: Bool { alwaysInBackground || estimate(.loopLimit).exceeds(.loopLimit) }
 
     /// The bytes of memory to reserve before rendering, if the whole budget has `budget` bytes.

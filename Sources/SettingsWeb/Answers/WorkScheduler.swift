@@ -81,7 +81,8 @@ final class WorkScheduler: Sendable {
     /// The number of items that have not started.
     var count: Int { queues.withLock { $0.queued.count + ($0.next == nil ? 0 : 1) } }
 
-    /// True if the queue of a client is full. The caller should then answer with 503 instead of submitting work.
+    /// True if the queue of a client is full. The calling code should then answer with 503 instead
+    /// of submitting work.
     func isFull(for client: ClientKey?) -> Bool {
         queues.withLock { $0.queued.count(of: client) >= maximumPerClient }
     }

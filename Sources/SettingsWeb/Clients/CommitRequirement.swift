@@ -71,9 +71,9 @@ struct CommitRequirement {
                 return match == nil && !meter.isExceeded
             }
             let isComplete = match != nil || !meter.isExceeded
-            // The history may lack commits up to this revision.
+            // The history may lack commits up to this revision, and one of these commits may match.
             let oldest = min(state.oldestAvailable(of: suite), target)
-            let required = match ?? (isComplete ? min(searched, oldest) : searched)
+            let required = match ?? (isComplete ? oldest : searched)
             searches[subject] = Search(required: min(lastCommit, max(required, oldest)), isComplete: isComplete)
         }
     }

@@ -145,7 +145,7 @@ extension APIHandler {
         }
         guard wait.isOver || tally.endsWait(forShare: wait.share) else { return nil }
         var convergence = tally.convergence(of: wait.suite, for: wait.target, share: wait.share)
-        // The other daemons whose clients are counted, too.
+        // The answer names the other daemons, because the tally also counts their clients.
         convergence.sources = service.clients.sources
         return Response(json: convergence.jsonBytes(), cursor: state.cursor)
     }

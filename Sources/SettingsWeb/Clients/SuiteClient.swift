@@ -16,7 +16,8 @@ final class ClientPresence: Sendable {
 
     var lastSeen: UInt64 { lastSeenTime.load(ordering: .relaxed) }
     /// True if a watch of the client waits. The client is then present, whatever `lastSeen` is.
-    var isWaiting: Bool { watchCount.load(ordering: .relaxed) > 0 }
+    /// A reader that then reads `lastSeen` also sees the time that ``endWatch(at:)`` has stored before.
+    var isWaiting: Bool { watchCount.load(ordering: .acquiring) > 0 }
 
     func recordContact(startsWatch: Bool, at now: UInt64) {
         lastSeenTime.store(now, ordering: .relaxed)
@@ -26,8 +27,8 @@ final class ClientPresence: Sendable {
     func endWatch(at now: UInt64) {
         // The time is stored first. Otherwise, between the two steps, the client would have no watch and the time of a
         // report long ago, and would seem to be gone.
-        lastSeenTime.store(now, ordering: .sequentiallyConsistent)
-        watchCount.subtract(1, ordering: .sequentiallyConsistent)
+        lastSeenTime.store(now, ordering: .relaxed)
+        watchCount.subtract(1, ordering: .releasing)
     }
 }
 

@@ -35,10 +35,12 @@ final class LoggedRequest {
     /// The bytes of the head. The ranges of `head` refer to this array.
     let bytes: [UInt8]
     let peer: SocketAddress
-    /// The name of the caller (the sender of the request); nil without access control, and for an unknown credential.
+    /// The name of the caller (the sender of the request); nil without access control, for an unknown credential, and
+    /// for a request that is answered without a check of its credential, such as a request for `/healthz`.
     let caller: String?
     private let number: (loop: Int, count: Int)
-    /// The durations of the steps of a write; nil unless the write was slow.
+    /// The durations of the steps of a write; nil unless the store took more than 5 ms for the write
+    /// (`WriteTimes.slowThreshold`).
     var times: WriteTimes?
     /// The duration of rendering the answer in the background, in nanoseconds.
     var rendering: UInt64?

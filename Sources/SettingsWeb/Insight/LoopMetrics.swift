@@ -22,7 +22,7 @@ struct LoopMetrics: Sendable {
     private(set) var errorAnswers: [UInt8: Int] = [:]
     /// How often a commit has woken a watcher, which is a request that waits for changes.
     var wakeUps = 0
-    /// The number of open event streams.
+    /// The number of open event streams. The event loop counts the streams only when a client requests `/metrics`.
     var streams = 0
     /// The number of requests that took at least the configured `slowRequestMs`.
     var slowRequests = 0

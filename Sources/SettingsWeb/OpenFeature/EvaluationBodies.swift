@@ -81,7 +81,7 @@ extension Response {
     }
 
     private mutating func setBody(_ failure: EvaluationFailure, of problem: Problem) {
-        // For a stored value that the schema does not allow, other paths answer 409. The protocol has only 400.
+        // For a stored value that the schema does not allow, other paths answer 409. The protocol has no 409.
         if problem.code == .invalidStored { status = 400 }
         contentType = .json
         body = failure.jsonBytes().asLine()

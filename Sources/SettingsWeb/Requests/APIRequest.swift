@@ -125,9 +125,10 @@ extension APIRequest {
         return events > json || events == json && events > 0 && ranges.lists("text/event-stream")
     }
 
-    /// The format of the body, according to `Content-Type` without parameters; JSON if the field is repeated.
+    /// The format of the body, according to `Content-Type` without parameters; JSON if the field is missing or has
+    /// another media type.
     func bodyFormat(in bytes: Span<UInt8>) -> BodyFormat {
-        guard !head.isRepeated(.contentType), let field = head.field(.contentType) else { return .json }
+        guard let field = head.field(.contentType) else { return .json }
         var end = field.lowerBound
         while end < field.upperBound, bytes[end] != UInt8(ascii: ";") { end += 1 }
         while end > field.lowerBound, bytes[end - 1] == UInt8(ascii: " ") || bytes[end - 1] == UInt8(ascii: "\t") {

@@ -47,7 +47,8 @@ extension Resource {
 }
 
 extension AccessPolicy {
-    /// Returns the caller if it has the right that the method and the path require; nil if they require no right.
+    /// Returns the caller if it has the right that the method and the path require; nil if they require no right, or if
+    /// the option `access.openMetrics` opens `/metrics` to everybody.
     /// Throws 401 or 403 if the caller lacks the right, even for an unknown path, so that the error does not reveal
     /// which paths exist.
     ///

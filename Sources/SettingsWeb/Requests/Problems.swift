@@ -65,7 +65,8 @@ extension Problem {
         }
     }
 
-    /// The error for a watcher if the memory for the names of watched suites and keys is exhausted.
+    /// The error for a watcher if the memory for its names of suites and keys would bring the use of the memory budget
+    /// above half (`TopicIndex`).
     static var tooManyNames: Problem {
         Problem(
             .overloaded, retryAfterMs: 1000,

@@ -38,9 +38,9 @@ struct Query {
         let nearest = NameSuggestion.nearest(to: name, among: known)
         let allowed =
             switch known.count {
-            case 0: "this path has no parameters"
-            case 1: "this path has only the parameter \(known[0])"
-            default: "this path has the parameters \(known.joined(separator: ", "))"
+            case 0: "this method takes no parameters on this path"
+            case 1: "this method takes only the parameter \(known[0]) on this path"
+            default: "this method takes these parameters on this path: \(known.joined(separator: ", "))"
             }
         let hint = nearest.first.map { "did you mean \($0)?" } ?? allowed
         var problem = Problem(.badRequest, "there is no parameter \(name); \(hint)")

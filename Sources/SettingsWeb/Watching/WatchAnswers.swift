@@ -142,6 +142,10 @@ extension WatchNotifier {
     private func searchInBackground(_ request: WatchRequest, _ exchange: Exchange) throws(Problem) {
         let (id, client) = (exchange.ticket, ClientKey(of: request.caller, exchange))
         guard !service.renderingScheduler.isFull(for: client) else { throw Problem.tooMuchBackgroundWork }
+        // Usually the commits of an answer have at most `maximumAnswerBytes`. The budget never admits work that needs
+        // more than its capacity, so with a small budget the work reserves a quarter of the capacity.
+        // Usually the commits of an answer have at most `maximumAnswerBytes`. The budget never admits work that needs
+        // more than its capacity, so with a small budget the work reserves a quarter of the capacity.
         let reservedBytes = min(WatchReader.maximumAnswerBytes, service.budget.capacity / 4)
         handler.runInBackground(for: id, of: client, bytes: reservedBytes) { handler, problem in
             handler.answer(id, Response(toWatchRequest: problem, cursor: handler.cursor(for: request.caller)))
@@ -178,7 +182,8 @@ extension WatchNotifier {
         } catch {
             handler.answer(id, Response(toWatchRequest: error, cursor: state.cursor))
         }
-        // A half-close or a stop during the search did not answer the request, because it was not a watcher yet.
+        // A half-close or a stop during the search did not answer the request, because it was not a watcher yet. If the
+        // request waits now, `peerHalfClosed` answers it in both cases.
         if loop.peerState(of: id) == .halfClosed || handler.isStopping { handler.peerHalfClosed(id) }
     }
 }

@@ -140,7 +140,7 @@ private struct LockFileRecord {
         creationTime = file.creationTime
     }
 
-    /// Parses the content of `LOCK`; nil if it has no second line.
+    /// Parses the content of `LOCK`; nil if the second line is missing or not valid.
     init?(_ text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         let words = lines.count > 1 ? lines[1].split(separator: " ") : []

@@ -54,7 +54,8 @@ struct JournalFile: Sendable {
             newest.addNewestJournal(name)
             _ = try directory.writeTemporary(DataDirectory.newestName, newest.bytes)
         } catch {
-            // If the removal fails, the next start removes the temporary file.
+            // If the removal fails, the next start removes the temporary file. A temporary file of `NEWEST` may also
+            // stay until the next start, or until the next journal replaces it.
             try? directory.removeTemporary(name)
             throw Failure(cause: error, isRolledBack: true)
         }

@@ -29,7 +29,8 @@ package struct JournalHead: Hashable, Sendable {
     package var predecessor: Revision
     /// The configured durability when the journal was created.
     package var durability: Durability
-    /// The identifier of the data directory in which the journal was created; nil if a repair created it.
+    /// The identifier of the data directory in which the journal was created; nil if no daemon created the journal, but
+    /// a command: a repair, the restore of a backup, or an export from etcd.
     package var directoryID: String?
 
     var beginsEpoch: Bool { revision != predecessor }

@@ -26,7 +26,8 @@ struct JournalReader {
 
     /// The result of reading the lines after the head, which is the first line.
     struct Contents {
-        /// The last commit that was read; if none was read, the parameter `start` of ``read(after:upTo:_:)``.
+        /// The last commit that was read, or that the line of a clean stop names; if the reader read neither, the
+        /// parameter `start` of ``read(after:upTo:_:)``.
         var lastRevision: Revision?
         var commitCount = 0
         /// True if the last line says that the daemon stopped cleanly.
@@ -40,7 +41,8 @@ struct JournalReader {
     let directory: DataDirectory
     let name: String
     /// True for the newest journal. Only the newest journal can have a torn tail, because the daemon removes the torn
-    /// tail before it begins the next journal.
+    /// tail before it begins the next journal. ``Scrub`` also sets true for a journal whose next journal cannot be
+    /// read, because the reader may then reach the incomplete line of a failed write.
     var isNewest = false
 
     /// Reads the head, which a crash cannot damage: a journal gets its name after its head is on disk.

@@ -113,8 +113,8 @@ package struct SnapshotReader {
         var newest = Revision.zero
         try advance()
         while !isAt(SnapshotFormat.listsEnd), !isAt(SnapshotFormat.pending) {
-            // `RetainedCommit` computes the size again, because another version of the daemon may have written the
-            // size.
+            // `RetainedCommit` computes the size again, because another version of the daemon may have computed the
+            // size in the file in another way.
             guard let fields = try parse(elementRange).array, fields.count == 2, fields[0].integer != nil else {
                 throw damage("an element of the history must be an array of a size and a commit")
             }

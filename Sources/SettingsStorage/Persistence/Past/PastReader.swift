@@ -103,7 +103,7 @@ struct PastReader {
 
     /// Visits the index entries of the fragments ordered by the names of the suites, until the body returns false.
     /// Begins at or before the last fragment of the first suite whose name is not before `start`: the body may also get
-    /// fragments of earlier suites, and may not get all fragments of this suite.
+    /// fragments of earlier suites, and possibly misses some fragments of this suite.
     func forEachFragment(
         startingAt start: String, _ body: (PastFile.Fragment) -> Bool
     ) throws(RecoveryError) {

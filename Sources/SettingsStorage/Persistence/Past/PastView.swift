@@ -18,7 +18,7 @@ package struct PastView: PastReading {
     /// then uses no file.
     private let lacksEvictedCommits: Bool
 
-    /// The approximate number of commits that one page of a history reads from files.
+    /// The approximate maximum number of commits that one page of a history reads from files.
     private static let maximumSearchedCommits = 16_384
     /// In the limit ``maximumSearchedCommits``, opening a file counts as reading this number of commits.
     private static let searchCostOfFile = 64
