@@ -165,6 +165,19 @@ struct ReloadTests {
         }
     }
 
+    @Test("A failed reload with an invalid token file logs that the tokens stay as they were")
+    func invalidTokenFile() throws {
+        let tokens = directory.path + "/tokens.json"
+        let admin = "Authorization: Bearer \(try ProtectedDaemon.makeToken("admin", ["*:admin"], in: tokens))"
+        #expect(try reload(#"{"access":{"tokens":"\#(tokens)"}}"#).status == 200)
+        _ = try directory.file("settingsd.json", "{")
+        _ = try directory.file("tokens.json", "{")
+        let answer = try daemon.send(Request("POST /v1/reload", admin))
+        #expect(answer.status == 422 && answer.text.contains("the daemon kept its options"), "\(answer.text)")
+        _ = try #require(daemon.process).line(containing: "the tokens stay as they were: ")
+        #expect(try daemon.send(Request("GET /v1", admin)).status == 200)
+    }
+
     @Test(
         "A failed reload still revokes tokens; readiness and metrics report the failure until a reload succeeds")
     func revokedDespiteFailure() throws {
