@@ -94,7 +94,7 @@ package enum Handling {
     case afterEarlierRequests
 }
 
-/// What the handler needs to answer a request, besides the parameters `head`, `bytes` and `body` of
+/// The data with which the handler answers a request, besides the parameters `head`, `bytes` and `body` of
 /// ``RequestHandler/handle(_:_:body:_:)``.
 package struct Exchange: Sendable {
     /// The loop on which the request arrived, and on which the handler must answer it.

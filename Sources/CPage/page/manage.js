@@ -18,7 +18,7 @@ function askForName(title, content, label, kind, nameLabel, act) {
   input.focus();
 }
 
-// What a clone gets: `values`, the stored values by key; `left`, the keys of values that the clone does not get, with reasons.
+// The contents of a clone: `values`, the stored values by key; `left`, the keys of values that the clone does not get, with reasons.
 // `hasLocked`: `values` has locked keys. `hasHidden`: the schema may have defaults of secrets that the person may not read.
 function planOf(app, store) {
   const values = new Map(), left = [];

@@ -14,7 +14,8 @@ import { texts } from "./texts.js";
 import { naturalSortKey, treeRows } from "./tree.js";
 import { shortText, shownValue, sourceBadge, time } from "./words.js";
 
-// How often, in ms, the page asks the daemon which commits the clients have applied. The event stream of a suite has no reports of clients.
+// The pause in ms between two requests for the commits that the clients have applied. The event stream of a suite has no reports of
+// clients.
 export const clientInterval = 3000;
 
 const transfer = (name, ...values) => withModule("./transfer.js", module => module[name](...values));

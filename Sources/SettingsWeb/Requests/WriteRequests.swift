@@ -208,7 +208,7 @@ extension APIRequest {
         }
     }
 
-    /// What the daemon does if stored values conflict with the schema that the write sets or that an undo restores.
+    /// The policy for stored values that conflict with the schema that the write sets or that an undo restores.
     private var conflictPolicy: ConflictPolicy {
         query.text(.onConflict).flatMap { ConflictPolicy(rawValue: $0) } ?? .refuse
     }

@@ -70,9 +70,11 @@ enum ReadingCommands {
         }
         let (setting, schema) = (entry.setting, entry.schema)
         let suiteSchema = entry.isWritable ? nil : try client.schema(of: suite)
-        let isLocked = suiteSchema?.key(key.text)?.isLocked ?? false
-        let isUnlisted = suiteSchema != nil && suiteSchema?.key(key.text) == nil
-        let obstacle = isUnlisted ? "the schema does not allow the key" : "this caller lacks the right"
+        let keySchema = suiteSchema?.key(key.text)
+        let isLocked = keySchema?.isLocked ?? false
+        let obstacle =
+            suiteSchema != nil && keySchema == nil
+            ? "the schema does not allow the key" : "this caller lacks the right"
         guard !arguments.has("json") else {
             let members = JSONValue.members([
                 "setting": setting.summary(showsSecrets: showsSecrets), "schema": schema,

@@ -55,7 +55,7 @@ extension KeptSetting {
 }
 
 extension PendingAction.Kind {
-    /// What the daemon does at the deadline of the action.
+    /// The task of the daemon at the deadline of the action.
     fileprivate var effect: String {
         switch self {
         case .confirm: "revert unless confirmed"
@@ -102,7 +102,8 @@ struct PendingRow: ListRow {
 
     func json(showsSecrets: Bool) -> JSONValue { action.jsonValue }
 
-    /// What the daemon does at the deadline and, for a write with an end, when it reverts the write.
+    /// The task of the daemon at the deadline and, for a write with an end, the time at which the daemon reverts the
+    /// write.
     private var effect: String { action.kind.effect + (action.until.map { " until \($0.short)" } ?? "") }
 
     /// The settings that the action concerns.
