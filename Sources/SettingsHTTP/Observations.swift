@@ -191,8 +191,8 @@ package struct ObservationProgress: Sendable {
         // A daemon that shuts down answers at once, and asks the client to wait before the next request.
         pause = BackOff.requestedPause(milliseconds: observed.retryAfterMs)
         var summary = SuiteSummary(observation)
-        // If a suite only matches a prefix, an answer contains the schema of the suite only if the suite has changed. So
-        // the other schemas stay known.
+        // If a suite only matches a prefix, an answer contains the schema of the suite only if the suite has changed.
+        // So the other schemas stay known.
         if let known { summary.schemas.merge(known.schemas) { new, _ in new } }
         defer { known = summary }
         // If nothing has changed during the wait, there is nothing to deliver. The first answer is always delivered.

@@ -103,9 +103,9 @@ extension WriteResult {
 
 extension Response {
     /// Renders the answer to a successful write. The answer to a write of one setting is a setting. `change`: the
-    /// setting after the only change of the commit. `setting`: the setting after a dry run, a write that changes nothing
-    /// or a repeated request. The answer to any other write, and to a scheduled write, is a list of changes (`summary`).
-    /// `shown` leaves out the keys and the values that the caller may not read.
+    /// setting after the only change of the commit. `setting`: the setting after a dry run, a write that changes
+    /// nothing or a repeated request. The answer to any other write, and to a scheduled write, is a list of changes
+    /// (`summary`). `shown` leaves out the keys and the values that the caller may not read.
     fileprivate init(
         _ answer: WriteAnswer, with options: UnansweredWrite.AnswerOptions, on state: @autoclosure () -> State
     ) {

@@ -43,8 +43,8 @@ extension JSONWritable {
         return writer.bytes
     }
 
-    /// The JSON value that the bytes contain. Null if the value is nested too deeply for the parser, because otherwise the
-    /// bytes are valid JSON.
+    /// The JSON value that the bytes contain. Null if the value is nested too deeply for the parser, because otherwise
+    /// the bytes are valid JSON.
     package var jsonValue: JSONValue {
         // Parsing cannot fail, because the parser accepts all JSON that `jsonBytes` makes.
         (try? JSONValue(parsing: jsonBytes())) ?? .null

@@ -4,7 +4,8 @@ package import SettingsModel
 /// action, contain only the members up to ``until``.
 package struct PendingDescription: Equatable, Sendable {
     package var id: PendingID
-    /// `confirm`: a revert that a client can prevent. `until`: a revert at a fixed time. `effective`: a scheduled write.
+    /// `confirm`: a revert, unless a client confirms the change. `until`: a revert at a fixed time. `effective`: a
+    /// scheduled write.
     package var kind: PendingAction.Kind
     /// True if the action is a scheduled write; false if it reverts a commit.
     package var isWrite: Bool

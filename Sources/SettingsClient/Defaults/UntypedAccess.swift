@@ -106,8 +106,8 @@ extension AdapterCore {
             let value = registered.flatMap { try? operation.applied(to: $0) } ?? initialValue
             let plan = PendingChange.MergePlan(
                 base: nil, new: value, delta: MergeDelta(operation), valueIfUnset: registered)
-            // Without a registered default, the client sends the operation if the daemon may have a value, for example a
-            // default of the schema. If the daemon has no value, it refuses the operation, and the client then stores
+            // Without a registered default, the client sends the operation if the daemon may have a value, for example
+            // a default of the schema. If the daemon has no value, it refuses the operation, and the client then stores
             // `plan.new`. With a registered default, which replaces the default of the schema, or if the daemon has no
             // value, the client stores `plan.new`, on the condition that nothing is stored.
             let isStored = visible.source?.isStored ?? false

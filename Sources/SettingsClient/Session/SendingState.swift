@@ -167,8 +167,8 @@ struct SendingState: Sendable {
     var needsAttempt: Bool { !flushes.isEmpty || loadFlush != nil }
 
     /// Removes and returns all waiters with a timeout. The session calls this method if the outage has lasted longer
-    /// than the timeout of the session, or if the first write waits until a person acts, for example corrects the token.
-    /// ``stopTask()`` also calls it.
+    /// than the timeout of the session, or if the first write waits until a person acts, for example corrects the
+    /// token. ``stopTask()`` also calls it.
     mutating func removeWaiters() -> [Promise<WriteResult>] {
         defer { (waiters, waiterNumbers) = ([:], [:]) }
         return Array(waiters.values)
@@ -185,9 +185,9 @@ struct SendingState: Sendable {
     /// Holds all writes until the end of a load. With `afterFirst`, the sending task still sends the first write, and
     /// the returned promise is fulfilled with the result. Returns nil if the load does not have to wait.
     mutating func beginHold(afterFirst: Bool) -> Promise<Result<Void, BackendError>>? {
-        // The failure of an attempt after `attempts` ends the wait. `attempts - 1`: the failure of the attempt in progress
-        // also ends the wait. Otherwise the load would wait for one more attempt, which the sending task would make
-        // without the pause that the daemon may ask for.
+        // The failure of an attempt after `attempts` ends the wait. `attempts - 1`: the failure of the attempt in
+        // progress also ends the wait. Otherwise the load would wait for one more attempt, which the sending task would
+        // make without the pause that the daemon may ask for.
         let attempts = isAttempting ? attempts - 1 : attempts
         loadFlush = afterFirst && count > 0 ? Flush(number: nextNumber, result: Promise(), attempts: attempts) : nil
         hold = (loadFlush == nil ? nextNumber - 1 : nextNumber, hold?.end ?? Promise())

@@ -11,7 +11,6 @@ struct SavingState: Sendable {
     /// True if a save is planned.
     var isPlanned = false
     /// The time at which the last save began, even if the save failed. Nil before the first save.
-    /// The time at which the last save began, even if the save failed. Nil before the first save.
     var lastSaved: ContinuousClock.Instant?
     /// True if the last save failed. Failures in a row are reported once.
     var hasFailed = false

@@ -53,8 +53,8 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
         return KeyRules.areSame(rules, other.rules) && encodedAllowed == other.encodedAllowed
     }
 
-    /// The allowed values as JSON. Nil if the key does not list them or they have no JSON form. Two keys whose lists have
-    /// no JSON form count as the same, so that the client reports the unusable key only once.
+    /// The allowed values as JSON. Nil if the key does not list them or they have no JSON form. Two keys whose lists
+    /// have no JSON form count as the same, so that the client reports the unusable key only once.
     private var encodedAllowed: [JSONValue?]? {
         let bridge = bridge
         return try? allowed?.map { try bridge.encodeStored($0) }

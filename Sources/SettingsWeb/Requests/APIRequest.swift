@@ -125,8 +125,8 @@ extension APIRequest {
         return events > json || events == json && events > 0 && ranges.lists("text/event-stream")
     }
 
-    /// The format of the body, according to `Content-Type` without parameters; JSON if the field is missing or has
-    /// another media type.
+    /// The format of the body, according to `Content-Type` without parameters; JSON if the field is missing or
+    /// names neither a merge patch nor a JSON Patch.
     func bodyFormat(in bytes: Span<UInt8>) -> BodyFormat {
         guard let field = head.field(.contentType) else { return .json }
         var end = field.lowerBound

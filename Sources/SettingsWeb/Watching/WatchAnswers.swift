@@ -144,8 +144,6 @@ extension WatchNotifier {
         guard !service.renderingScheduler.isFull(for: client) else { throw Problem.tooMuchBackgroundWork }
         // Usually the commits of an answer have at most `maximumAnswerBytes`. The budget never admits work that needs
         // more than its capacity, so with a small budget the work reserves a quarter of the capacity.
-        // Usually the commits of an answer have at most `maximumAnswerBytes`. The budget never admits work that needs
-        // more than its capacity, so with a small budget the work reserves a quarter of the capacity.
         let reservedBytes = min(WatchReader.maximumAnswerBytes, service.budget.capacity / 4)
         handler.runInBackground(for: id, of: client, bytes: reservedBytes) { handler, problem in
             handler.answer(id, Response(toWatchRequest: problem, cursor: handler.cursor(for: request.caller)))

@@ -68,7 +68,7 @@ enum PastCommands {
         if let revision, count == 0 {
             let suitesPhrase = selection.areSeveral ? "these suites" : "suite \(suites[0])"
             let isFiltered = !selection.keys.isEmpty || arguments.has("prefix") || arguments.has("by")
-            let condition = isFiltered ? " that matches the given keys, prefix and caller" : ""
+            let condition = isFiltered ? " that matches the keys and the options of the command" : ""
             throw ToolError(.unknown, "the history of \(suitesPhrase) has no commit \(revision)\(condition)")
         }
         return .done

@@ -6,8 +6,8 @@ import SettingsModel
 /// A text is written without the quotes of JSON, unless ``settings(of:schema:)`` would then read another value, such as
 /// a number. All other values are written as JSON.
 enum EnvironmentFile {
-    /// Returns the lines for settings. Throws an error that names each key if a line cannot represent the key or its
-    /// value.
+    /// Returns the lines for settings. Throws an error that names each key that a line cannot represent, and each key
+    /// whose value a line cannot represent.
     static func text(of settings: [StoredSetting], schema: Schema?) throws(ToolError) -> String {
         var (text, problems) = ("", [String]())
         for setting in settings {

@@ -60,8 +60,8 @@ enum Keyfile {
         return text
     }
 
-    /// Returns the text of a file with settings. Throws an error that names each key if the file cannot represent the
-    /// key or its value.
+    /// Returns the text of a file with settings. Throws an error that names each key that the file cannot represent,
+    /// and each key whose value the file cannot represent.
     static func text(of settings: [StoredSetting], schema: Schema?) throws(ToolError) -> String {
         var (groups, problems): ([UTF8Text: String], [String]) = ([:], [])
         for setting in settings {

@@ -19,8 +19,8 @@ struct RenderTask: Sendable {
 
     /// - Parameters:
     ///   - template: the path of the template.
+    ///   - timeout: the time limit of each command (`AtomicFile.Commands.timeout`); nil for the default.
     ///   - option: returns the value of a member from the configuration file, or of the option with the same name.
-    ///   - timeout: the maximum duration of the commands; nil for the default.
     private init(
         template: String, _ arguments: Arguments, timeout: Duration?, _ option: (Member) -> String?
     ) throws(ToolError) {

@@ -12,7 +12,8 @@ import Testing
 /// damaged. 73: the directory cannot be read or written. A target such as `app/keys/a` is relative to `/v1/suites/`.
 @Suite(.ownThread)
 struct MissingFileTests {
-    /// The files of three runs: two with a clean stop and a snapshot, and a run whose files are copied as after a crash. `app/keys/n` is 6.
+    /// The files of three runs: two with a clean stop and a snapshot, and a run whose files are copied as after a
+    /// crash. `app/keys/n` is 6.
     private static func dataOfThreeRuns(_ durability: Durability) throws -> StoredData {
         let directory = try TemporaryDirectory()
         var value = 0

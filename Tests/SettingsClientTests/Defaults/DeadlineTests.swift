@@ -140,7 +140,8 @@ struct DeadlineTests {
         #expect(runs == 2 && defaults.launchCount == 8)
     }
 
-    /// The client does not send a restore later, either. The backend reports "nobody answers" while its server is unreachable.
+    /// The client does not send a restore later, either. The backend reports "nobody answers" while its server is
+    /// unreachable.
     @Test func `A change with a deadline fails while an earlier write waits, and is not sent later`() async throws {
         let (defaults, backend) = try BackendKind.memory.fixture().interruptibleAdapter(ClientKeys())
         try await defaults.ready()

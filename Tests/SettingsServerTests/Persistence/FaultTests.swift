@@ -16,8 +16,8 @@ struct FaultTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var durability: Durability
         var seed: UInt64
-        /// True for a history of two commits. The history may then evict commits that are not certainly on disk, so that
-        /// the log must write a snapshot instead of a new journal.
+        /// True for a history of two commits. The history may then evict commits that are not certainly on disk, so
+        /// that the log must write a snapshot instead of a new journal.
         var hasShortHistory = false
         /// True to keep past files, which contain the commits that the history in memory has evicted.
         var keepsPastFiles = false
@@ -52,8 +52,8 @@ struct FaultTests {
 
     /// Runs the case with each fault at each call of the file system, or with a part of these combinations if
     /// `FUZZ_ITERATIONS` is at most 500. With past files, whose comparison is slow, a call gets only every second
-    /// fault. If `closes` is true, a run ends with a clean stop, unless the disk fails. After each run, calls `check` with
-    /// a title for messages, and with the data that the simulated crash must leave on the disk.
+    /// fault. If `closes` is true, a run ends with a clean stop, unless the disk fails. After each run, calls `check`
+    /// with a title for messages, and with the data that the simulated crash must leave on the disk.
     private func runWithEachFault(
         _ run: Case, _ faults: [SimulatedDisk.Fault] = Self.faults, closes: Bool = true,
         _ check: (LogHarness, String, SimulatedDisk.Survival) throws -> Void

@@ -8,11 +8,11 @@ import Testing
 
 @testable import SettingsStorage
 
-/// A store over a log to which other daemons add commits. Each flush of the log waits for a call of `releaseFlush`; calls
-/// before a flush count for the next flushes. `failNextFlush(outcome, cause)` makes the next flush fail; with
+/// A store over a log to which other daemons add commits. Each flush of the log waits for a call of `releaseFlush`;
+/// calls before a flush count for the next flushes. `failNextFlush(outcome, cause)` makes the next flush fail; with
 /// `.overtaken, .contended`, it fails because other daemons have committed first. Writes have numbers.
-/// `awaitFurtherResults` waits for a number of further results, and returns all results so far. `commitPredecessors` has,
-/// for each flushed commit, the revision of the commit before it.
+/// `awaitFurtherResults` waits for a number of further results, and returns all results so far. `commitPredecessors`
+/// has, for each flushed commit, the revision of the commit before it.
 @Suite(.ownThread)
 struct SharedLogTests {
     private let scripted: ScriptedStore
