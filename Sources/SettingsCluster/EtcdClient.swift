@@ -62,7 +62,7 @@ struct EtcdClient: Sendable {
     private var connection: EtcdConnection?
     /// The authentication token; nil if etcd requires no password, or if the next call must request a token.
     private var token: String?
-    /// The argument of the last call of ``prefer(_:)`` that named a member of the list and was not a repetition.
+    /// The argument of the last call of ``prefer(_:)`` that named one of the `members`.
     private var preferred: EtcdLeader?
 
     init(_ options: EtcdOptions) {

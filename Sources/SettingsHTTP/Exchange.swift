@@ -10,7 +10,7 @@ internal import SettingsModel
 /// of an answer has arrived and a repetition is safe (`Request.isRepeatable`: a read, or a write with an idempotency
 /// key), the exchange sends the request once more over a new connection.
 final class Exchange {
-    /// The size in bytes of the receive buffer that a driver provides. One call seldom fills the buffer.
+    /// The size in bytes of the receive buffer that a driver provides. One receive call seldom fills the buffer.
     static let bufferSize = 65_536
 
     enum Progress {

@@ -40,7 +40,7 @@ extension Endpoint where Output == SuiteDifference {
 
 extension Endpoint where Output == Answer<WriteSummary> {
     /// Reverts the changes that a commit made in one suite or in all suites. Throws the code `changedSince` if a later
-    /// commit changed one of the keys or the schema, or created a dropped suite again, unless `isForced` is true.
+    /// commit changed one of the keys or the schema, or created a suite that the commit had dropped, unless `isForced` is true.
     ///
     /// - Parameters:
     ///   - revision: the revision of the commit.

@@ -35,7 +35,7 @@ struct WaitingExchanges {
         entries[id] = Entry(exchange: exchange, start: span.start, deadline: span.deadline, completion: completion)
     }
 
-    /// Removes the start of a request, because the calling code now sends the request. Returns the exchange, or nil if
+    /// Removes the planned start time of a request, because the calling code now sends the request. Returns the exchange, or nil if
     /// the request has no start or has ended.
     mutating func removeStart(of id: UInt64) -> Exchange? {
         guard entries[id]?.start != nil else { return nil }

@@ -89,8 +89,8 @@ extension Endpoint {
         if let tags = options.ifMatch { request.fields.append("If-Match", text: tags.description) }
         if let tags = options.ifNoneMatch { request.fields.append("If-None-Match", text: tags.description) }
         if let note = options.note {
-            // The daemon refuses a note with a control character, and `fields.append` replaces only the control
-            // characters of ASCII.
+            // The daemon refuses a note with a control character. `fields.append` replaces only the control characters
+            // of ASCII, so this code replaces all control characters.
             let visibleNote = note.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : String($0) }
                 .joined()
             request.fields.append("Settings-Note", text: visibleNote)

@@ -106,13 +106,14 @@ extension AdapterCore {
             let value = registered.flatMap { try? operation.applied(to: $0) } ?? initialValue
             let plan = PendingChange.MergePlan(
                 base: nil, new: value, delta: MergeDelta(operation), valueIfUnset: registered)
-            // Without a registered default, the client sends the operation if the daemon may have a value, for example
-            // a default of the schema. If the daemon has no value, it refuses the operation, and the client then stores
-            // `plan.new`. With a registered default, which replaces the default of the schema, or if the daemon has no
-            // value, the client stores `plan.new`, on the condition that nothing is stored.
+            // The client sends the operation if a value is stored. Without a registered default, the client also sends
+            // the operation if the daemon may have another value, for example a default of the schema. If the daemon
+            // then has no value, the daemon refuses the operation, and the client stores `plan.new`. In all other cases,
+            // the client stores `plan.new` on the condition that nothing is stored. A registered default replaces the
+            // default of the schema.
             let isStored = visible.source?.isStored ?? false
             let mayHaveValue =
-                registered == nil ? isStored || visible.value != nil || session.mayHaveUnknownValue(key) : isStored
+                isStored || registered == nil && (visible.value != nil || session.mayHaveUnknownValue(key))
             try submit(
                 PendingChange(
                     mayHaveValue ? .change(operation) : .set(value), to: key, in: suite,

@@ -110,7 +110,7 @@ extension SuiteSession {
     /// Changes the replica, and reports its state to the daemon when the handlers of the state have returned. If
     /// handlers of an earlier state are running, the report waits until they have returned, too.
     ///
-    /// The listener of a session is the `ObserverTable` of its adapter. Without a listener, no `ObserverTable` would
+    /// The `ObserverTable` of the adapter listens to the session. Without a listener, no `ObserverTable` would
     /// leave the group of handlers, so the session does not record the state as applied.
     ///
     /// - Parameter change: changes the replica. Returns true if the contents of the replica may have changed.

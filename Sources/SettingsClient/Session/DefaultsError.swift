@@ -65,8 +65,8 @@ public enum DefaultsError: Error, Equatable, Sendable {
     indirect case notTakenOver(from: String, DefaultsError)
     /// Two types have the same namespace, the prefix of the names of their keys (SettingsClientCompatibility).
     indirect case namespaceTaken(NamespaceConflict)
-    /// The daemon does not answer, or cannot carry out the request at present, for this reason. Also for an address of
-    /// the daemon or a name of the suite that is not valid.
+    /// The daemon does not answer, or cannot carry out the request at present, for this reason. Also reported if the
+    /// address of the daemon or the name of the suite is not valid.
     case unreachable(String)
     /// The daemon has not confirmed the write yet, for this reason. The write waits in the outbox. Getters return the
     /// new value, and the adapter, or a later run of the program, sends the write again. If the daemon then refuses the

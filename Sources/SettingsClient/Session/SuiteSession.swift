@@ -43,7 +43,7 @@ final class SuiteSession: Sendable {
         /// The maximum time for which a getter waits for the load, and for which a call waits for the answer to a
         /// write.
         var timeout = Duration.seconds(2)
-        /// The duration of an outage after which calls no longer wait for the daemon. Nil means `timeout`.
+        /// The duration of an outage after which getters and writes no longer wait for the daemon. Nil means `timeout`.
         var outageTimeout: Duration?
         /// The interval at which the session searches again for files that other programs had locked.
         var abandonedFileSearchInterval = Duration.seconds(10)
@@ -124,7 +124,7 @@ extension SuiteSession {
     ///   - outbox: the location of the outbox file.
     ///   - cache: the location of the cache file.
     ///   - server: the server to which the writes in the outbox belong. They are not sent to another server.
-    ///   - timeout: the maximum time for which a call waits. It is limited to 68 years (`bounded`), so that the
+    ///   - timeout: the maximum time for which a getter or a write waits. The time is limited to 68 years (`bounded`), so that the
     ///     computation of a deadline cannot overflow.
     convenience init(
         _ backend: any SuiteBackend, outbox: FileLocation, cache: FileLocation, server: ServerAddress,
@@ -146,7 +146,8 @@ extension SuiteSession {
     }
 
     /// Returns true if the daemon may have a value for a key without a visible value: the suite is not loaded, or the
-    /// program has removed the stored value, and the daemon has not confirmed whether the schema has a default.
+    /// key has a pending write, for example a removal after which the key may have a default of the schema. False for a
+    /// secret that the program may not read.
     func mayHaveUnknownValue(_ key: KeyName) -> Bool {
         state.withLock { $0.replica.cursor == nil || $0.replica.entries[key]?.pending.isEmpty == false }
     }
@@ -181,8 +182,8 @@ extension SuiteSession {
         state.withLock { $0.replica.forgetUnusedEntries() }
     }
 
-    /// The last commit that set or removed the schema. The revision is zero if the suite never had a schema. Nil if the
-    /// suite is not loaded.
+    /// The last commit that set or removed the schema. The revision is zero if the suite never had a schema or does
+    /// not exist. Nil if the suite is not loaded.
     var schemaCursor: Cursor? {
         state.withLock { $0.replica.schemaCursor }
     }

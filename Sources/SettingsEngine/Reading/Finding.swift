@@ -66,7 +66,7 @@ extension WatchReader {
         !subject.isSingleSuite || state.hasSuite(subject.suites[0])
     }
 
-    /// True if the history in memory has every commit that matches the subject and comes after a revision.
+    /// True if the history in memory has every commit that matches the subject and is newer than a revision.
     package func hasHistory(for subject: WatchSubject, after revision: Revision) -> Bool {
         // Usually the history has all commits after the revision. This check avoids the loops over the suites.
         guard state.history.oldestAvailable > revision else { return true }

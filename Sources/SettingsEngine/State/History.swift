@@ -14,7 +14,7 @@ package struct History: Sendable {
     /// The commits up to the revision (number) ``evictedThrough`` that were not evicted, because a suite protects them.
     private(set) var older = CommitList()
     private var olderBytes = 0
-    /// All commits after ``evictedThrough``, except the commits that were larger than `limits.bytes`.
+    /// All commits after ``evictedThrough``, except the commits that were larger than the limit of bytes.
     private(set) var newest = CommitList()
     /// For each suite, a *log*: the list of the commits of ``older`` and ``newest`` that affect the suite.
     private(set) var logs: SuiteLogs

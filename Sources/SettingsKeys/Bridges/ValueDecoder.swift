@@ -135,7 +135,8 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         parts.codingPath
     }
 
-    /// The keys of all members. Leaves out a member for which `Key` has no key, or a key whose name has other bytes.
+    /// The keys of the members. Leaves out a member if `Key` has no key for its name, or only a key whose name has other
+    /// bytes.
     var allKeys: [Key] {
         members.compactMap { member in
             Key(stringValue: member.name).flatMap { $0.stringValue.hasSameBytes(as: member.name) ? $0 : nil }
