@@ -43,11 +43,10 @@ extension JSONWritable {
         return writer.bytes
     }
 
-    /// The JSON value that the bytes contain. Null if the value is nested too deeply for the parser, because otherwise
-    /// the bytes are valid JSON.
+    /// The JSON value whose text ``jsonBytes(style:)`` returns.
     package var jsonValue: JSONValue {
-        // Parsing cannot fail, because the parser accepts all JSON that `jsonBytes` makes.
-        (try? JSONValue(parsing: jsonBytes())) ?? .null
+        // Parsing cannot fail: the text is valid JSON, and a body adds few levels of nesting to the values in it.
+        (try? JSONValue(parsing: jsonBytes(), maximumDepth: JSONValue.maximumDepthAroundValues)) ?? .null
     }
 
     package func jsonText(style: JSONWriter.Style = .compact) -> String {

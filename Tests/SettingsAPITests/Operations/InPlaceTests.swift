@@ -17,6 +17,13 @@ struct InPlaceTests {
         }
     }
 
+    @Test("The JSON value of an operation contains a value of the maximum nesting")
+    func nestedOperation() throws {
+        let value = (0..<128).reduce(JSONValue.integer(1)) { value, _ in .array([value]) }
+        let operation = Transaction.Operation(suite: try SuiteName("app"), key: try KeyName("k"), .set(value))
+        #expect(operation.jsonValue["value"] == value)
+    }
+
     @Test(
         "add gives the sum, which is an integer if both operands are integers",
         arguments: [
