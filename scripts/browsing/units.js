@@ -112,7 +112,8 @@ await test("readNumber reads numbers as people type them, and numberMistake says
   for (const text of ["10000000000000000000", "-100000000000000000000"])
     if (!jsonMistake(text)) throw new Error(`${text} is accepted`);
   for (const [text, reason] of [["", "Enter a number"], ["loud", "is not a number"], ["1e999", "too large"],
-    ["9223372036854775808", "between"], ["1.", "is not a number"], ["007", "is not a number"], ["0x10", "is not a number"]]) {
+    ["9223372036854775808", "between"], ["1.", "is not a number"], ["007", "is not a number"], ["0x10", "is not a number"],
+    ["Infinity", "is not a number"]]) {
     equal(readNumber(text), undefined);
     if (!numberMistake(text).includes(reason)) throw new Error(`${text}: ${numberMistake(text)}`);
   }

@@ -109,8 +109,8 @@ function problemOf(response, body) {
 }
 
 // Repeats a read after transient errors (`isTransient`) until the read succeeds. `fail` gets the reason of each failure, and an
-// empty text after the success. Returns undefined after another Problem, or if `isGone()`: nobody needs the result any more. Throws any
-// error that is no Problem.
+// empty text after the success. Returns undefined after another Problem, or if `isGone()` returns true, because nobody needs the result
+// any more. Throws any error that is not a Problem.
 export async function retryRead(read, fail, isGone) {
   for (let delay = 1000; ; delay = Math.min(10_000, delay * 1.6)) {
     try {

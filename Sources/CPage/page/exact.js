@@ -190,6 +190,6 @@ export function numberMistake(text) {
   if (!text.trim()) return texts.json.noNumber;
   const json = toJSON(text);
   if (/^-?(?:0|[1-9]\d*)$/.test(json)) return texts.json.integerRange;
-  const value = Number(json);
-  return Number.isNaN(value) || Number.isFinite(value) ? texts.json.notANumber(text) : texts.json.numberRange;
+  const isTooLarge = /^-?\d[\d.eE+-]*$/.test(json) && Math.abs(Number(json)) === Infinity;
+  return isTooLarge ? texts.json.numberRange : texts.json.notANumber(text);
 }

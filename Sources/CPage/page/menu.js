@@ -11,7 +11,7 @@ export function menu(label, items) {
     if (event.newState === "closed") return list.replaceChildren();
     place();
     list.firstChild.focus();
-    // A resize or a scroll moves the button but not the menu, so the menu closes.
+    // A resize of the window or a scroll moves the button but not the menu, so this code closes the menu.
     for (const event of ["resize", "scroll"])
       addEventListener(event, () => list.hidePopover(), { once: true, capture: true });
   }, onkeydown: event => {

@@ -58,9 +58,10 @@ export class Tray {
     this.note = draft?.note || "";
   }
 
-  // When the person changes the edits, the messages about them are outdated, and the next commit does not repeat a commit whose
-  // answer was lost.
-  #clearMessages() {
+  // Called when the person changes the edits, and when a commit begins: the messages about the edits are then outdated. After a
+  // change of the edits, the next commit does not repeat a commit whose answer was lost. While a commit is being sent, `lost`
+  // has the request key of this commit.
+  #forgetOutcome() {
     this.problem = this.failure = "";
     if (!this.isSending) this.lost = null;
   }
@@ -79,14 +80,14 @@ export class Tray {
       this.edits.set(id, { suite: setting.suite, key: setting.key, seen, errors: [], isSecret: isSecret(setting),
         overrides: old?.overrides, other: old?.other, ...edit });
     }
-    this.#clearMessages();
+    this.#forgetOutcome();
     this.notify();
     this.check();
   }
 
   remove(edit) {
     this.edits.delete(editID(edit.suite, edit.key));
-    this.#clearMessages();
+    this.#forgetOutcome();
     this.notify();
     if (this.size) this.check();
   }
@@ -95,7 +96,7 @@ export class Tray {
     this.check.cancel();
     this.edits.clear();
     this.note = "";
-    this.#clearMessages();
+    this.#forgetOutcome();
     this.notify();
   }
 
@@ -139,7 +140,7 @@ export class Tray {
 
   override(edit, isOn) {
     edit.overrides = isOn;
-    this.#clearMessages();
+    this.#forgetOutcome();
     this.notify();
     this.check();
   }
@@ -204,7 +205,7 @@ export class Tray {
     this.isSending = true;
     this.commits += 1;
     this.check.cancel();
-    this.#clearMessages();
+    this.#forgetOutcome();
     this.notify();
     const body = {
       // An unset key has no revision, so the condition is that no value is stored.
