@@ -58,7 +58,8 @@ struct ParallelSend {
     }
 
     /// Sends all pieces. Then calls `report` for each piece with its index, in the order in which the pieces were
-    /// added, and with the part that the kernel did not accept. The part is nil if the system call failed.
+    /// added, and with the part that the kernel did not accept. The part is nil if the call failed with an error other
+    /// than a full buffer.
     mutating func send(_ report: (_ index: Int, _ unsentPart: ArraySlice<UInt8>?) -> Void) {
         var counts = [Int?](repeating: nil, count: pieces.count)
         counts.withUnsafeMutableBufferPointer { counts in

@@ -106,15 +106,15 @@ final class Reloader: Sendable {
         tokenUsage.collect(from: replaced, keepingTokensOf: policies.access)
     }
 
-    /// Reads the current token file again. Returns false if there is no token file, or if the file cannot be read or is
-    /// not valid. The old tokens then stay valid.
+    /// Reads the current token file again. Returns false if there is no token file. If the file cannot be read or is
+    /// not valid, logs the error, keeps the old tokens, and returns false.
     private func rereadTokens() -> Bool {
         var policies = board.policies
         guard let access = policies.access, access.hasTokenFile else { return false }
         do throws(ConfigurationError) {
             policies.access = try AccessPolicy(rereadingTokensOf: access)
         } catch {
-            log.warning("the tokens stay as they were: \(error)")
+            log.warning("cannot read the token file again, so revoked tokens stay valid: \(error)")
             return false
         }
         replacePolicies(policies)

@@ -1,5 +1,5 @@
 /// The keywords that schemas of settings may have. Any other keyword is refused, because a misspelt keyword would
-/// silently have no effect. Names that begin with `x-` are allowed: they are annotations of the author.
+/// silently have no effect, unless its name begins with `x-`: such a keyword is an annotation of the author.
 package enum SchemaKeyword: String, CaseIterable {
     case schema = "$schema"
     case comment = "$comment"

@@ -20,7 +20,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         /// A snapshot is due when the new commits have this many bytes, and are not smaller than the previous snapshot.
         package var snapshotJournalBytes = 64 << 20
         /// A snapshot is also due this many nanoseconds after the previous snapshot (or after the start, if no snapshot
-        /// was written since), if there are new commits.
+        /// was written since the start), if there are new commits.
         package var snapshotInterval: UInt64 = 300_000_000_000
         /// Sets the charge against the memory budget for large values that writes have replaced and that a snapshot in
         /// progress still needs; 0 after the snapshot.

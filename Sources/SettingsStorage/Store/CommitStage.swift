@@ -67,7 +67,7 @@ final class CommitStage: @unchecked Sendable {
             recordTimes(of: &batch, flushStart: start)
             return .durable
         } catch {
-            // The writes are decided again, and only the flush after the last decision counts.
+            // Other daemons committed first. The metrics count only the flush after the last decision of the writes.
             if error.outcome == .overtaken { return .overtaken }
             lastFailure = Failure(
                 error: error, generation: batch.generation, lastRevision: batch.state?.revision ?? state.revision)

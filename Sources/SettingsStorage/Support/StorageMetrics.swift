@@ -51,9 +51,9 @@ package struct Histogram: Sendable {
     }
 }
 
-/// Metrics of writes. The commit stage, which makes the commits of writes durable, updates the metrics after each
-/// flush, once for the batch (the writes that share the flush). A batch that needs no flush does not count.
-/// Thread-safe.
+/// Metrics of writes. The commit stage, which makes the commits of writes durable, updates the metrics once
+/// for each batch (the writes that share a flush) whose flush succeeded or failed. An overtaken flush, whose writes are
+/// decided again, and a batch that needs no flush do not count. Thread-safe.
 package final class WriteMetrics: Sendable {
     package struct Contents {
         /// The times from the arrival of a write in the queue until its commit is durable or the write is refused, in

@@ -31,7 +31,7 @@ struct Rendering: Sendable {
     }
 
     /// True if rendering takes more time than an event loop may spend on one request, or if the search for the data may
-    /// take so much time (`alwaysInBackground`).
+    /// take more time than that (`alwaysInBackground`).
     var exceedsLoopLimit: Bool { alwaysInBackground || estimate(.loopLimit).exceeds(.loopLimit) }
 
     /// The bytes of memory to reserve before rendering, if the whole budget has `budget` bytes.

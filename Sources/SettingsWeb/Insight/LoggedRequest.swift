@@ -35,8 +35,9 @@ final class LoggedRequest {
     /// The bytes of the head. The ranges of `head` refer to this array.
     let bytes: [UInt8]
     let peer: SocketAddress
-    /// The name of the caller (the sender of the request); nil without access control, for an unknown credential, and
-    /// for a request that is answered without a check of its credential, such as a request for `/healthz`.
+    /// The name of the caller (the sender of the request); nil without access control, for an unknown or malformed
+    /// credential, and for a request that is answered without a check of its credential, such as a request for
+    /// `/healthz`.
     let caller: String?
     private let number: (loop: Int, count: Int)
     /// The durations of the steps of a write; nil unless the store took more than 5 ms for the write
